@@ -225,11 +225,7 @@ impl<S: RpcService> Client<S> {
         &self,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
-        let mut stack = self.stack.clone();
-        async move {
-            std::future::poll_fn(|cx| stack.poll_ready(cx)).await?;
-            stack.call(request).await
-        }
+        mgp_types::call_once(self.stack.clone(), request)
     }
 }
 

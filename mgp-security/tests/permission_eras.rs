@@ -14,9 +14,9 @@ use mgp_security::permission::{
 };
 use mgp_security::sqlite::Database;
 use mgp_transport::era::{
-    Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, ServerEra, ServerIdentity,
+    Agreement, ClientEra, ClientIdentity, EraMode, EraOptions, InboundGate, ServerEraGate, ServerIdentity,
 };
-use mgp_transport::mrtr::{InputRounds, MrtrLayer};
+use mgp_transport::mrtr::{InputRounds, MrtrGate};
 use mgp_transport::token::SealingKey;
 use mgp_transport::{ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
@@ -27,7 +27,6 @@ use mgp_types::mgp::{
 use mgp_types::{
     BoxFuture, Error, Gate, Method, Object, Outbox, Principal, RawJson, Request, Response, RpcService,
 };
-use tower_layer::Layer;
 use tower_service::Service;
 
 const ERAS: [EraMode; 2] = [EraMode::Session, EraMode::Stateless];
@@ -103,16 +102,16 @@ async fn dial(
         Clock::system(),
     );
     let held = held.with_handles(HandleKey::random());
-    let tools = MrtrLayer::new(SealingKey::random()).layer(held.layer(Tools));
+    let tools = MrtrGate::new(SealingKey::random()).layer(held.layer(Tools));
     let identity = ServerIdentity::new(info()).with_mgp(offer().with_permissions_required(required.to_vec()));
     let identity = Arc::new(identity);
-    let accept = move |outbox: Outbox| ServerEra::new(tools.clone(), identity.clone(), outbox);
+    let accept = move |outbox: Outbox| ServerEraGate::new(identity.clone(), outbox).layer(tools.clone());
     let (_, server) = connect(far.0, far.1, &accept, ConnectionLimits::default());
     tokio::spawn(server);
 
     let agreement = Agreement::default();
     let inbound =
-        ClientInbound::new(PermissionAnswerGate::new(gate.clone()).layer(Silent), agreement.clone());
+        InboundGate::new(agreement.clone()).layer(PermissionAnswerGate::new(gate.clone()).layer(Silent));
     let answering = inbound.clone();
     let (wire, client) =
         connect(near.0, near.1, &move |_: Outbox| answering.clone(), ConnectionLimits::default());

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mgp_transport::Accept;
-use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};
 use mgp_transport::mrtr::Mrtr;
-use mgp_types::{Outbox, RpcService};
+use mgp_types::{Gate as _, Outbox, RpcService};
 
 use crate::Router;
 
@@ -35,7 +35,7 @@ impl<S: RpcService + Sync> Accept for ServerAccept<S> {
     type Service = ServerEra<S>;
 
     fn accept(&self, outbox: Outbox) -> ServerEra<S> {
-        ServerEra::new(self.service.clone(), self.identity.clone(), outbox)
+        ServerEraGate::new(self.identity.clone(), outbox).layer(self.service.clone())
     }
 }
 

@@ -1,11 +1,10 @@
 //! Many calls of tools in one request: `mgp/tools/batch`.
 
-use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mgp_types::json::ObjectWriter;
 use mgp_types::{
-    BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session,
+    BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, Session, call_once,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -87,7 +86,7 @@ async fn run<S: RpcService>(mut service: S, batch: &Request) -> Result<Response,
                 let mut request = Request::call(Method::TOOLS_CALL, params);
                 request.context.clone_from(&batch.context);
                 request.extensions = batch.extensions.clone();
-                send(&mut service, request).await
+                call_once(&mut service, request).await
             }
             Err(_) => Err(Error::invalid_params("a call must be an object with a `name`")),
         };
@@ -105,11 +104,6 @@ async fn run<S: RpcService>(mut service: S, batch: &Request) -> Result<Response,
         .map_err(|error| Error::internal("the results are not JSON").with_source(error))?;
     out.json("results", &list);
     Ok(Response::plain(out.finish().to_raw()))
-}
-
-async fn send<S: RpcService>(service: &mut S, request: Request) -> Result<Response, Error> {
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
 }
 
 fn is_error(response: &Response) -> bool {

@@ -1,6 +1,5 @@
 //! The memory budget for long messages, which connections share.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -49,11 +48,7 @@ impl Default for MemoryBudget {
     }
 }
 
-impl fmt::Debug for MemoryBudget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryBudget").field("bytes", &self.bytes()).field("taken", &self.taken()).finish()
-    }
-}
+mgp_types::partial_debug!(MemoryBudget, self => bytes: self.bytes(), taken: self.taken());
 
 /// The memory that one message takes of a budget. Dropping it gives the memory back.
 pub(crate) struct BudgetShare {
@@ -90,11 +85,7 @@ impl Drop for BudgetShare {
     }
 }
 
-impl fmt::Debug for BudgetShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BudgetShare").field(&self.bytes).finish()
-    }
-}
+mgp_types::partial_debug!(BudgetShare, self => bytes: self.bytes);
 
 struct BudgetedMessage {
     message: Bytes,

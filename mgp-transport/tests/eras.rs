@@ -2,10 +2,10 @@
 
 mod support;
 
-use mgp_transport::era::{ServerEra, ServerIdentity, VersionMismatch};
-use mgp_types::Revision;
+use mgp_transport::era::{ServerEraGate, ServerIdentity, VersionMismatch};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
+use mgp_types::{Gate as _, Revision};
 use support::{Peer, server, server_with, stateless};
 
 fn initialize(version: &str, capabilities: &str) -> String {
@@ -351,7 +351,7 @@ async fn questions_wait_until_the_client_has_initialized() {
 #[tokio::test]
 async fn a_description_from_elsewhere_names_each_member_once() {
     let identity = std::sync::Arc::new(identity());
-    let accept = move |outbox| ServerEra::new(support::Relayed, identity.clone(), outbox);
+    let accept = move |outbox| ServerEraGate::new(identity.clone(), outbox).layer(support::Relayed);
     let mut peer = Peer::of(&accept);
     let discover = peer.round_trip(&stateless(1, "server/discover", "")).await;
     let result = mgp_types::Object::parse(discover).expect("no member is repeated").get("result").unwrap();

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use mgp_stream::event::Subscriber;
 use mgp_transport::Accept;
 use mgp_transport::era::{
-    Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, WireKind,
+    Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, InboundGate, WireKind,
 };
 use mgp_transport::mrtr::InputRounds;
 use mgp_types::{Error, Gate, Outbox, Request, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
-use tower_service::Service;
 
 use super::{ClientBuilder, ClientOptions};
 use crate::cache::{Cache, CacheGate, CacheStore};
@@ -117,7 +116,7 @@ impl<L, I> ClientBuilder<L, I> {
             subscriber: subscriber.clone(),
         };
         let handlers = Handlers::new(options.registry.clone(), heard);
-        let inbound = ClientInbound::new(self.inbound_layers.layer(handlers), agreement.clone());
+        let inbound = InboundGate::new(agreement.clone()).layer(self.inbound_layers.layer(handlers));
         let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: options.strays.clone() };
         Prepared { options, layers: self.layers, accept, agreement, progress, changes, cache, subscriber }
     }
@@ -177,12 +176,6 @@ impl<L, H: RpcService> Prepared<L, H> {
 
     fn answering(&self) -> AnswerFn {
         let accept = self.accept.clone();
-        Arc::new(move |request: Request| {
-            let mut service = accept.service();
-            Box::pin(async move {
-                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-                service.call(request).await
-            })
-        })
+        Arc::new(move |request: Request| Box::pin(mgp_types::call_once(accept.service(), request)))
     }
 }

@@ -1,7 +1,7 @@
 //! Calls that a person agrees to before they are sent.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -165,8 +165,7 @@ impl ApprovalLayer {
         let meta = confirmed.params.object_mut_or_new("_meta");
         meta.set(CONFIRMATION_TOKEN, RawJson::from_text(&required.confirmation_token));
         meta.set(USER_CONFIRMED, RawJson::from_written(b"true".to_vec()));
-        poll_fn(|cx| inner.poll_ready(cx)).await?;
-        inner.call(confirmed).await
+        mgp_types::call_once(inner, confirmed).await
     }
 
     /// Asks the person.

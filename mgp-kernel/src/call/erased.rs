@@ -29,10 +29,7 @@ impl<S: RpcService<Future: 'static> + Sync> DynService for S {
         match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => Box::pin(Service::call(&mut service, request)),
             Poll::Ready(Err(error)) => Box::pin(std::future::ready(Err(error))),
-            Poll::Pending => Box::pin(async move {
-                std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-                Service::call(&mut service, request).await
-            }),
+            Poll::Pending => Box::pin(mgp_types::call_once(service, request)),
         }
     }
 }

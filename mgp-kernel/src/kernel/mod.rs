@@ -16,10 +16,12 @@ use mgp_security::validator::path::usable_folder;
 use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
-use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
-use mgp_types::{ClientFolders, ClientSession, Error, LOCAL_AGENT, Outbox, Principal, PrincipalKind};
+use mgp_types::{
+    ClientFolders, ClientSession, Error, Gate as _, LOCAL_AGENT, Outbox, Principal, PrincipalKind,
+};
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
@@ -338,7 +340,7 @@ impl Kernel {
         move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
             let (service, as_client) = (service.clone(), as_client.clone());
             let service = ConnectionRoleService::new(service, as_client, mark.clone(), client(&outbox));
-            ServerEra::new(service, Arc::clone(&identity), outbox)
+            ServerEraGate::new(Arc::clone(&identity), outbox).layer(service)
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The layer that attaches the resolved tool to each call, in front of one server.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_types::{
+    Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, call_once,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -110,8 +111,7 @@ impl ResolveToolShared {
         let mut list = Request::call(Method::TOOLS_LIST, Object::new());
         list.context = call.context.clone();
         for _ in 0..MAX_PAGES {
-            poll_fn(|cx| inner.poll_ready(cx)).await?;
-            let response = inner.call(list.clone()).await?;
+            let response = call_once(&mut *inner, list.clone()).await?;
             self.learn(&response.result);
             let page = Object::from_raw(&response.result)?;
             match page.get("nextCursor").filter(|cursor| !cursor.is_null()) {
@@ -165,8 +165,7 @@ impl<S: RpcService> Service<Request> for ResolveTool<S> {
             }
             let tool = shared.known(&request).unwrap_or(stranger);
             note(&mut request, tool);
-            poll_fn(|cx| inner.poll_ready(cx)).await?;
-            inner.call(request).await
+            call_once(inner, request).await
         })
     }
 }

@@ -21,12 +21,12 @@ use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
 use mgp_transport::era::{ServerIdentity, VersionMismatch};
-use mgp_transport::mrtr::MrtrLayer;
+use mgp_transport::mrtr::MrtrGate;
 use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};
-use mgp_types::{CacheHint, RawJson, Revision, RpcService};
+use mgp_types::{CacheHint, Gate as _, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
@@ -395,7 +395,7 @@ impl ServerParts {
                 tracing::debug!(%error, "the server is served again");
             }
         }
-        let mrtr = MrtrLayer::new(key);
+        let mrtr = MrtrGate::new(key);
         Ok((mrtr.layer(Router::new(shared, self.fallback)), identity))
     }
 }

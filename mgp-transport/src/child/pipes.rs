@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
-use std::{fmt, io, task};
+use std::{io, task};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
@@ -44,15 +44,7 @@ impl StderrTarget {
     }
 }
 
-impl fmt::Debug for StderrTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Inherit => "Inherit",
-            Self::Null => "Null",
-            Self::Lines(_) => "Lines",
-        })
-    }
-}
+mgp_types::partial_debug!(StderrTarget);
 
 /// The handle of the task that reads stderr. After the handle is dropped, the task reads on for a moment, because the
 /// last lines of a server that ends say why.

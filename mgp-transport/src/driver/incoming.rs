@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mgp_types::frame::{self, Frame, Malformed, Message};
 use mgp_types::{
     CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
-    RpcService, StreamId, code, json,
+    RpcService, StreamId, call_once, code, json,
 };
 use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
@@ -363,7 +363,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
             // Without capacity the request waits in a task, and the connection goes on.
             Poll::Pending => {
-                let future = Box::pin(when_ready(self.service.clone(), request));
+                let future = Box::pin(call_once(self.service.clone(), request));
                 tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
             }
         };
@@ -415,7 +415,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             }
             Poll::Ready(Err(error)) => tracing::warn!(%error, "a notification was refused"),
             Poll::Pending => {
-                self.notified.spawn(when_ready(self.service.clone(), request));
+                self.notified.spawn(call_once(self.service.clone(), request));
             }
         }
     }
@@ -477,11 +477,6 @@ impl<S: RpcService> IncomingDispatcher<S> {
             writes.message(|out| out.extend_from_slice(&answers));
         }
     }
-}
-
-async fn when_ready<S: RpcService>(mut service: S, request: Request) -> Result<Response, Error> {
-    std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
 }
 
 fn tag_result(response: &mut Response, id: &Id) {

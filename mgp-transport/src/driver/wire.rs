@@ -1,6 +1,5 @@
 //! The way to the peer of a connection, as a service, and the waiters for its answers.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -156,11 +155,7 @@ impl OutboxPort for Wire {
     }
 }
 
-impl fmt::Debug for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wire").field("closed", &self.is_closed()).finish()
-    }
-}
+mgp_types::partial_debug!(Wire, self => closed: self.is_closed());
 
 /// A call that is followed until its answer. Dropping it tells the connection that the caller no longer waits.
 struct FollowedCall<'a> {

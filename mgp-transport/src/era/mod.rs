@@ -12,11 +12,11 @@ use mgp_types::{Error, Id, Params};
 pub(crate) use self::client::RoundHandler;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
-    InboundFuture, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
+    InboundGate, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
 };
 #[cfg(feature = "ext")]
 pub(crate) use self::server::explain;
-pub use self::server::{ServerEra, ServerEraFuture, ServerIdentity, VersionMismatch};
+pub use self::server::{ServerEra, ServerEraGate, ServerIdentity, VersionMismatch};
 
 /// The cause of an error that is about a request's envelope and not about its content: `_meta` lacks a member that
 /// every request of its era carries, or names a revision that is not served.

@@ -4,7 +4,7 @@ mod client;
 mod server;
 
 pub use self::client::{AnsweredQuestions, InputRounds};
-pub use self::server::{Mrtr, MrtrFuture, MrtrLayer};
+pub use self::server::{Mrtr, MrtrGate};
 
 use mgp_types::Method;
 

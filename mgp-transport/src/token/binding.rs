@@ -1,7 +1,5 @@
 //! The facts that a token is bound to.
 
-use std::fmt;
-
 use mgp_types::{Method, Params, Principal};
 use sha2::{Digest, Sha256};
 
@@ -69,11 +67,7 @@ impl TokenBinding {
     }
 }
 
-impl fmt::Debug for TokenBinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenBinding").field("purpose", &self.purpose).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(TokenBinding, self => purpose: self.purpose);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! The key that seals and opens tokens.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -171,11 +170,7 @@ impl SealingKey {
     }
 }
 
-impl fmt::Debug for SealingKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SealingKey(***)")
-    }
-}
+mgp_types::partial_debug!(SealingKey);
 
 impl CipherKey {
     fn new(key: [u8; 32]) -> Self {

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use mgp_transport::Accept;
-use mgp_transport::era::{ServerEra, ServerIdentity};
+use mgp_transport::era::{ServerEraGate, ServerIdentity};
 use mgp_transport::http::ResponseStream;
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{
-    AuthorizationDemand, BoxFuture, Error, Method, Object, Outbox, PeerCertificate, RawJson, Request,
-    RequestKind, Response, StreamId, code,
+    AuthorizationDemand, BoxFuture, Error, Gate as _, Method, Object, Outbox, PeerCertificate, RawJson,
+    Request, RequestKind, Response, StreamId, code,
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -55,7 +55,7 @@ pub(crate) fn accept(world: &Arc<World>) -> impl Accept + use<> {
     let world = Arc::clone(world);
     move |outbox: Outbox| {
         *world.outbox.lock() = outbox.clone();
-        ServerEra::new(Stub(Arc::clone(&world)), Arc::clone(&identity), outbox)
+        ServerEraGate::new(Arc::clone(&identity), outbox).layer(Stub(Arc::clone(&world)))
     }
 }
 

@@ -6,15 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::era::{ServerEra, ServerIdentity};
-use mgp_transport::mrtr::MrtrLayer;
+use mgp_transport::era::{ServerEraGate, ServerIdentity};
+use mgp_transport::mrtr::MrtrGate;
 use mgp_transport::token::SealingKey;
 use mgp_transport::{Accept, ConnectionLimits, connect, memory};
 use mgp_types::mcp::Implementation;
-use mgp_types::{BoxFuture, Error, Method, Object, Outbox, RawJson, Request, Response};
+use mgp_types::{BoxFuture, Error, Gate as _, Method, Object, Outbox, RawJson, Request, Response};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
-use tower_layer::Layer;
 use tower_service::Service;
 
 /// A server with a few methods: `tools/call` echoes its arguments, the rest shows one behaviour each.
@@ -114,8 +113,8 @@ pub fn server() -> impl Accept {
 
 pub fn server_with(identity: ServerIdentity) -> impl Accept {
     let identity = Arc::new(identity);
-    let mrtr = MrtrLayer::new(SealingKey::random());
-    move |outbox: Outbox| ServerEra::new(mrtr.layer(Stub), identity.clone(), outbox)
+    let mrtr = MrtrGate::new(SealingKey::random());
+    move |outbox: Outbox| ServerEraGate::new(identity.clone(), outbox).layer(mrtr.layer(Stub))
 }
 
 /// A peer that writes and reads raw lines.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_server_sdk::{Ask, Cx, Elicited, Prompt, Resource, Server, Tool, ToolError};
 use mgp_transport::Accept;
-use mgp_transport::era::{EraMode, ServerEra, ServerIdentity};
+use mgp_transport::era::{EraMode, ServerEraGate, ServerIdentity};
 use mgp_types::mcp::{CreateMessageParams, Implementation, Role, SamplingMessage};
 use mgp_types::{
     BoxFuture, Error, Gate as _, Method, Object, Outbox, Params, Principal, RawJson, Request, RequestKind,
@@ -156,7 +156,7 @@ impl World {
     {
         let front = self.front(principal);
         let identity = Arc::new(ServerIdentity::new(Implementation::new("gateway", "1.0.0")));
-        let accept = move |outbox: Outbox| ServerEra::new(front.clone(), identity.clone(), outbox);
+        let accept = move |outbox: Outbox| ServerEraGate::new(identity.clone(), outbox).layer(front.clone());
         builder.in_process(accept).await.unwrap()
     }
 }

@@ -1,8 +1,6 @@
 //! Fetching of definition lists from a server, and their reduction to what was admitted.
 
-use std::future::poll_fn;
-
-use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, Object, RawJson, Request, Response, RpcService, call_once};
 
 use crate::definition::{DefinitionAdmission, DefinitionKind};
 use crate::tool::{MAX_PAGES, MAX_TOOLS};
@@ -37,8 +35,7 @@ pub(super) async fn fetch<S: RpcService>(
     let mut fetched = Fetched { listed: Vec::new(), is_continued, is_whole: true };
     let mut first = None;
     for _ in 0..MAX_PAGES {
-        poll_fn(|cx| inner.poll_ready(cx)).await?;
-        let mut response = inner.call(request.clone()).await?;
+        let mut response = call_once(&mut *inner, request.clone()).await?;
         response.absorb_stamp();
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;

@@ -5,7 +5,6 @@ mod list;
 mod used_definitions;
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -14,7 +13,7 @@ use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -188,8 +187,7 @@ impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
         Either::Right(Box::pin(async move {
             shared.look(&mut inner, &request, used.kind()).await?;
             shared.admit(&request, &used)?;
-            poll_fn(|cx| inner.poll_ready(cx)).await?;
-            inner.call(request).await
+            call_once(inner, request).await
         }))
     }
 }

@@ -1,14 +1,13 @@
 //! The negotiation of a server's permissions: settling its needs before the first call, and telling it about
 //! decisions.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, MgpVersion, Permission, PermissionRequest, PermissionResponse,
     Recovery, Timestamp, code, method,
 };
-use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session};
+use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -233,8 +232,7 @@ async fn send<S: RpcService>(
         params.map_err(|error| Error::internal("the decisions cannot be written").with_source(error))?;
     let mut request = Request::call(Method::from_static(name), params);
     request.context.session = Some(connected.session.clone());
-    poll_fn(|cx| service.poll_ready(cx)).await?;
-    match service.call(request).await {
+    match call_once(service, request).await {
         Ok(response) => Ok(Some(response.to_raw())),
         Err(error) if error.origin() == Origin::Connection => Err(error),
         Err(error) => {

@@ -1,7 +1,6 @@
 //! The calls that take steps back, made within the server.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::sync::Arc;
 
 use mgp_lifecycle::idempotency::{IdempotencyBook, IdempotencyLayer, IdempotencyService};
@@ -9,10 +8,9 @@ use mgp_lifecycle::transaction::{CompensationCall, Compensator};
 use mgp_types::ext::{IdempotentCall, StructuredError};
 use mgp_types::{
     BoxFuture, CallEnding, Error, Method, Object, RawJson, Request, Response, Revision, RpcService, Session,
-    code,
+    call_once, code,
 };
 use tower_layer::Layer as _;
-use tower_service::Service as _;
 
 /// Makes the calls through the layers further in, each with its key.
 #[derive(Clone)]
@@ -30,11 +28,10 @@ impl<S> InnerCompensator<S> {
 
 impl<S: RpcService + Sync> Compensator for InnerCompensator<S> {
     fn compensate(&self, call: CompensationCall) -> BoxFuture<'_, Result<(), Error>> {
-        let mut service = self.service.clone();
+        let service = self.service.clone();
         let request = request(call, Arc::clone(&self.session));
         Box::pin(async move {
-            poll_fn(|cx| service.poll_ready(cx)).await?;
-            let response = service.call(request).await?;
+            let response = call_once(service, request).await?;
             match response.result.ending() {
                 CallEnding::Done => Ok(()),
                 CallEnding::Asking => Err(Error::new(

@@ -3,7 +3,7 @@
 mod compensator;
 mod step;
 
-use std::future::{poll_fn, ready};
+use std::future::ready;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -11,7 +11,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::transaction::{StepCall, TransactionBook};
 use mgp_types::ext::transaction::{self, NamedTransaction, TransactionStep};
 use mgp_types::{
-    BoxFuture, Error, Method, Principal, PrincipalKind, Request, RequestKind, Response, RpcService,
+    BoxFuture, Error, Method, Principal, PrincipalKind, Request, RequestKind, Response, RpcService, call_once,
 };
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
@@ -92,16 +92,13 @@ impl<S: RpcService + Sync> TransactionService<S> {
     }
 
     /// Carries a step of a transaction out.
-    async fn step(mut self, place: TransactionStep, mut request: Request) -> Result<Response, Error> {
+    async fn step(self, place: TransactionStep, mut request: Request) -> Result<Response, Error> {
         let tool = request.params.text("name").unwrap_or_default().into_owned();
         let call = StepCall::new("".into(), tool.as_str().into());
         let open = self.layer.book.begin_step(&owner(&request), &place, call).await?;
         let undo = Arc::new(StepUndo::default());
         request.extensions.insert_shared(Arc::clone(&undo));
-        let mut outcome = match poll_fn(|cx| self.inner.poll_ready(cx)).await {
-            Ok(()) => self.inner.call(request).await,
-            Err(error) => Err(error),
-        };
+        let mut outcome = call_once(self.inner, request).await;
         let Some(ended) = step::outcome(&outcome, &undo, &self.layer.server.step_rule(&tool)) else {
             return outcome;
         };

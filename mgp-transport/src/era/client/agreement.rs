@@ -1,6 +1,5 @@
 //! The agreement with a server, and the members of `_meta` that follow from it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
@@ -100,11 +99,7 @@ impl Agreement {
     }
 }
 
-impl fmt::Debug for Agreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agreement").field("revision", &self.revision()).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Agreement, self => revision: self.revision());
 
 /// The party that goes through the rounds of a request that the server answers with questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

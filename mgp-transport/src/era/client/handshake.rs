@@ -1,12 +1,12 @@
 //! The handshake, in the order of the specification's decision table.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{
     Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService,
+    call_once,
 };
 use mgp_types::{Session, code};
 
@@ -271,11 +271,7 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     async fn send(&mut self, request: Request) -> Result<Response, Error> {
-        let wire = &mut self.wire;
-        let answer = async {
-            poll_fn(|cx| wire.poll_ready(cx)).await?;
-            wire.call(request).await
-        };
+        let answer = call_once(&mut self.wire, request);
         let timeout = self.options.handshake_timeout;
         tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(silent(timeout)))
     }

@@ -17,7 +17,7 @@ mod tests;
 pub use self::agreement::Agreement;
 pub(crate) use self::agreement::RoundHandler;
 pub use self::identity::ClientIdentity;
-pub use self::inbound::{ClientInbound, InboundFuture};
+pub use self::inbound::{ClientInbound, InboundGate};
 pub use self::memory::{Era, EraMemory};
 pub use self::options::{EraMode, EraOptions, WireKind};
 pub use self::probe_verdict::{ProbeEndedConnection, UnsupportedVersion};

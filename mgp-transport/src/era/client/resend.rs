@@ -1,12 +1,12 @@
 //! Calls that are sent again: the rules that say when and how, and the future that goes through the attempts.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
 
 use super::agreement::AgreedSession;
@@ -145,9 +145,7 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
             if let Some(agreed) = &*self.shared.agreement.load() {
                 self.agreed = Arc::clone(agreed);
             }
-            let mut wire = self.shared.wire();
-            poll_fn(|cx| wire.poll_ready(cx)).await?;
-            let outcome = wire.call(self.written()).await;
+            let outcome = call_once(self.shared.wire(), self.written()).await;
             match self.judge(outcome) {
                 NextStep::Return(outcome) => return outcome,
                 NextStep::SendAgain(later) => next = later,
@@ -214,15 +212,7 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
     }
 }
 
-impl<W: RpcService, R: ResendRule> fmt::Debug for EraFuture<W, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.attempts {
-            Attempts::First { .. } => "EraFuture(first request)",
-            Attempts::Further { .. } => "EraFuture(further requests)",
-            Attempts::Refused { .. } => "EraFuture(refused)",
-        })
-    }
-}
+mgp_types::partial_debug!([W: RpcService, R: ResendRule] EraFuture<W, R>);
 
 impl fmt::Debug for NextStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,11 @@
 //! The client's era layer: it writes requests in the era of the server, and renews lost sessions.
 
-use std::fmt;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_types::{
-    BoxFuture, Error, Method, Outbox, OutboxPort, Request, RequestKind, Response, RpcService, StreamId, code,
+    BoxFuture, Error, Method, Outbox, OutboxPort, Request, RequestKind, Response, RpcService, StreamId,
+    call_once, code,
 };
 use parking_lot::Mutex;
 use tower_service::Service;
@@ -128,9 +128,7 @@ impl<W: RpcService> ClientEraShared<W> {
     /// Sends a request once more, written for the new agreement.
     async fn again(&self, mut request: Request) -> Result<Response, Error> {
         prepare(&mut request, &self.agreement);
-        let mut wire = self.wire();
-        std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
-        wire.call(request).await
+        call_once(self.wire(), request).await
     }
 
     pub(super) fn wire(&self) -> W {
@@ -191,11 +189,7 @@ impl<W: Clone, R: Clone> Clone for ClientEra<W, R> {
     }
 }
 
-impl<W, R> fmt::Debug for ClientEra<W, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientEra").field("agreement", &self.shared.agreement).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([W, R] ClientEra<W, R>, self => agreement: self.shared.agreement);
 
 /// A wire from which further ones are made.
 struct WirePort<W> {
@@ -221,11 +215,10 @@ impl<W: RpcService> SessionPort<W> {
     async fn send(port: Option<Arc<WirePort<W>>>, mut request: Request) -> Result<Response, Error> {
         let Some(port) = port else { return Err(Error::disconnected("the client is closed")) };
         prepare(&mut request, &port.agreement);
-        let mut wire = port.wire();
+        let wire = port.wire();
         // A waiting caller does not keep the wire alive.
         drop(port);
-        std::future::poll_fn(|cx| wire.poll_ready(cx)).await?;
-        wire.call(request).await
+        call_once(wire, request).await
     }
 }
 

@@ -6,15 +6,10 @@ mod outgoing;
 mod session;
 mod stateless;
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::TraceId;
-use mgp_types::{Error, Method, Outbox, Request, RequestKind, Response, RpcService, Session};
-use pin_project_lite::pin_project;
-use tower_service::Service;
+use mgp_types::{Error, Flow, Gate, Gated, Method, Outbox, Request, RequestKind, Response, Session};
 
 pub use self::identity::{ServerIdentity, VersionMismatch};
 #[cfg(feature = "ext")]
@@ -22,21 +17,23 @@ pub(crate) use self::outgoing::explain;
 use self::session::OpenedSession;
 use self::stateless::DescribedSession;
 
-/// Serves both eras with one server. The layer sits outermost, behind the transport.
+/// A server behind a [`ServerEraGate`].
+pub type ServerEra<S> = Gated<ServerEraGate, S>;
+
+/// Serves both eras with one server. The gate sits outermost, behind the transport; each connection has its own.
 ///
 /// Inbound it writes `context.session`: agreed by `initialize` once per connection, or described by each request's
-/// `_meta`. The server behind it answers `server/discover` with its `capabilities` and `instructions`, and this layer
+/// `_meta`. The server behind it answers `server/discover` with its `capabilities` and `instructions`, and this gate
 /// makes the results of `initialize` and `server/discover` from that. Outbound it adds the members that the era
 /// requires of a result (`resultType`, `serverInfo`, cache hints) or removes them, and translates errors for the peer.
 ///
 /// Messages that only MGP has do not leave to a peer that did not negotiate MGP, whichever layer sends them.
 ///
-/// The layer refuses methods that the era does not have, sessions that were not opened, and requests that do not
-/// describe themselves. The layer answers `ping`. The layer does not allocate for a request whose `_meta` is that of
+/// The gate refuses methods that the era does not have, sessions that were not opened, and requests that do not
+/// describe themselves. The gate answers `ping`. The gate does not allocate for a request whose `_meta` is that of
 /// the last one.
 #[derive(Debug, Clone)]
-pub struct ServerEra<S> {
-    inner: S,
+pub struct ServerEraGate {
     identity: Arc<ServerIdentity>,
     connection: Arc<ServerEraConnection>,
 }
@@ -47,20 +44,20 @@ struct ServerEraConnection {
     described: DescribedSession,
 }
 
-impl<S> ServerEra<S> {
-    /// Creates the server `inner` on one connection, whose peer is reached through `outbox`.
+impl ServerEraGate {
+    /// Creates the gate of one connection, whose peer is reached through `outbox`.
     ///
     /// With a closed outbox the connection cannot hold a session, and every request has to describe itself.
-    pub fn new(inner: S, identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
+    pub fn new(identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
         let connection = ServerEraConnection {
             opened: OpenedSession::new(outbox),
             described: DescribedSession::default(),
         };
-        Self { inner, identity, connection: Arc::new(connection) }
+        Self { identity, connection: Arc::new(connection) }
     }
 
     /// Turns the request into its inner form, and returns how its answer is to leave.
-    fn admit(&self, request: &mut Request) -> Result<AdmittedRequest, Error> {
+    fn admit(&self, request: &mut Request) -> Result<Flow<AdmittedRequest>, Error> {
         let ServerEraConnection { opened, described } = &*self.connection;
         if !opened.can_open() || described.is_stateless(&request.params) {
             let session = described.session(&request.params, &self.identity)?;
@@ -71,36 +68,38 @@ impl<S> ServerEra<S> {
                 self.identity.check(&session)?;
                 ResponseTreatment::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
             };
-            return Ok(AdmittedRequest::pass(request, session, outgoing));
+            return Ok(pass(request, session, outgoing));
         }
         if request.method == Method::PING && request.kind == RequestKind::Call {
-            return Ok(AdmittedRequest::Answered(Response::empty()));
+            return Ok(Flow::answer(Response::empty()));
         }
         if request.method == Method::INITIALIZE && request.kind == RequestKind::Call {
             let session = opened.described(&request.params, &self.identity)?;
             request.method = Method::DISCOVER;
-            return Ok(AdmittedRequest::pass(request, session, ResponseTreatment::Initialized));
+            return Ok(pass(request, session, ResponseTreatment::Initialized));
         }
         let session = opened.session()?;
         session::session_has(&session, &request.method)?;
         opened.connect(request);
-        Ok(AdmittedRequest::pass(request, session, ResponseTreatment::Stripped))
+        Ok(pass(request, session, ResponseTreatment::Stripped))
     }
 }
 
-enum AdmittedRequest {
-    Answered(Response),
-    Passed { session: Arc<Session>, outgoing: ResponseTreatment },
+/// A request on its way through the server, which the treatment of its answer depends on.
+#[derive(Debug)]
+pub struct AdmittedRequest {
+    session: Arc<Session>,
+    outgoing: ResponseTreatment,
+    trace: Option<TraceId>,
 }
 
-impl AdmittedRequest {
-    fn pass(request: &mut Request, session: Arc<Session>, outgoing: ResponseTreatment) -> Self {
-        if session.mgp.is_none() {
-            request.context.outbox = std::mem::take(&mut request.context.outbox).without_mgp();
-        }
-        request.context.session = Some(session.clone());
-        Self::Passed { session, outgoing }
+fn pass(request: &mut Request, session: Arc<Session>, outgoing: ResponseTreatment) -> Flow<AdmittedRequest> {
+    if session.mgp.is_none() {
+        request.context.outbox = std::mem::take(&mut request.context.outbox).without_mgp();
     }
+    request.context.session = Some(session.clone());
+    let trace = outgoing::trace_for_errors(request, &session);
+    Flow::Pass(AdmittedRequest { session, outgoing, trace })
 }
 
 /// The change to the answer on its way out.
@@ -112,84 +111,43 @@ enum ResponseTreatment {
     Stripped,
 }
 
-impl<S: RpcService> Service<Request> for ServerEra<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = ServerEraFuture<S::Future>;
+impl Gate for ServerEraGate {
+    type Pass = AdmittedRequest;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
+    fn enter(&self, request: &mut Request) -> Flow<AdmittedRequest> {
+        self.admit(request).unwrap_or_else(|error| {
+            if request.kind == RequestKind::Call {
+                return Flow::refuse(error);
+            }
+            tracing::debug!(%error, method = %request.method, "ignoring a notification");
+            Flow::answer(Response::empty())
+        })
     }
 
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let is_call = request.kind == RequestKind::Call;
-        match self.admit(&mut request) {
-            Ok(AdmittedRequest::Passed { session, outgoing }) => ServerEraFuture::Passed {
-                trace: outgoing::trace_for_errors(&mut request, &session),
-                future: self.inner.call(request),
-                session,
-                outgoing,
-                identity: self.identity.clone(),
-                connection: self.connection.clone(),
-            },
-            Ok(AdmittedRequest::Answered(response)) => {
-                ServerEraFuture::Answered { outcome: Some(Ok(response)) }
+    fn leave(&self, admitted: AdmittedRequest, outcome: &mut Result<Response, Error>) {
+        let AdmittedRequest { session, outgoing, trace } = admitted;
+        let identity = &*self.identity;
+        match (outcome.as_mut(), outgoing) {
+            (Ok(response), ResponseTreatment::Stripped) => outgoing::strip(response),
+            (Ok(response), ResponseTreatment::Stamped { cacheable }) => {
+                outgoing::stamp(response, cacheable, identity);
             }
-            Err(error) if is_call => ServerEraFuture::Answered { outcome: Some(Err(error)) },
-            Err(error) => {
-                tracing::debug!(%error, method = %request.method, "ignoring a notification");
-                ServerEraFuture::Answered { outcome: Some(Ok(Response::empty())) }
+            (Ok(response), ResponseTreatment::Discovered) => {
+                *outcome = session::discovered(response, identity).map(|mut response| {
+                    outgoing::stamp(&mut response, true, identity);
+                    response
+                });
             }
-        }
-    }
-}
-
-pin_project! {
-    /// The future of [`ServerEra`].
-    #[project = Projected]
-    #[derive(Debug)]
-    pub enum ServerEraFuture<F> {
-        /// The layer answered itself.
-        #[doc(hidden)]
-        Answered { outcome: Option<Result<Response, Error>> },
-        /// The service behind the layer answers.
-        #[doc(hidden)]
-        Passed {
-            #[pin]
-            future: F,
-            session: Arc<Session>,
-            outgoing: ResponseTreatment,
-            trace: Option<TraceId>,
-            identity: Arc<ServerIdentity>,
-            connection: Arc<ServerEraConnection>,
-        },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for ServerEraFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Answered { outcome } => {
-                Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
+            (Ok(response), ResponseTreatment::Initialized) => {
+                *outcome = session::initialized(response, &session, identity).map(|mut response| {
+                    self.connection.opened.open(session);
+                    outgoing::strip(&mut response);
+                    response
+                });
             }
-            Projected::Passed { future, session, outgoing, trace, identity, connection } => {
-                let response = match ready!(future.poll(cx)) {
-                    Ok(response) => response,
-                    Err(error) => return Poll::Ready(Err(outgoing::explain(error, session, *trace))),
-                };
-                Poll::Ready(match outgoing {
-                    ResponseTreatment::Stripped => Ok(outgoing::strip(response)),
-                    ResponseTreatment::Stamped { cacheable } => {
-                        Ok(outgoing::stamp(response, *cacheable, identity))
-                    }
-                    ResponseTreatment::Discovered => session::discovered(&response, identity)
-                        .map(|response| outgoing::stamp(response, true, identity)),
-                    ResponseTreatment::Initialized => session::initialized(&response, session, identity)
-                        .inspect(|_| connection.opened.open(session.clone()))
-                        .map(outgoing::strip),
-                })
+            (Err(_), _) => {
+                let failed = std::mem::replace(outcome, Ok(Response::empty()));
+                *outcome = failed.map_err(|error| outgoing::explain(error, &session, trace));
             }
         }
     }

@@ -12,14 +12,14 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, Resul
 use super::ServerIdentity;
 
 /// Adds the members that the era requires of a stateless result.
-pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerIdentity) -> Response {
+pub(super) fn stamp(response: &mut Response, cacheable: bool, identity: &ServerIdentity) {
     if response.context.shape == ResultShape::Plain {
         let hint = response.context.cache.take();
         response.context.stamp =
             Some(if cacheable { identity.cacheable_stamp(hint.as_ref()) } else { identity.stamp() });
-        return response;
+        return;
     }
-    let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
+    let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return };
     let complete = match result.text("resultType") {
         None => {
             result.set("resultType", RawJson::from_text("complete"));
@@ -43,27 +43,27 @@ pub(super) fn stamp(mut response: Response, cacheable: bool, identity: &ServerId
         meta.set(key::SERVER_INFO, identity.info(mgp_types::Revision::LATEST));
         result.set("_meta", meta.to_raw());
     }
-    with_result(response, result.to_raw())
+    set_result(response, result.to_raw());
 }
 
 static RESULT_TYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""resultType""#));
 
 /// Removes the members from a result that sessions do not have.
-pub(super) fn strip(response: Response) -> Response {
+pub(super) fn strip(response: &mut Response) {
     if response.context.shape == ResultShape::Plain || !has(&RESULT_TYPE, &response.result) {
-        return response;
+        return;
     }
     if response.context.stamp.is_none()
         && let Some(members) = behind_complete(&response.result)
     {
         let result = RawJson::from_written([b"{", members].concat());
-        return with_result(response, result);
+        return set_result(response, result);
     }
-    let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return response };
+    let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return };
     for name in ["resultType", "ttlMs", "cacheScope"] {
         result.remove(name);
     }
-    with_result(response, result.to_raw())
+    set_result(response, result.to_raw());
 }
 
 /// Returns the error in the form for the peer.
@@ -186,10 +186,9 @@ fn has(name: &Finder<'_>, result: &RawJson) -> bool {
     name.find(result.as_bytes()).is_some()
 }
 
-fn with_result(mut response: Response, result: RawJson) -> Response {
+fn set_result(response: &mut Response, result: RawJson) {
     response.result = result.into();
     response.context.stamp = None;
-    response
 }
 
 #[cfg(test)]
@@ -208,7 +207,9 @@ mod tests {
             (r#"{"a":1,"resultType":"complete"}"#, r#"{"a":1}"#),
             (r#"{"a":{"resultType":"complete"}}"#, r#"{"a":{"resultType":"complete"}}"#),
         ] {
-            let result = strip(Response::new(RawJson::parse(json).unwrap())).result;
+            let mut response = Response::new(RawJson::parse(json).unwrap());
+            strip(&mut response);
+            let result = response.result;
             assert_eq!(result.as_bytes(), stripped.as_bytes(), "{json}");
         }
     }

@@ -1,6 +1,5 @@
 //! The client of HTTP+SSE, the transport of revision 2024-11-05.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -192,11 +191,7 @@ impl<I: RpcService> MessageCarrier for Sse<I> {
     }
 }
 
-impl<I> fmt::Debug for SseClient<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SseClient").field(&self.0.peer.core).finish()
-    }
-}
+mgp_types::partial_debug!([I] SseClient<I>, self => core: self.0.peer.core);
 
 impl<I> Clone for SseClient<I> {
     fn clone(&self) -> Self {

@@ -37,7 +37,6 @@ mod sse;
 mod status;
 mod streamable;
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
@@ -116,11 +115,7 @@ impl<I: RpcService> HttpClient<I> {
     }
 }
 
-impl<I> fmt::Debug for HttpClient<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HttpClient").field(&self.0.peer.core).finish()
-    }
-}
+mgp_types::partial_debug!([I] HttpClient<I>, self => core: self.0.peer.core);
 
 impl<I> Clone for HttpClient<I> {
     fn clone(&self) -> Self {

@@ -1,7 +1,6 @@
 //! The bodies of answers: one JSON text, or a stream of events.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,15 +101,7 @@ impl Body for HttpBody {
     }
 }
 
-impl fmt::Debug for HttpBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            HttpBodyInner::Full(bytes) => write!(f, "HttpBody({} bytes)", bytes.len()),
-            HttpBodyInner::Events(_) => f.write_str("HttpBody(events)"),
-            HttpBodyInner::Pieces(_) => f.write_str("HttpBody(pieces)"),
-        }
-    }
-}
+mgp_types::partial_debug!(HttpBody);
 
 /// A stream of events on its way to one reader.
 ///

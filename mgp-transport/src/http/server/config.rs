@@ -1,6 +1,5 @@
 //! The settings of an HTTP server.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,53 +11,113 @@ use super::session_table::OpenSessions;
 use super::tls::TlsConfig;
 use crate::ConnectionLimits;
 
-/// The permissions and limits of an HTTP server.
-///
-/// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host` and `Origin`. A
-/// server that is reached under another name has to set it.
-///
-/// ```
-/// use mgp_transport::http::HttpConfig;
-///
-/// let config = HttpConfig::default().allow_host("mcp.example.com").allow_origin("https://app.example.com");
-/// # drop(config);
-/// ```
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct HttpConfig {
-    pub(super) limits: ConnectionLimits,
-    pub(super) hosts: Vec<Box<str>>,
-    pub(super) any_host: bool,
-    pub(super) origins: Vec<Box<str>>,
-    pub(super) lenient_accept: bool,
-    #[cfg(feature = "ext")]
-    pub(super) multipart: bool,
-    pub(super) max_sessions: usize,
-    pub(super) max_sessions_per_principal: usize,
-    pub(super) open_sessions: Arc<OpenSessions>,
-    pub(super) session_idle: Duration,
-    pub(super) handshake_timeout: Duration,
-    pub(super) body_timeout: Duration,
-    pub(super) peer_timeout: Duration,
-    pub(super) replay_events: usize,
-    pub(super) replay_bytes: usize,
-    pub(super) replay_streams: usize,
-    pub(super) replay_ttl: Duration,
-    pub(super) retry: Duration,
-    pub(super) keep_alive: Duration,
-    pub(super) path: Box<str>,
-    pub(super) sse_paths: Option<(Box<str>, Box<str>)>,
-    pub(super) max_connections: usize,
-    pub(super) max_connections_per_peer: usize,
-    pub(super) max_header_bytes: usize,
-    pub(super) header_timeout: Duration,
-    pub(super) idle_timeout: Duration,
-    pub(super) shutdown_grace: Duration,
-    pub(super) marks: Option<ConnectionMarker>,
-    #[cfg(feature = "tls-server")]
-    pub(super) tls: Option<TlsConfig>,
-    #[cfg(feature = "tls-server")]
-    pub(super) max_streams: u32,
+/// Defines a configuration with the default of each setting. Those behind `set` have a method that sets them, with the
+/// same name.
+macro_rules! settings {
+    (
+        $(#[$about:meta])*
+        pub struct $name:ident { $($(#[$cfg:meta])* $own:ident: $own_type:ty = $own_default:expr;)* }
+        set { $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr;)* }
+    ) => {
+        $(#[$about])*
+        pub struct $name {
+            $($(#[$cfg])* pub(super) $own: $own_type,)*
+            $(pub(super) $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($(#[$cfg])* $own: $own_default,)* $($field: $default,)* }
+            }
+        }
+
+        impl $name {
+            $(
+                $(#[$doc])*
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+settings! {
+    /// The permissions and limits of an HTTP server.
+    ///
+    /// The defaults are safe for a server on one's own machine: only loopback names are accepted as `Host` and `Origin`. A
+    /// server that is reached under another name has to set it.
+    ///
+    /// ```
+    /// use mgp_transport::http::HttpConfig;
+    ///
+    /// let config = HttpConfig::default().allow_host("mcp.example.com").allow_origin("https://app.example.com");
+    /// # drop(config);
+    /// ```
+    #[derive(Debug, Clone)]
+    #[must_use]
+    pub struct HttpConfig {
+        hosts: Vec<Box<str>> = Vec::new();
+        any_host: bool = false;
+        origins: Vec<Box<str>> = Vec::new();
+        lenient_accept: bool = false;
+        #[cfg(feature = "ext")]
+        multipart: bool = false;
+        open_sessions: Arc<OpenSessions> = Arc::default();
+        replay_events: usize = 256;
+        replay_bytes: usize = 1 << 20;
+        replay_streams: usize = 16;
+        replay_ttl: Duration = Duration::from_mins(5);
+        path: Box<str> = "/mcp".into();
+        sse_paths: Option<(Box<str>, Box<str>)> = Some(("/sse".into(), "/message".into()));
+        max_header_bytes: usize = 64 << 10;
+        marks: Option<ConnectionMarker> = None;
+        #[cfg(feature = "tls-server")]
+        tls: Option<TlsConfig> = None;
+        #[cfg(feature = "tls-server")]
+        max_streams: u32 = 100;
+    } set {
+        /// Sets the bounds on bodies, JSON, the calls of one session and the bytes that wait to be written on one stream.
+        ///
+        /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up makes its
+        /// writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader after `write_timeout`.
+        limits: ConnectionLimits = ConnectionLimits::default();
+        /// Sets how many sessions may be open; further ones are refused with 503. Default: 10,000.
+        max_sessions: usize = 10_000;
+        /// Sets how many sessions one principal may have open; further ones are refused with 503. Default: 1,000.
+        max_sessions_per_principal: usize = 1_000;
+        /// Sets how long a session without requests, calls and streams lives. Default: 30 min.
+        session_idle: Duration = Duration::from_mins(30);
+        /// Sets how long `initialize` may take. Default: 10 s.
+        handshake_timeout: Duration = Duration::from_secs(10);
+        /// Sets how long the body of a request may take to arrive, and each further MiB of a long one; then the server
+        /// answers 408. Default: 10 s.
+        body_timeout: Duration = Duration::from_secs(10);
+        /// Sets how long a client may take to answer a request of the server. Default: 10 min, since a human may have to
+        /// answer.
+        peer_timeout: Duration = Duration::from_mins(10);
+        /// Sets how long a client should wait before it resumes a stream. Default: 1 s.
+        retry: Duration = Duration::from_secs(1);
+        /// Sets how often a stream carries a comment, so that no proxy closes it. Default: 15 s.
+        keep_alive: Duration = Duration::from_secs(15);
+        /// Sets how many connections [`serve`](super::serve()) holds open; 16 more are for requests of its health.
+        ///
+        /// A further connection takes the place of one that has no request in work: of one that never sent a request, if
+        /// there is any, and of the one that has been idle for longest. Default: 1024.
+        max_connections: usize = 1024;
+        /// Sets how many of the connections one address may have. Default: 512.
+        max_connections_per_peer: usize = 512;
+        /// Sets the time that a new connection to [`serve`](super::serve()) has for the head of its first request; the
+        /// connection ends after once to one and a half times as long. Default: 10 s.
+        header_timeout: Duration = Duration::from_secs(10);
+        /// Sets how long a connection to [`serve`](super::serve()) may be idle between one answer and the head of the next
+        /// request. Default: 60 s.
+        idle_timeout: Duration = Duration::from_mins(1);
+        /// Sets how long [`serve`](super::serve()) waits for calls when it ends, and then once more for the work that they
+        /// leave behind. Default: 2 s.
+        shutdown_grace: Duration = Duration::from_secs(2);
+    }
 }
 
 /// The function that marks each connection by its ends.
@@ -81,62 +140,9 @@ impl ConnectionMarker {
     }
 }
 
-impl fmt::Debug for ConnectionMarker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Marks")
-    }
-}
-
-impl Default for HttpConfig {
-    fn default() -> Self {
-        Self {
-            limits: ConnectionLimits::default(),
-            hosts: Vec::new(),
-            any_host: false,
-            origins: Vec::new(),
-            lenient_accept: false,
-            #[cfg(feature = "ext")]
-            multipart: false,
-            max_sessions: 10_000,
-            max_sessions_per_principal: 1_000,
-            open_sessions: Arc::default(),
-            session_idle: Duration::from_mins(30),
-            handshake_timeout: Duration::from_secs(10),
-            body_timeout: Duration::from_secs(10),
-            peer_timeout: Duration::from_mins(10),
-            replay_events: 256,
-            replay_bytes: 1 << 20,
-            replay_streams: 16,
-            replay_ttl: Duration::from_mins(5),
-            retry: Duration::from_secs(1),
-            keep_alive: Duration::from_secs(15),
-            path: "/mcp".into(),
-            sse_paths: Some(("/sse".into(), "/message".into())),
-            max_connections: 1024,
-            max_connections_per_peer: 512,
-            max_header_bytes: 64 << 10,
-            header_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_mins(1),
-            shutdown_grace: Duration::from_secs(2),
-            marks: None,
-            #[cfg(feature = "tls-server")]
-            tls: None,
-            #[cfg(feature = "tls-server")]
-            max_streams: 100,
-        }
-    }
-}
+mgp_types::partial_debug!(ConnectionMarker);
 
 impl HttpConfig {
-    /// Sets the bounds on bodies, JSON, the calls of one session and the bytes that wait to be written on one stream.
-    ///
-    /// A body longer than `max_frame_bytes` is refused with 413. A stream whose reader does not keep up makes its
-    /// writers wait at `max_queued` messages or `max_unwritten_bytes`, and loses its reader after `write_timeout`.
-    pub fn limits(mut self, limits: ConnectionLimits) -> Self {
-        self.limits = limits;
-        self
-    }
-
     /// Adds the extensions that `look` returns for a connection to each request on it. `look` is called once for each
     /// connection, before its first request is read.
     pub fn mark_connections(
@@ -196,48 +202,10 @@ impl HttpConfig {
         self
     }
 
-    /// Sets how many sessions may be open; further ones are refused with 503. Default: 10,000.
-    pub fn max_sessions(mut self, sessions: usize) -> Self {
-        self.max_sessions = sessions;
-        self
-    }
-
-    /// Sets how many sessions one principal may have open; further ones are refused with 503. Default: 1,000.
-    pub fn max_sessions_per_principal(mut self, sessions: usize) -> Self {
-        self.max_sessions_per_principal = sessions;
-        self
-    }
-
     /// Returns the number of sessions that are open at the servers that have this configuration, or a clone of it.
     #[must_use]
     pub fn open_sessions(&self) -> usize {
         self.open_sessions.count()
-    }
-
-    /// Sets how long a session without requests, calls and streams lives. Default: 30 min.
-    pub fn session_idle(mut self, idle: Duration) -> Self {
-        self.session_idle = idle;
-        self
-    }
-
-    /// Sets how long `initialize` may take. Default: 10 s.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.handshake_timeout = timeout;
-        self
-    }
-
-    /// Sets how long the body of a request may take to arrive, and each further MiB of a long one; then the server
-    /// answers 408. Default: 10 s.
-    pub fn body_timeout(mut self, timeout: Duration) -> Self {
-        self.body_timeout = timeout;
-        self
-    }
-
-    /// Sets how long a client may take to answer a request of the server. Default: 10 min, since a human may have to
-    /// answer.
-    pub fn peer_timeout(mut self, timeout: Duration) -> Self {
-        self.peer_timeout = timeout;
-        self
     }
 
     /// Sets how much of a stream of a session is kept for a client that lost it. Default: 256 events, 1 MiB.
@@ -250,18 +218,6 @@ impl HttpConfig {
     /// 5 min.
     pub fn replay_streams(mut self, streams: usize, ttl: Duration) -> Self {
         (self.replay_streams, self.replay_ttl) = (streams, ttl);
-        self
-    }
-
-    /// Sets how long a client should wait before it resumes a stream. Default: 1 s.
-    pub fn retry(mut self, retry: Duration) -> Self {
-        self.retry = retry;
-        self
-    }
-
-    /// Sets how often a stream carries a comment, so that no proxy closes it. Default: 15 s.
-    pub fn keep_alive(mut self, every: Duration) -> Self {
-        self.keep_alive = every;
         self
     }
 
@@ -283,45 +239,9 @@ impl HttpConfig {
         self
     }
 
-    /// Sets how many connections [`serve`](super::serve()) holds open; 16 more are for requests of its health.
-    ///
-    /// A further connection takes the place of one that has no request in work: of one that never sent a request, if
-    /// there is any, and of the one that has been idle for longest. Default: 1024.
-    pub fn max_connections(mut self, connections: usize) -> Self {
-        self.max_connections = connections;
-        self
-    }
-
-    /// Sets how many of the connections one address may have. Default: 512.
-    pub fn max_connections_per_peer(mut self, connections: usize) -> Self {
-        self.max_connections_per_peer = connections;
-        self
-    }
-
     /// Sets how long the head of a request may be in [`serve`](super::serve()), at least 8 KiB. Default: 64 KiB.
     pub fn max_header_bytes(mut self, bytes: usize) -> Self {
         self.max_header_bytes = bytes.max(8 << 10);
-        self
-    }
-
-    /// Sets the time that a new connection to [`serve`](super::serve()) has for the head of its first request; the
-    /// connection ends after once to one and a half times as long. Default: 10 s.
-    pub fn header_timeout(mut self, timeout: Duration) -> Self {
-        self.header_timeout = timeout;
-        self
-    }
-
-    /// Sets how long a connection to [`serve`](super::serve()) may be idle between one answer and the head of the next
-    /// request. Default: 60 s.
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = timeout;
-        self
-    }
-
-    /// Sets how long [`serve`](super::serve()) waits for calls when it ends, and then once more for the work that they
-    /// leave behind. Default: 2 s.
-    pub fn shutdown_grace(mut self, grace: Duration) -> Self {
-        self.shutdown_grace = grace;
         self
     }
 }

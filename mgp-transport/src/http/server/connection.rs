@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use super::config::{ConnectionAddrs, HttpConfig};
 use super::serve::HttpService;
 use super::watched_connection::{CONNECTION, ConnectionOrder, WatchedConnection};
-use super::watched_io::{GuardedBody, HttpVersion, WatchedIo};
+use super::watched_io::{GuardedBody, WatchedIo};
 
 /// The mark of requests on a connection that is there for health alone, because all others have requests in work.
 #[derive(Debug, Clone, Copy)]
@@ -61,19 +61,17 @@ impl<S: HttpService> OpenConnection<S> {
             .max_buf_size(self.config.max_header_bytes)
             .header_read_timeout(None)
             .keep_alive(!self.watched.is_reserved());
-        let connection =
-            builder.serve_connection(self.watch(stream, HttpVersion::One), self.requests(HttpVersion::One));
+        let connection = builder.serve_connection(self.watch(stream), self.requests());
         drive(&self.watched, connection, http1::Connection::graceful_shutdown).await;
     }
 
-    pub(super) fn watch<I>(&self, stream: I, version: HttpVersion) -> WatchedIo<TokioIo<I>> {
-        WatchedIo { inner: TokioIo::new(stream), watched: Arc::clone(&self.watched), version }
+    pub(super) fn watch<I>(&self, stream: I) -> WatchedIo<TokioIo<I>> {
+        WatchedIo { inner: TokioIo::new(stream), watched: Arc::clone(&self.watched) }
     }
 
     /// Returns the service that answers the requests of the connection.
     pub(super) fn requests(
         &self,
-        version: HttpVersion,
     ) -> impl hyper::service::Service<
         http::Request<Incoming>,
         Response = http::Response<GuardedBody>,
@@ -96,7 +94,7 @@ impl<S: HttpService> OpenConnection<S> {
             async move {
                 poll_fn(|cx| service.poll_ready(cx)).await?;
                 let response = service.call(request).await?;
-                Ok(response.map(|body| GuardedBody { body, active, version }))
+                Ok(response.map(|body| GuardedBody { body, active }))
             }
         })
     }

@@ -1,44 +1,24 @@
 //! The places of connections: their number in all and by peer, and the choice of the one that makes room for another.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::config::HttpConfig;
 use super::watched_connection::WatchedConnection;
 
 /// The connections of a server.
-///
-/// A new connection beyond a bound takes the place of one without work: of one that has never sent a request rather
-/// than of one that has, and of the one that has been idle for longest. Where all have requests in work, a few are let
-/// in that only ask for the server's health.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     max: usize,
     max_per_peer: usize,
-    taken: Arc<Mutex<TakenSlots>>,
     watched: Vec<Weak<WatchedConnection>>,
 }
 
-#[derive(Debug, Default)]
-struct TakenSlots {
-    all: usize,
-    by_peer: HashMap<IpAddr, usize>,
-    reserved: usize,
-}
-
-/// The place of a connection. Dropping it frees the place.
-#[derive(Debug)]
-pub(super) struct ConnectionSlot {
-    taken: Arc<Mutex<TakenSlots>>,
-    kind: SlotKind,
-}
-
+/// The place of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SlotKind {
+pub(super) enum SlotKind {
     Usual(IpAddr),
     /// A place for requests of the server's health.
     Reserved,
@@ -60,24 +40,23 @@ impl ConnectionSlots {
         Self {
             max: config.max_connections.min(affordable()).max(1),
             max_per_peer: config.max_connections_per_peer.max(1),
-            taken: Arc::default(),
             watched: Vec::new(),
         }
     }
 
     /// Lets a connection of `peer` in, if there is room or room can be made.
     pub(super) fn enter(&mut self, peer: IpAddr) -> Option<Arc<WatchedConnection>> {
+        self.watched.retain(|watched| watched.strong_count() > 0);
         // IPv4 peers of a socket for both families are counted by their IPv4 address.
         let peer = peer.to_canonical();
         let place = self.usual(peer).or_else(|| self.reserved())?;
         let watched = Arc::new(WatchedConnection::new(place));
-        self.forget_ended();
         self.watched.push(Arc::downgrade(&watched));
         Some(watched)
     }
 
     /// Ends the connection that has been idle for longest, for a new one that the system has no room for.
-    pub(super) fn end_an_idle_one(&mut self) -> bool {
+    pub(super) fn end_an_idle_one(&self) -> bool {
         self.end_idle(EvictionScope::All)
     }
 
@@ -100,30 +79,31 @@ impl ConnectionSlots {
         }
     }
 
-    fn usual(&mut self, peer: IpAddr) -> Option<ConnectionSlot> {
-        let (all, of_peer) = {
-            let taken = self.taken.lock();
-            (taken.all, taken.by_peer.get(&peer).copied().unwrap_or_default())
-        };
-        let has_room = if of_peer >= self.max_per_peer {
+    fn usual(&self, peer: IpAddr) -> Option<SlotKind> {
+        let has_room = if self.count(EvictionScope::Peer(peer)) >= self.max_per_peer {
             self.end_idle(EvictionScope::Peer(peer))
         } else {
-            all < self.max || self.end_idle(EvictionScope::All)
+            self.count(EvictionScope::All) < self.max || self.end_idle(EvictionScope::All)
         };
-        has_room.then(|| ConnectionSlot::take(&self.taken, SlotKind::Usual(peer)))
+        has_room.then_some(SlotKind::Usual(peer))
     }
 
-    fn reserved(&mut self) -> Option<ConnectionSlot> {
-        let has_room = self.taken.lock().reserved < RESERVED || self.end_idle(EvictionScope::Reserved);
-        has_room.then(|| ConnectionSlot::take(&self.taken, SlotKind::Reserved))
+    fn reserved(&self) -> Option<SlotKind> {
+        let has_room =
+            self.count(EvictionScope::Reserved) < RESERVED || self.end_idle(EvictionScope::Reserved);
+        has_room.then_some(SlotKind::Reserved)
+    }
+
+    fn count(&self, among: EvictionScope) -> usize {
+        self.among(among).count()
     }
 
     /// Ends the connection whose end costs least; returns whether there was one.
-    fn end_idle(&mut self, among: EvictionScope) -> bool {
-        let idle = self.alive().filter(|watched| watched.is_among(among));
+    fn end_idle(&self, among: EvictionScope) -> bool {
         // Those who have shown least come first: no head, then no body, then a whole request.
         let shown = |watched: &WatchedConnection| (!watched.is_silent(), !watched.is_awaited());
-        let idle = idle.filter_map(|watched| Some((shown(&watched), watched.idle_since()?, watched)));
+        let idle =
+            self.among(among).filter_map(|watched| Some((shown(&watched), watched.idle_since()?, watched)));
         let first = idle.min_by_key(|(shown, since, _)| (*shown, *since));
         let Some((.., watched)) = first else { return false };
         tracing::debug!("an idle connection ends to make room for another");
@@ -135,12 +115,18 @@ impl ConnectionSlots {
         self.watched.iter().filter_map(Weak::upgrade)
     }
 
-    fn forget_ended(&mut self) {
-        let taken = self.taken.lock();
-        // The list is cleaned now and then, however fast connections come.
-        if self.watched.len() > 2 * (taken.all + taken.reserved) + 64 {
-            drop(taken);
-            self.watched.retain(|watched| watched.strong_count() > 0);
+    /// Returns the connections that have a place of this kind.
+    fn among(&self, among: EvictionScope) -> impl Iterator<Item = Arc<WatchedConnection>> {
+        self.alive().filter(move |watched| !watched.is_ended() && among.has(watched.place()))
+    }
+}
+
+impl EvictionScope {
+    fn has(self, place: SlotKind) -> bool {
+        match self {
+            Self::All => matches!(place, SlotKind::Usual(_)),
+            Self::Peer(peer) => place == SlotKind::Usual(peer),
+            Self::Reserved => place == SlotKind::Reserved,
         }
     }
 }
@@ -155,57 +141,6 @@ fn affordable() -> usize {
     #[cfg(not(unix))]
     {
         usize::MAX
-    }
-}
-
-impl ConnectionSlot {
-    fn take(taken: &Arc<Mutex<TakenSlots>>, kind: SlotKind) -> Self {
-        let mut counts = taken.lock();
-        match kind {
-            SlotKind::Usual(peer) => {
-                counts.all += 1;
-                *counts.by_peer.entry(peer).or_default() += 1;
-            }
-            SlotKind::Reserved => counts.reserved += 1,
-        }
-        drop(counts);
-        Self { taken: Arc::clone(taken), kind }
-    }
-
-    fn is_among(&self, among: EvictionScope) -> bool {
-        match among {
-            EvictionScope::All => matches!(self.kind, SlotKind::Usual(_)),
-            EvictionScope::Peer(peer) => self.kind == SlotKind::Usual(peer),
-            EvictionScope::Reserved => self.kind == SlotKind::Reserved,
-        }
-    }
-
-    pub(super) fn is_reserved(&self) -> bool {
-        self.kind == SlotKind::Reserved
-    }
-}
-
-impl Drop for ConnectionSlot {
-    fn drop(&mut self) {
-        let mut taken = self.taken.lock();
-        match self.kind {
-            SlotKind::Usual(peer) => {
-                taken.all = taken.all.saturating_sub(1);
-                if let Some(count) = taken.by_peer.get_mut(&peer) {
-                    *count = count.saturating_sub(1);
-                    if *count == 0 {
-                        taken.by_peer.remove(&peer);
-                    }
-                }
-            }
-            SlotKind::Reserved => taken.reserved = taken.reserved.saturating_sub(1),
-        }
-    }
-}
-
-impl WatchedConnection {
-    fn is_among(&self, among: EvictionScope) -> bool {
-        self.with_place(|place| place.is_among(among)).unwrap_or_default()
     }
 }
 
@@ -270,7 +205,7 @@ mod tests {
         drop(places.enter(ONE).unwrap());
         let next = places.enter(ONE).unwrap();
         assert!(!next.is_reserved());
-        assert_eq!(places.taken.lock().all, 1);
+        assert_eq!(places.count(EvictionScope::All), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,6 @@
 //! The future of an HTTP request's answer.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -103,8 +102,4 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
     }
 }
 
-impl<A: Accept, B> fmt::Debug for ResponseFuture<A, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResponseFuture")
-    }
-}
+mgp_types::partial_debug!([A: Accept, B] ResponseFuture<A, B>);

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{CallSide, Error, Id, Method, Params, Principal, RequestKind, RpcService, code};
+use mgp_types::{CallSide, Error, Id, Method, Params, Principal, RequestKind, RpcService, call_once, code};
 
 use super::HttpServer;
 use super::body::{EventBody, HttpBody};
 use super::call::TouchOnDrop;
 use super::in_flight::{Canceller, InFlightCall};
-use super::post::{call_once, crowded, named, notification, refuse, request};
+use super::post::{crowded, named, notification, refuse, request};
 use super::respond::{HttpRefusal, PostAnswer, events};
 use super::session_table::{LiveSession, SessionId, SessionTable};
 use super::shared_stream_port::SharedStreamPort;

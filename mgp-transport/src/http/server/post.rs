@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
     CallSide, Error, Id, Method, Outbox, Params, Principal, RawJson, Request, RequestKind, RpcService,
-    StreamId, Validity, code, frame,
+    StreamId, Validity, call_once, code, frame,
 };
 use tokio::time::timeout;
 
@@ -339,14 +339,6 @@ pub(super) fn crowded(error: Error) -> HttpRefusal {
         _ => StatusCode::BAD_REQUEST,
     };
     HttpRefusal::new(status, error)
-}
-
-pub(super) async fn call_once<S: RpcService>(
-    mut service: S,
-    request: Request,
-) -> Result<mgp_types::Response, Error> {
-    std::future::poll_fn(|cx| service.poll_ready(cx)).await?;
-    service.call(request).await
 }
 
 pub(super) fn refuse(malformed: Malformed) -> HttpRefusal {

@@ -1,7 +1,6 @@
 //! The paths of an HTTP server.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -106,8 +105,4 @@ impl<A: Accept, B: Body> Service<http::Request<B>> for Routes<A> {
     }
 }
 
-impl<A: Accept> fmt::Debug for Routes<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.server.fmt(f)
-    }
-}
+mgp_types::partial_debug!([A: Accept] Routes<A>, self => server: self.server);

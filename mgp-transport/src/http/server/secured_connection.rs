@@ -16,7 +16,6 @@ use super::connection::{OpenConnection, drive};
 use super::serve::HttpService;
 use super::tls::{SecuredConnection, TlsConfig, log_failure};
 use super::watched_connection::{CONNECTION, ConnectionOrder, WatchedConnection};
-use super::watched_io::HttpVersion;
 
 /// The number of bytes that a peer may send on one stream of HTTP/2 before they are read.
 const STREAM_WINDOW: u32 = 256 << 10;
@@ -62,7 +61,7 @@ impl<S: HttpService> OpenConnection<S> {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_send_buf_size(MAX_SEND_BUFFER)
-            .serve_connection(self.watch(stream, HttpVersion::Two), self.requests(HttpVersion::Two));
+            .serve_connection(self.watch(stream), self.requests());
         drive(&self.watched, connection, http2::Connection::graceful_shutdown).await;
     }
 }

@@ -11,13 +11,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::connection_slots::ConnectionSlot;
+use super::connection_slots::SlotKind;
 
 /// The state of a connection that the server watches, and the server's order to it.
 #[derive(Debug)]
 pub(super) struct WatchedConnection {
-    /// The place of the connection, until it has to make room for another.
-    place: Mutex<Option<ConnectionSlot>>,
+    /// The place of the connection, which is free once the connection was told to end.
+    place: SlotKind,
     order: AtomicU8,
     /// The number of requests whose answers were not taken yet.
     active: AtomicU64,
@@ -28,8 +28,7 @@ pub(super) struct WatchedConnection {
     began: Instant,
     /// The time of the last progress, in milliseconds since `began`: a head was read or a piece was written.
     progress: AtomicU64,
-    /// The number of bytes of answers that HTTP/2 has taken and not written yet.
-    #[cfg(feature = "tls-server")]
+    /// The number of bytes of answers that were taken and not written yet.
     queued: AtomicU64,
     /// The waker of the connection's task.
     task: Mutex<Option<Waker>>,
@@ -47,16 +46,15 @@ pub(super) enum ConnectionOrder {
 }
 
 impl WatchedConnection {
-    pub(super) fn new(place: ConnectionSlot) -> Self {
+    pub(super) fn new(place: SlotKind) -> Self {
         Self {
-            place: Mutex::new(Some(place)),
+            place,
             order: AtomicU8::new(ConnectionOrder::Serve as u8),
             active: AtomicU64::new(0),
             awaited: AtomicU64::new(0),
             spoke: AtomicBool::new(false),
             began: Instant::now(),
             progress: AtomicU64::new(0),
-            #[cfg(feature = "tls-server")]
             queued: AtomicU64::new(0),
             task: Mutex::new(None),
         }
@@ -69,7 +67,6 @@ impl WatchedConnection {
 
     /// Ends the connection, which leaves its place at once.
     pub(super) fn end(&self) {
-        drop(self.place.lock().take());
         self.give(ConnectionOrder::End);
     }
 
@@ -98,12 +95,11 @@ impl WatchedConnection {
 
     /// Returns whether the connection is for health alone.
     pub(super) fn is_reserved(&self) -> bool {
-        self.with_place(ConnectionSlot::is_reserved).unwrap_or_default()
+        self.place == SlotKind::Reserved
     }
 
-    /// Calls `look` with the place of the connection, if it still has one.
-    pub(super) fn with_place<T>(&self, look: impl FnOnce(&ConnectionSlot) -> T) -> Option<T> {
-        self.place.lock().as_ref().map(look)
+    pub(super) fn place(&self) -> SlotKind {
+        self.place
     }
 
     /// Notes that a request is in work until the guard is dropped.
@@ -140,10 +136,7 @@ impl WatchedConnection {
         let millis = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.progress.store(millis, Ordering::Relaxed);
     }
-}
 
-#[cfg(feature = "tls-server")]
-impl WatchedConnection {
     /// Notes that bytes of an answer wait to be written.
     pub(super) fn note_queued(&self, bytes: usize) {
         self.queued.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -165,7 +158,6 @@ pub(super) struct ActiveRequest(Arc<WatchedConnection>);
 
 impl ActiveRequest {
     /// Returns the connection of the request.
-    #[cfg(feature = "tls-server")]
     pub(super) fn connection(&self) -> &WatchedConnection {
         &self.0
     }

@@ -13,20 +13,10 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use super::body::HttpBody;
 use super::watched_connection::{ActiveRequest, WatchedConnection};
 
-/// The version of HTTP on a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HttpVersion {
-    One,
-    #[cfg(feature = "tls-server")]
-    Two,
-}
-
 /// The body of an answer, whose request is in work until the body was taken.
-#[cfg_attr(not(feature = "tls-server"), expect(dead_code, reason = "HTTP/2 alone reads all of them"))]
 pub(super) struct GuardedBody {
     pub(super) body: HttpBody,
     pub(super) active: ActiveRequest,
-    pub(super) version: HttpVersion,
 }
 
 impl Body for GuardedBody {
@@ -38,10 +28,7 @@ impl Body for GuardedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = Pin::new(&mut self.body).poll_frame(cx);
-        #[cfg(feature = "tls-server")]
-        if self.version == HttpVersion::Two
-            && let Poll::Ready(Some(Ok(frame))) = &frame
-        {
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
             self.active.connection().note_queued(frame.data_ref().map_or(0, Bytes::len));
         }
         frame
@@ -61,18 +48,12 @@ impl Body for GuardedBody {
 pub(super) struct WatchedIo<I> {
     pub(super) inner: I,
     pub(super) watched: Arc<WatchedConnection>,
-    pub(super) version: HttpVersion,
 }
 
 impl<I> WatchedIo<I> {
     fn note(&self, written: &Poll<io::Result<usize>>) {
-        match (self.version, written) {
-            (_, Poll::Pending) => {}
-            (HttpVersion::One, Poll::Ready(_)) => self.watched.note_progress(),
-            #[cfg(feature = "tls-server")]
-            (HttpVersion::Two, Poll::Ready(written)) => {
-                self.watched.note_written(*written.as_ref().unwrap_or(&0));
-            }
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.watched.note_written(*bytes);
         }
     }
 }

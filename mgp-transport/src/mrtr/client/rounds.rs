@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mgp_types::{
-    Context, Error, Method, Object, Origin, RawJson, Request, Response, RpcService, Session, code,
+    Context, Error, Method, Object, Origin, RawJson, Request, Response, RpcService, Session, call_once, code,
 };
 
 /// Returns the request that carries the answers to the questions in the result `asked`. The questions have the context of
@@ -63,12 +63,7 @@ async fn answer_all<H: RpcService>(
         };
         let mut request = Request::call(method.clone(), params);
         (*request.context).clone_from(context);
-        let mut inbound = inbound.clone();
-        let answer = async move {
-            poll_fn(|cx| inbound.poll_ready(cx)).await?;
-            inbound.call(request).await
-        };
-        work.push((key.into_owned(), method, Box::pin(answer)));
+        work.push((key.into_owned(), method, Box::pin(call_once(inbound.clone(), request))));
     }
     let mut answers = Object::new();
     for (key, answer) in all(work).await? {

@@ -3,11 +3,11 @@
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Method, Params, Request, Response};
+use mgp_types::{Error, Gate as _, Method, Params, Request, Response};
 use tower_service::Service;
 
 use super::script::*;
-use crate::era::{Agreement, ClientInbound, EraOptions};
+use crate::era::{Agreement, EraOptions, InboundGate};
 
 /// A service that answers with an error that tells whether there was a session.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl Service<Request> for Tell {
 // covers: BASE-15
 #[tokio::test]
 async fn ping_is_answered_while_the_handshake_goes_on() {
-    let mut inbound = ClientInbound::new(Tell, Agreement::default());
+    let mut inbound = InboundGate::new(Agreement::default()).layer(Tell);
     inbound.call(call(Method::PING)).await.unwrap();
     assert!(inbound.call(call(Method::ROOTS_LIST)).await.is_err());
 }
@@ -42,7 +42,7 @@ async fn ping_is_answered_while_the_handshake_goes_on() {
 #[tokio::test]
 async fn what_the_server_sends_belongs_to_the_session() {
     let agreement = Agreement::default();
-    let mut inbound = ClientInbound::new(Tell, agreement.clone());
+    let mut inbound = InboundGate::new(agreement.clone()).layer(Tell);
     let options = EraOptions::new().with_agreement(agreement);
     let era = Script::new(session_server).negotiate(options).await.unwrap();
     inbound.call(call(Method::ROOTS_LIST)).await.unwrap();

@@ -1,6 +1,8 @@
 //! The words of a text, for the table.
 
-use crate::text::{Script, cut, fold as unify};
+use unicode_normalization::{UnicodeNormalization, char::decompose_canonical, char::is_combining_mark};
+
+use crate::text::{Script, cut};
 
 /// The kind of script of a run of letters and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +20,20 @@ const MAX_TEXT_BYTES: usize = 16 * 1024;
 
 /// Returns the text in the form of the table: compatible letters unified, without accents, and of bounded length.
 pub(super) fn fold(text: &str) -> String {
-    let mut folded = String::new();
-    unify(cut(text, MAX_TEXT_BYTES), &mut folded);
+    let text = cut(text, MAX_TEXT_BYTES);
+    let mut folded = String::with_capacity(text.len());
+    // A letter can expand to many: the result is bounded like the text itself.
+    for letter in text.nfkc().take(MAX_TEXT_BYTES) {
+        match ligature(letter) {
+            Some(letters) => folded.push_str(letters),
+            None if is_latin(letter) => decompose_canonical(letter, |part| {
+                if !is_combining_mark(part) {
+                    folded.push(part);
+                }
+            }),
+            None => folded.push(letter),
+        }
+    }
     folded
 }
 
@@ -66,6 +80,25 @@ impl RunKind {
             _ => Some(Self::Alphabet),
         }
     }
+}
+
+/// Returns whether a letter is Latin beyond ASCII, or an accent of such a letter.
+fn is_latin(letter: char) -> bool {
+    matches!(letter, '\u{80}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
+}
+
+/// Returns the ASCII form of Latin letters that are not accented ones.
+fn ligature(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'ß' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' => "d",
+        'ı' => "i",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ async fn a_stored_key_with_the_name_of_somebody_else_lets_nobody_in() {
     let keys: Vec<_> = ["local", "human.local", "mgp.toml"].map(|owner| stored_key(&home, owner, &[])).into();
     let kernel = Kernel::start(&home, LISTENS);
     for key in &keys {
-        let answer = call(kernel.port(), key, "files.echo", json!({}));
-        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+        let answer = call(kernel.port(), key, "files.echo", &json!({}), &json!({}));
+        assert_eq!(answer.status, 401, "{}", answer.body);
     }
     let list = home.json(["keys", "list"]);
     assert!(list["keys"].as_array().unwrap().iter().all(|key| key["reserved"] == true), "{list}");
@@ -74,7 +74,7 @@ async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
     let kernel = Kernel::start(&home, LISTENS);
     // The client says that somebody in front of it can be asked, and would answer by itself.
     let asked = json!({"elicitation": {"form": {}}});
-    let answer = call(kernel.port(), key.out.trim(), "files.delete_everything", &asked, &json!({}));
+    let answer = call(kernel.port(), key.out.trim(), "files.delete_everything", &asked, &json!({})).body;
     assert!(!answer.contains("input_required"), "it was asked: {answer}");
     assert!(answer.contains("isError") || answer.contains("error"), "{answer}");
     assert_eq!(server::calls(&home, "files"), Vec::<String>::new());
@@ -90,7 +90,7 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     let kernel = Kernel::start(&home, LISTENS);
     let said = |agent: &str| {
         let meta = json!({"dev.cloto/mgp/agent": agent});
-        call(kernel.port(), key.out.trim(), "files.echo", &json!({}), &meta)
+        call(kernel.port(), key.out.trim(), "files.echo", &json!({}), &meta).body
     };
     for agent in ["local", "human.local", "mgp"] {
         let answer = said(agent);
@@ -100,9 +100,9 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     assert!(answer.contains("hello"), "{answer}");
 }
 
-/// Calls a tool over HTTP, and returns the whole answer.
-fn call(port: u16, key: &str, tool: &str, capabilities: &Value, meta: &Value) -> String {
+/// Calls a tool over HTTP.
+fn call(port: u16, key: &str, tool: &str, capabilities: &Value, meta: &Value) -> http::Answer {
     let params = json!({"name": tool, "arguments": {"text": "hello", "what": "all"}, "_meta": meta});
     let authorization = format!("Authorization: Bearer {key}\r\n");
-    http::ask(port, &authorization, capabilities, "tools/call", params).body
+    http::ask(port, &authorization, capabilities, "tools/call", params)
 }

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::doors::until;
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 
 const PREFIX: &str = "io.github.mcp-extension-proposals/";
 

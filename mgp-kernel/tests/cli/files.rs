@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};
-use crate::kernel::{Kernel, Talk, until};
+use crate::kernel::{Kernel, Talk, found, until};
 
 /// `[[servers]]` with a server that writes its variable `TOKEN` to a file, and has the tools `count` and `crash`.
 fn counting(home: &Home, id: &str) -> String {

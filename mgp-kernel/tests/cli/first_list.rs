@@ -64,7 +64,7 @@ fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tool
     assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
     assert_eq!(count_of_now(&first), 0, "{first:?}");
     home.write("go", "");
-    kernel::until("the client is told that there are tools", || {
+    crate::kernel::until("the client is told that there are tools", || {
         talk.ask("ping", &json!({}));
         talk.times_heard(CHANGED) > 0
     });

@@ -33,7 +33,7 @@ pub(crate) fn run(tests: &[Test]) -> ExitCode {
     };
     let mut arguments = Arguments::from_args();
     // A test waits for its processes nearly all of its time.
-    arguments.test_threads.get_or_insert(3 * available_parallelism().map_or(1, NonZero::get));
+    arguments.test_threads.get_or_insert_with(|| 3 * available_parallelism().map_or(1, NonZero::get));
     libtest_mimic::run(&arguments, tests.iter().map(trial).collect()).exit_code()
 }
 

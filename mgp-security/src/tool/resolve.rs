@@ -6,9 +6,7 @@ use std::task::{Context, Poll};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
-use mgp_types::{
-    Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, call_once,
-};
+use mgp_types::{Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
 use tower_layer::Layer;
 use tower_service::Service;
 

@@ -268,8 +268,9 @@ async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
     if !is_possible() {
         return;
     }
-    let mut jail = Jail::new("", EVERYTHING);
-    fs::write(jail.home.path("book"), "a book").unwrap();
+    let home = Home::with_state();
+    home.write("book", "a book");
+    let mut jail = Jail::in_home(home, "", EVERYTHING);
     assert_eq!(jail.runs(&format!("cat {}", jail.home.path("book").display())), "a book");
     let config = jail.home.path("mgp.toml");
     let before = fs::read_to_string(&config).unwrap();

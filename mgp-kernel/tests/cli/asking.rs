@@ -39,7 +39,8 @@ fn home(lines: &str) -> Home {
 }
 
 /// A person sits in front of the clients of both ways.
-const PEOPLE: &str = "[listen]\nagent = \"web\"\n[[agents]]\nid = \"web\"\nhuman = true\n[[agents]]\nid = \"local\"\nstdio = true\nhuman = true\n";
+const PEOPLE: &str =
+    "[[agents]]\nid = \"local-http\"\nhuman = true\n[[agents]]\nid = \"local\"\nstdio = true\nhuman = true\n";
 
 /// A client of the kernel, which runs as long as the second is kept.
 async fn connect(home: &Home, way: Way, builder: ClientBuilder) -> (Client, Option<Kernel>) {

@@ -21,7 +21,7 @@ fn with_bank() -> Home {
     home.write("bank.sh", &shell_server(TOOLS, PAY));
     let script = home.path("bank.sh").display().to_string();
     let config = format!(
-        "{}\n[effects]\nenabled = true\n[confirmation]\ndangerous = false\n[listen]\nagent = \"ada\"\n\
+        "{}\n[effects]\nenabled = true\n[confirmation]\ndangerous = false\n\
          [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\
          [[servers]]\nid = \"bank\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
         home.read("mgp.toml")

@@ -21,8 +21,7 @@ fn home() -> Home {
     home
 }
 
-/// Opens a session as a client that declares these extensions.
-/// Opens a talk as soon as both servers have listed their tools.
+/// Opens a session as a client that declares these extensions, as soon as both servers have listed their tools.
 fn open(kernel: &mut Kernel, extensions: &[&str]) -> Talk {
     let declared: serde_json::Map<_, _> =
         extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();

@@ -29,7 +29,7 @@ fn budgets_sizes_costs_and_origins_hold_in_front_of_a_server_that_knows_nothing_
     home.write("studio.sh", &shell_server(TOOLS, RENDER));
     let script = home.path("studio.sh");
     let config = format!(
-        "{}\n[listen]\nagent = \"painter\"\n[[agents]]\nid = \"painter\"\nbudget = {{ units = 5 }}\n\
+        "{}\n[[agents]]\nid = \"local-http\"\nbudget = {{ units = 5 }}\n\
          [[servers]]\nid = \"studio\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
         home.read("mgp.toml")
     );
@@ -57,6 +57,6 @@ fn budgets_sizes_costs_and_origins_hold_in_front_of_a_server_that_knows_nothing_
     assert_eq!(plain["result"]["_meta"].get("quota"), None, "{plain}");
     let poor = render(port, &all, &json!({}), &json!({}));
     let message = poor["error"]["message"].as_str().unwrap();
-    assert!(message.contains("`painter` has 3 of 5 units left"), "{poor}");
+    assert!(message.contains("`local-http` has 3 of 5 units left"), "{poor}");
     assert_eq!(calls(), 2);
 }

@@ -75,8 +75,7 @@ async fn tasks_are_for_clients_that_declared_them() {
 async fn the_tool_is_read_from_the_body_and_never_from_a_header() {
     let script = Script::named(&["works", "secret"]);
     let mut config = quiet([script.server("files")]);
-    config["access"] =
-        json!({"rules": [{"agent": "*", "server": "files", "tool": "secret", "permission": "deny"}]});
+    config["access"] = json!({"rules": [{"agent": "local-http", "server": "files", "tool": "secret", "permission": "deny"}]});
     let state = tempfile::tempdir().unwrap();
     let served = serve(&config, state.path(), "127.0.0.1:0").await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {

@@ -83,9 +83,7 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     let listed = names(&host.plain("other").await).await;
     assert!(listed.len() <= 4 && listed.contains(&"mgp_tools_discover".to_owned()), "{listed:?}");
 
-    // The index itself is tested with all of them.
     let questions = EvalQuestion::read_all(QUESTIONS.as_bytes()).unwrap();
-    let questions: Vec<_> = questions.into_iter().step_by(6).collect();
     let mut judged = Vec::new();
     for question in &questions {
         let found = discover(&client, &question.text).await;
@@ -95,7 +93,7 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     }
     let (through, alone) = (Quality::mean(&judged).recall_5, of_the_index(&questions).await);
     println!("R@5 is {through:.3} through the kernel, {alone:.3} of the index alone");
-    assert!((through - alone).abs() < 0.05, "{through} {alone}");
+    assert!((through - alone).abs() < 0.01, "{through} {alone}");
     assert!(through > 0.7, "{through}");
 }
 

@@ -22,8 +22,10 @@ fn refused() -> [Value; 3] {
 }
 
 async fn kernel() -> (Host, Script) {
-    let tools = [tool("echo", "Says it."), tool("secret", "Says it."), tool("execute_command", "Runs it.")];
-    let script = Script::new(&format!("[{}]", tools.join(",")));
+    let shell = r#"{"name":"execute_command","description":"Runs it.",
+        "inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}"#;
+    let script =
+        Script::new(&format!("[{},{},{shell}]", tool("echo", "Says it."), tool("secret", "Says it.")));
     let mut config = quiet([script.server("box")]);
     config["access"] =
         json!({"rules": [{"agent": "ada", "server": "box", "tool": "secret", "permission": "deny"}]});

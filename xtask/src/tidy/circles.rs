@@ -135,7 +135,7 @@ const MOST_FILES: usize = 5;
 const LARGER: [(&str, usize); 8] = [
     ("mgp-discovery", 7),
     ("mgp-lifecycle", 9),
-    ("mgp-security", 22),
+    ("mgp-security", 21),
     ("mgp-server-sdk", 16),
     ("mgp-stream", 8),
     ("mgp-transport", 9),

@@ -3,10 +3,10 @@
 use crate::Finding;
 use crate::shell::syntax::{Body, Part, Script, Word};
 
-use super::argv::is_shell;
 use super::finding::{Danger, refuse, refuse_if};
 use super::judge::Judge;
-use super::known::is_listed;
+use super::known::is_shell;
+use super::lists::is_listed;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// One character of a word, with its origin, which decides what the shell still does to it.

@@ -7,14 +7,14 @@ macro_rules! named {
     ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(in crate::validator::sandbox) enum $Enum {
+        pub(super) enum $Enum {
             $($(#[$doc])* $Variant,)*
         }
 
         impl $Enum {
             const NAMES: &[(&str, Self)] = &[$(($name, Self::$Variant)),*];
 
-            pub(in crate::validator::sandbox) fn named(name: &str) -> Option<Self> {
+            pub(super) fn named(name: &str) -> Option<Self> {
                 Self::NAMES.iter().find(|(own, _)| *own == name).map(|(_, one)| *one)
             }
         }

@@ -5,7 +5,8 @@ use crate::shell::{decode_escapes, hides_letters};
 use super::argv::delete::Search;
 use super::argv::{Call, kernel};
 use super::judge::{Judge, file_key, program_name};
-use super::known::{Effect, Kind, Trait, facts, is_listed, rules};
+use super::known::{Effect, Kind, Trait, facts, rules};
+use super::lists::is_listed;
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 

@@ -17,6 +17,7 @@ mod flow;
 mod interpreter;
 mod judge;
 mod known;
+mod lists;
 mod literal;
 mod named_program;
 mod one_word;
@@ -30,7 +31,7 @@ mod unwrap;
 mod value;
 mod windows;
 
-use regex::{Regex, RegexSet};
+use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
@@ -41,7 +42,8 @@ use judge::Judge;
 use place::Place;
 use value::Flow;
 
-pub(in crate::validator) use known::{check_command_reads, is_listed};
+pub(in crate::validator) use known::check_command_reads;
+pub(in crate::validator) use lists::is_listed;
 pub(crate) use literal::literal_commands;
 pub(crate) use one_word::check_word;
 
@@ -125,9 +127,4 @@ const MAX_COMMAND_BYTES: usize = 64 * 1024;
 /// Compiles a pattern that is part of the program.
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant, and the tests compile all of them")
-}
-
-/// Compiles patterns that are part of the program.
-fn patterns<'a>(texts: impl IntoIterator<Item = &'a str>) -> RegexSet {
-    RegexSet::new(texts).expect("the patterns are constants, and the tests compile all of them")
 }

@@ -1,7 +1,7 @@
 //! The rules about values that name one program, such as an editor, a pager or a compiler.
 
-use super::argv::{Call, is_shell};
-use super::known::{Kind, Reading, Trait, facts};
+use super::argv::Call;
+use super::known::{Kind, Reading, Trait, facts, is_shell};
 use super::unwrap::{command_name, command_separators, is_for_everybody};
 use super::value::{Arg, Flow, HOLE};
 

@@ -5,7 +5,7 @@ use crate::Finding;
 
 use super::argv::Call;
 use super::finding::{Danger, refuse, refuse_if};
-use super::known::{holds_listed, is_listed};
+use super::lists::{holds_listed, is_listed};
 use super::unwrap::is_for_everybody;
 use super::value::{Arg, HOLE, Marks};
 

@@ -6,7 +6,8 @@ use super::argv::Call;
 use super::finding::{Danger, refuse_if};
 use super::interpreter;
 use super::judge::Judge;
-use super::known::{begins_command, facts, is_listed};
+use super::known::{begins_command, facts};
+use super::lists::is_listed;
 use super::value::{Arg, Flow};
 
 /// Judges the arguments of a program that the table does not know.

@@ -3,10 +3,11 @@
 
 use crate::Finding;
 
+use super::argv::Call;
 use super::argv::delete::Search;
-use super::argv::{Call, is_shell};
 use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Kind, Reading, Trait, check_value, facts, holds_listed, is_listed, lies_in};
+use super::known::{Kind, Reading, Trait, check_value, facts, is_shell};
+use super::lists::{holds_listed, is_listed, lies_in};
 use super::value::{Arg, HOLE, Marks, Text};
 use super::{database, named_program, package};
 

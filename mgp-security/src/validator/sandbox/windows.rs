@@ -4,7 +4,8 @@ use crate::Finding;
 
 use super::CommandPolicy;
 use super::finding::{Danger, refuse_if};
-use super::known::{is_listed, matched};
+use super::known::matched;
+use super::lists::is_listed;
 use super::place::Place;
 
 /// Judges a whole line, only for dangers that span several commands or are hidden in quotes.

@@ -5,23 +5,23 @@ use super::super::value::{Arg, Flow};
 use super::files::Files;
 
 /// A call of a program, before it runs.
-pub(in super::super) struct Call<'a> {
+pub(crate) struct Call<'a> {
     /// The name of the program in lower case, without directories.
-    pub(in super::super) program: &'a str,
+    pub(crate) program: &'a str,
     /// The name of the program as it was written.
-    pub(in super::super) head: &'a str,
-    pub(in super::super) args: &'a [Arg],
-    pub(in super::super) input: &'a Flow,
+    pub(crate) head: &'a str,
+    pub(crate) args: &'a [Arg],
+    pub(crate) input: &'a Flow,
     /// The working directory, as far as it is known; empty if no command changed it.
-    pub(in super::super) directory: &'a str,
+    pub(crate) directory: &'a str,
     /// The files that no command may touch.
-    pub(in super::super) files: Files<'a>,
+    pub(crate) files: Files<'a>,
 }
 
 impl<'a> Call<'a> {
     /// Returns whether one of the options `names`, such as `-r,--recursive`, is given: `-r`, in a cluster `-xr`,
     /// `--recursive` or an abbreviation of it.
-    pub(in super::super) fn gives(&self, names: &str) -> bool {
+    pub(crate) fn gives(&self, names: &str) -> bool {
         let given = |own: &str, text: &str| match (own.strip_prefix("--"), text.strip_prefix("--")) {
             (Some(long), Some(name)) => {
                 let name = name.split('=').next().unwrap_or("");
@@ -34,12 +34,12 @@ impl<'a> Call<'a> {
     }
 
     /// Returns whether `text` is one of the arguments.
-    pub(in super::super) fn has(&self, text: &str) -> bool {
+    pub(crate) fn has(&self, text: &str) -> bool {
         self.args.iter().any(|arg| arg.text == text)
     }
 
     /// Returns the arguments that are not options. Values of options are among them.
-    pub(in super::super) fn operands(&self) -> impl DoubleEndedIterator<Item = &'a Arg> + use<'a> {
+    pub(crate) fn operands(&self) -> impl DoubleEndedIterator<Item = &'a Arg> + use<'a> {
         let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
         let (before, after) = self.args.split_at(end);
         before.iter().filter(|arg| !arg.is_option()).chain(after.iter().skip(1))
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
 
     /// Returns the value of one of the options `names`, such as `-T,--upload-file`, which is attached to it or is the next
     /// argument. A name without hyphens is the key of `key=value`, and one hyphen may begin a whole word.
-    pub(in super::super) fn value(&self, names: &str) -> Option<&'a str> {
+    pub(crate) fn value(&self, names: &str) -> Option<&'a str> {
         let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
         let given = |own: &str| {
             self.args[..end].iter().enumerate().find_map(|(at, arg)| {
@@ -66,7 +66,7 @@ impl<'a> Call<'a> {
     }
 
     /// Returns the place that `path` denotes, seen from the working directory.
-    pub(in super::super) fn place(&self, path: &str) -> Place {
+    pub(crate) fn place(&self, path: &str) -> Place {
         Place::new(path, self.directory)
     }
 

@@ -4,7 +4,7 @@ use crate::Finding;
 
 use super::super::CommandPolicy;
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::is_listed;
+use super::super::lists::is_listed;
 use super::super::place::Place;
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;

@@ -4,7 +4,8 @@ use crate::Finding;
 
 use super::super::finding::{Danger, refuse_if};
 use super::super::judge::Judge;
-use super::super::known::{Kind, Reading, is_listed, told};
+use super::super::known::{Kind, Reading};
+use super::super::lists::{is_listed, told};
 use super::super::named_program;
 use super::super::package;
 use super::super::stranger::tolerate;

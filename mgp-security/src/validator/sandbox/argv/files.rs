@@ -8,9 +8,9 @@ use super::super::place::Place;
 
 /// The protected files, seen from a directory.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Files<'a> {
-    pub(in super::super) protected: &'a ProtectedPaths,
-    pub(in super::super) directory: &'a str,
+pub(crate) struct Files<'a> {
+    pub(crate) protected: &'a ProtectedPaths,
+    pub(crate) directory: &'a str,
 }
 
 impl Files<'_> {

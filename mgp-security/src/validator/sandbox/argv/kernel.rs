@@ -5,7 +5,8 @@ use regex::RegexBuilder;
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::{Kind, Reading, Trait, is_listed};
+use super::super::known::{Kind, Reading, Trait};
+use super::super::lists::is_listed;
 use super::super::stranger;
 use super::super::value::Marks;
 use super::Call;

@@ -1,9 +1,9 @@
 //! The rules for one program with its arguments, in one file for each family of dangers.
 
-mod call;
+pub(super) mod call;
 pub(super) mod delete;
 mod environment;
-mod files;
+pub(super) mod files;
 pub(super) mod kernel;
 mod network;
 mod privilege;
@@ -13,8 +13,7 @@ mod write;
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
 pub(super) use files::Files;
-pub(super) use network::{address_of_metadata, is_local_host, is_network_device, is_shell, is_shell_path};
-pub(super) use privilege::sets_user;
+pub(super) use network::{address_of_metadata, is_local_host, is_network_device};
 pub(super) use secret::check_input;
 pub(super) use write::check_output;
 

@@ -4,7 +4,8 @@ use crate::Finding;
 use crate::network::{host_of, is_metadata};
 
 use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::known::{Trait, facts, holds_listed, is_listed};
+use super::super::known::{Trait, facts};
+use super::super::lists::{holds_listed, is_listed};
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
@@ -32,18 +33,6 @@ pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
     };
     let host = host_of(rest.split(HOLE).next().unwrap_or("")).trim_end_matches('.');
     lower.contains("169.254.169.254") || is_listed("metadata-names", host) || is_metadata(host)
-}
-
-pub(in super::super) fn is_shell(program: &str) -> bool {
-    facts(program).is_some_and(|facts| facts.has(Trait::Shell))
-}
-
-/// Returns whether `text` is the path of a shell.
-pub(in super::super) fn is_shell_path(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    text.strip_prefix('/').is_some_and(|rest| is_shell(rest.rsplit('/').next().unwrap_or("")))
-        || lower.ends_with("cmd.exe")
-        || lower.ends_with("powershell.exe")
 }
 
 /// Returns whether a word of the command names this machine.

@@ -3,7 +3,8 @@
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::{Reading, Trait, facts, is_listed};
+use super::super::known::{Reading, Trait, facts};
+use super::super::lists::is_listed;
 use super::super::unwrap::is_bare_shell;
 use super::Call;
 
@@ -15,23 +16,6 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
         program => !only_names(program) && reaches_control(call),
     };
     refuse_if(gains, Danger::Privilege)
-}
-
-/// Returns whether a mode sets the set-user-id bit, as in `u+s`, `+s` or `4755`.
-pub(in super::super) fn sets_user(mode: &str) -> bool {
-    if mode.bytes().all(|b| b.is_ascii_digit()) {
-        // The mode has four digits, or five with the leading zero of an octal number.
-        let bits = if mode.len() == 5 { &mode[1..] } else { mode };
-        return bits.len() == 4 && bits.starts_with(['4', '5', '6', '7']);
-    }
-    mode.split(',').any(|clause| {
-        clause.split_once(['+', '=']).is_some_and(|(who, bits)| {
-            bits.contains('s')
-                && bits.bytes().all(|b| b"rwxXst".contains(&b))
-                && (who.is_empty() || who.contains(['u', 'a']))
-                && who.bytes().all(|b| b"ugoa".contains(&b))
-        })
-    })
 }
 
 /// Returns whether an argument names the socket of a service that gives its clients the rights of root.

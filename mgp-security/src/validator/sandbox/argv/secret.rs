@@ -4,7 +4,8 @@ use crate::Finding;
 use crate::shell::syntax::Body;
 
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::{Facts, Kind, Reading, Trait, holds_listed, is_fitted};
+use super::super::known::{Facts, Kind, Reading, Trait};
+use super::super::lists::{holds_listed, is_fitted};
 use super::super::place::Place;
 use super::super::value::{Arg, HOLE, Marks};
 use super::{Call, Files, is_network_device, kernel};

@@ -8,16 +8,16 @@ mod reading;
 mod reads;
 mod rules;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::RegexSet;
 
 use crate::Finding;
 
-use super::argv::Call;
+use super::argv::call::Call;
 use super::finding::{Danger, named, refuse};
-use super::patterns;
+use super::lists::{fits, rows};
 use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};
@@ -271,6 +271,11 @@ pub(super) fn facts(program: &str) -> Option<&'static Facts> {
     })
 }
 
+/// Returns whether `program` is a shell.
+pub(super) fn is_shell(program: &str) -> bool {
+    facts(program).is_some_and(|facts| facts.has(Trait::Shell))
+}
+
 /// Returns the effects of the rules that hold for `call`, in their order.
 pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = Effect> {
     let family = call.program.split_once('.').map(|(family, _)| format!("{family}.*"));
@@ -279,40 +284,16 @@ pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = Effect> {
     rules.filter(move |rule| rule.holds(call)).map(|rule| rule.effect)
 }
 
-/// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
-pub(in crate::validator) fn is_listed(name: &str, word: &str) -> bool {
-    TABLE.lists.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
-}
-
-/// Returns whether `path` is in the list `name`, or lies below a folder that is.
-pub(super) fn lies_in(name: &str, path: &str) -> bool {
-    path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]).any(|part| is_listed(name, part))
-}
-
-/// Returns whether `text` contains a word of the list `name`.
-pub(super) fn holds_listed(name: &str, text: &str) -> bool {
-    TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| text.contains(word)))
-}
-
-/// Returns whether `pattern` matches a word of the list `name`.
-pub(super) fn is_fitted(name: &str, pattern: &str) -> bool {
-    TABLE.lists.get(name).is_some_and(|list| list.words.iter().any(|word| fits(pattern, word)))
-}
-
-/// Returns the text that the list `name` has for `key`, in the form `key:text`.
-pub(super) fn told(name: &str, key: &str) -> Option<&'static str> {
-    let list = TABLE.lists.get(name)?;
-    list.words
-        .iter()
-        .find_map(|word| word.split_once(':').filter(|(own, _)| *own == key))
-        .map(|(_, what)| what)
-}
-
 /// Refuses `text` if a pattern of the group `name` matches it.
 pub(super) fn matched(name: &str, text: &str) -> Result<(), Finding> {
     let Some((rows, built)) = PATTERNS.get(name) else { return Ok(()) };
     let built = built.get_or_init(|| patterns(rows.iter().map(|(_, pattern)| *pattern)));
     built.matches(text).iter().next().map_or(Ok(()), |at| Err(refuse(rows[at].0)))
+}
+
+/// Compiles patterns that are part of the program.
+fn patterns<'a>(texts: impl IntoIterator<Item = &'a str>) -> RegexSet {
+    RegexSet::new(texts).expect("the patterns are constants, and the tests compile all of them")
 }
 
 /// The rows of `patterns.txt` by their groups: each pattern with its danger.
@@ -331,55 +312,14 @@ static PATTERNS: LazyLock<Groups> = LazyLock::new(|| {
     groups
 });
 
-/// Returns the lines of a table without comments.
-fn rows(text: &'static str) -> impl Iterator<Item = &'static str> {
-    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
-}
-
-/// Returns whether `pattern` matches `text`: `*` matches any text, and `?` and brackets any byte.
-fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut at, mut from) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while from < text.len() {
-        let here = pattern.get(at).copied();
-        let width = match here {
-            Some(b'[') => pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1),
-            _ => 1,
-        };
-        match here {
-            Some(b'*') => {
-                star = Some((at, from));
-                at += 1;
-            }
-            Some(b'?' | b'[') => {
-                at += width;
-                from += 1;
-            }
-            Some(byte) if byte == text[from] => {
-                at += 1;
-                from += 1;
-            }
-            _ => {
-                let Some((star_at, star_from)) = star else { return false };
-                star = Some((star_at, star_from + 1));
-                at = star_at + 1;
-                from = star_from + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
-}
-
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    parse(concat!(include_str!("programs.txt"), include_str!("rules.txt"), include_str!("words.txt")))
+    parse(concat!(include_str!("programs.txt"), include_str!("rules.txt")))
         .expect("the table is part of the program, and a test reads all of it")
 });
 
 #[derive(Debug, Default)]
 struct Table {
     programs: HashMap<&'static str, Facts>,
-    lists: HashMap<&'static str, List>,
     /// The programs that only read if they are called in this way.
     reading: HashMap<&'static str, Facts>,
     /// The values of each kind that are refused.
@@ -387,18 +327,6 @@ struct Table {
     rules: Vec<Rule>,
     /// The places of the rules about each program; the names of programs may be patterns.
     ruled: HashMap<&'static str, Vec<usize>>,
-}
-
-#[derive(Debug, Default)]
-struct List {
-    words: HashSet<&'static str>,
-    patterns: Vec<&'static str>,
-}
-
-impl List {
-    fn fits(&self, word: &str) -> bool {
-        self.patterns.iter().any(|pattern| fits(pattern, word))
-    }
 }
 
 /// Parses the table; the error is the line that cannot be parsed.
@@ -419,14 +347,6 @@ fn parse(text: &'static str) -> Result<Table, &'static str> {
             continue;
         }
         let (names, facts) = line.split_once(" : ").ok_or(line)?;
-        if let Some(list) = names.strip_prefix('@') {
-            let list = table.lists.entry(list).or_default();
-            let (patterns, words): (Vec<_>, Vec<_>) =
-                facts.split_whitespace().partition(|word| word.contains('*'));
-            list.words.extend(words);
-            list.patterns.extend(patterns);
-            continue;
-        }
         let path: Vec<&'static str> = names.split_whitespace().collect();
         let facts: Vec<&'static str> = facts.split_whitespace().collect();
         let (programs, path) = match path.as_slice() {
@@ -456,7 +376,7 @@ mod tests {
 
     #[test]
     fn every_line_of_the_table_can_be_read() {
-        for text in [include_str!("programs.txt"), include_str!("rules.txt"), include_str!("words.txt")] {
+        for text in [include_str!("programs.txt"), include_str!("rules.txt")] {
             assert_eq!(parse(text).map(|_| ()), Ok(()));
         }
     }

@@ -1,9 +1,10 @@
 //! The arguments of one call, sorted by the table: options with their values, operands, and the inner command.
 
-use super::super::argv::Call;
+use super::super::argv::call::Call;
 use super::super::finding::Danger;
+use super::super::lists::is_listed;
 use super::super::value::Arg;
-use super::{Facts, Kind, Runs, Takes, Trait, facts, is_listed};
+use super::{Facts, Kind, Runs, Takes, Trait, facts};
 
 /// An option with its value.
 pub(in super::super) struct Given {

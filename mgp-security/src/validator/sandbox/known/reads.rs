@@ -3,7 +3,8 @@
 use crate::Finding;
 use crate::validator::path::ProtectedPaths;
 
-use super::super::argv::{Call, Files};
+use super::super::argv::call::Call;
+use super::super::argv::files::Files;
 use super::super::value::{Arg, Flow};
 use super::{Kind, Reading, TABLE, Trait, check_value};
 

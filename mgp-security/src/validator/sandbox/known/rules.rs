@@ -2,11 +2,12 @@
 
 use crate::Finding;
 
-use super::super::argv::Call;
+use super::super::argv::call::Call;
 use super::super::finding::{Danger, refuse};
+use super::super::lists::{fits, is_listed, lies_in};
 use super::super::sed::effects;
 use super::super::value::{Arg, HOLE, Marks, Text};
-use super::{Kind, TABLE, fits, is_listed, lies_in};
+use super::{Kind, TABLE, is_shell};
 
 /// A rule of `rules.txt` about one program.
 #[derive(Debug)]
@@ -236,8 +237,8 @@ fn belongs(call: &Call<'_>, text: &str, class: &str) -> bool {
         "whole-bucket" => is_whole_bucket(text),
         "computed" => text.contains(HOLE),
         "empty" => text.is_empty(),
-        "shell-path" => super::super::argv::is_shell_path(text),
-        "sets-user" => super::super::argv::sets_user(text),
+        "shell-path" => is_shell_path(text),
+        "sets-user" => sets_user(text),
         list => text.split(',').any(|part| is_listed(list, part)),
     }
 }
@@ -247,6 +248,31 @@ pub(in super::super) fn check_value(call: &Call<'_>, kind: Kind, text: &str) -> 
     let mut rows = TABLE.values.iter().filter(|(own, ..)| *own == kind);
     let refused = rows.find(|(_, patterns, _)| patterns.allow(text, call));
     refused.map_or(Ok(()), |(.., danger)| Err(refuse(*danger)))
+}
+
+/// Returns whether `text` is the path of a shell.
+fn is_shell_path(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    text.strip_prefix('/').is_some_and(|rest| is_shell(rest.rsplit('/').next().unwrap_or("")))
+        || lower.ends_with("cmd.exe")
+        || lower.ends_with("powershell.exe")
+}
+
+/// Returns whether a mode sets the set-user-id bit, as in `u+s`, `+s` or `4755`.
+fn sets_user(mode: &str) -> bool {
+    if mode.bytes().all(|b| b.is_ascii_digit()) {
+        // The mode has four digits, or five with the leading zero of an octal number.
+        let bits = if mode.len() == 5 { &mode[1..] } else { mode };
+        return bits.len() == 4 && bits.starts_with(['4', '5', '6', '7']);
+    }
+    mode.split(',').any(|clause| {
+        clause.split_once(['+', '=']).is_some_and(|(who, bits)| {
+            bits.contains('s')
+                && bits.bytes().all(|b| b"rwxXst".contains(&b))
+                && (who.is_empty() || who.contains(['u', 'a']))
+                && who.bytes().all(|b| b"ugoa".contains(&b))
+        })
+    })
 }
 
 /// Returns whether the name of a database says that it is only for tests.
@@ -283,7 +309,7 @@ fn marks_named<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Marks> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::super::super::lists::is_list;
 
     #[test]
     fn every_class_in_the_rules_is_known() {
@@ -296,7 +322,7 @@ mod tests {
         let classes =
             rules.flat_map(|line| line.split(['|', '=', ' ', '!'])).filter_map(|word| word.strip_prefix('@'));
         for class in classes.filter(|class| class.starts_with(|c: char| c.is_ascii_lowercase())) {
-            assert!(CLASSES.contains(&class) || TABLE.lists.contains_key(class), "{class}");
+            assert!(CLASSES.contains(&class) || is_list(class), "{class}");
         }
     }
 }

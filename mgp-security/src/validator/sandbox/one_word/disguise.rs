@@ -4,7 +4,8 @@
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::{is_listed, matched};
+use super::super::known::matched;
+use super::super::lists::is_listed;
 use super::super::place::Place;
 use super::evidence::kind_of;
 

@@ -1,6 +1,7 @@
 //! The evidence that a text is a command and not prose.
 
-use super::super::known::{Trait, facts, is_listed};
+use super::super::known::{Trait, facts};
+use super::super::lists::is_listed;
 
 /// The amount of evidence that is needed to take a text for a command and not for prose.
 #[derive(Clone, Copy, PartialEq, Eq)]

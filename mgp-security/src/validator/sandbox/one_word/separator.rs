@@ -3,7 +3,8 @@
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::known::{is_listed, matched};
+use super::super::known::matched;
+use super::super::lists::is_listed;
 use super::disguise::begins_disguised;
 use super::evidence::{Evidence, first_name, is_command, kind_of};
 

@@ -28,7 +28,7 @@ fn open(kernel: &mut Kernel, extensions: &[&str]) -> Talk {
     let mut talk = Talk::open_with(kernel, &json!({ "extensions": declared }));
     until("the tools of both servers", || {
         let listed = names(&talk.ask("tools/list", &json!({}))["result"]["tools"]);
-        ["store_memory", "current_time"].iter().all(|tool| listed.iter().any(|name| name.ends_with(tool)))
+        ["store_memory", "now"].iter().all(|tool| listed.iter().any(|name| name.ends_with(tool)))
     });
     talk
 }

@@ -4,7 +4,6 @@ use mgp_types::Revision;
 use serde_json::{Value, json};
 
 use crate::host::{Host, quiet};
-use crate::record::events;
 use crate::runner::tests;
 use crate::scripted::{Script, tool};
 use crate::sections::raw::{ERAS, Raw};
@@ -22,8 +21,11 @@ fn refused() -> [Value; 3] {
 }
 
 async fn kernel() -> (Host, Script) {
-    let shell = r#"{"name":"execute_command","description":"Runs it.",
-        "inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}"#;
+    let properties = json!({"command": {"type": "string"}});
+    let shell = json!({
+        "name": "execute_command", "description": "Runs it.",
+        "inputSchema": {"type": "object", "properties": properties},
+    });
     let script =
         Script::new(&format!("[{},{},{shell}]", tool("echo", "Says it."), tool("secret", "Says it.")));
     let mut config = quiet([script.server("box")]);
@@ -38,7 +40,6 @@ async fn kernel() -> (Host, Script) {
 // covers: MGP-1.2-03, MGP-1.2-04
 async fn a_refused_call_is_refused_in_every_other_shape() {
     let (host, script) = kernel().await;
-    let operator = host.operator().await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         for call in refused() {
@@ -51,11 +52,7 @@ async fn a_refused_call_is_refused_in_every_other_shape() {
             {
                 ada.error(method, call.clone()).await;
             }
-            let before = events(&operator, json!({"event_types": ["TOOL_BLOCKED"]})).await.len();
             ada.notify("tools/call", call).await;
-            while events(&operator, json!({"event_types": ["TOOL_BLOCKED"]})).await.len() == before {
-                tokio::task::yield_now().await;
-            }
         }
         let before = script.calls().len();
         ada.tool("box.echo", json!({"a": "x"})).await;

@@ -119,6 +119,7 @@ async fn the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended() {
     let host = Host::start(vec![child("files")]).await;
     let first = host.up("files").await.pid.unwrap();
     let client = host.client("one").await;
+    assert_eq!(say(&client, "files.pid", json!({})).await, first.to_string());
     let reload = async |description: &str| {
         let mut server = child("files");
         server["description"] = json!(description);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool};
+use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError};
 use mgp_types::{BoxFuture, Error as RpcError, Method, Request, Response, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
@@ -42,6 +42,13 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
         .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
             std::env::var(name).unwrap_or_default()
+        })
+        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
+            for step in 1..=to {
+                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok::<_, ToolError>(to)
         })
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))

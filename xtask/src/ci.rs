@@ -19,7 +19,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         process::run(workspace.cargo().args(doc).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     match api::obstacle()? {
-        None => step("public items", || api::run(workspace, &api::Args::check()))?,
+        None => step("public items", || api::run(workspace, &api::Args::default()))?,
         Some(obstacle) => println!("    left out  public items: {obstacle}"),
     }
     for (name, arguments) in feature_sets(workspace) {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo xtask ci            what a change must pass
-//! cargo xtask api           the public items of each library, as `api.txt` lists them
+//! cargo xtask api           the public items of each library
 //! cargo xtask tidy          crate graph, docs, file sizes, forbidden words
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
@@ -55,9 +55,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Format, tidy, lints, docs, `api.txt`, each feature alone, licences
+    /// Format, tidy, lints, docs, public items, each feature alone, licences
     Ci,
-    /// The public items of each library, as `api.txt` lists them
+    /// The public items of each library, counted or listed
     Api(api::Args),
     /// Crate graph, crate docs, file sizes, forbidden words
     Tidy,

@@ -1,7 +1,7 @@
 //! The public items of one crate, read from what rustdoc writes of it as JSON.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     fmt,
     path::Path,
 };
@@ -14,13 +14,6 @@ use public_api::{Builder, PublicItem, tokens::Token};
 pub(super) struct Listing {
     lines: Vec<String>,
     items: usize,
-}
-
-/// A line that stands in only one of two listings.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Difference {
-    Gone(String),
-    New(String),
 }
 
 impl Listing {
@@ -74,29 +67,11 @@ impl Listing {
     pub(super) const fn items(&self) -> usize {
         self.items
     }
-
-    /// Returns the lines in which `committed`, the text of an earlier listing, differs from this one.
-    pub(super) fn differences(&self, committed: &str) -> Vec<Difference> {
-        let now: BTreeSet<&str> = self.lines.iter().map(String::as_str).collect();
-        let then: BTreeSet<&str> = committed.lines().collect();
-        let gone = then.difference(&now).map(|line| Difference::Gone((*line).into()));
-        let new = now.difference(&then).map(|line| Difference::New((*line).into()));
-        gone.chain(new).collect()
-    }
 }
 
 impl fmt::Display for Listing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Gone(line) => write!(f, "- {line}"),
-            Self::New(line) => write!(f, "+ {line}"),
-        }
     }
 }
 
@@ -224,16 +199,5 @@ mod tests {
         let impls: Vec<_> = listing.lines.iter().filter(|line| line.starts_with("impl")).collect();
         assert_eq!(impls.len(), 1, "{listing}");
         assert!(impls[0].starts_with("impl<F> core::convert::From<u8> for sample::S<F>"), "{}", impls[0]);
-    }
-
-    #[test]
-    fn differing_lines_are_named_with_their_side() {
-        let listing = Listing { lines: vec!["pub mod a".into(), "pub fn a::new()".into()], items: 1 };
-        assert!(listing.differences(&listing.to_string()).is_empty());
-        assert_eq!(
-            listing.differences("pub mod a\npub fn a::old()\n"),
-            [Difference::Gone("pub fn a::old()".into()), Difference::New("pub fn a::new()".into())]
-        );
-        assert_eq!(Difference::Gone("pub mod a".into()).to_string(), "- pub mod a");
     }
 }

@@ -151,7 +151,7 @@ struct Call<S> {
     began: Instant,
 }
 
-/// What led to the call of another tool.
+/// The cause of the call of another tool.
 struct Failed {
     error: Error,
     recovery: Recovery,

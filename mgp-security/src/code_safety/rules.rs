@@ -32,7 +32,7 @@ use crate::data_file::{Section, sections};
 /// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`.
 pub(super) type Paths = Rc<[Rc<str>]>;
 
-/// What is known of a piece of code before it runs.
+/// The facts about a piece of code that are known before it runs.
 pub(super) trait Meaning<'t> {
     /// Returns the paths that `node` may refer to; none if that is not known.
     fn paths(&self, node: Node<'t>) -> Paths;

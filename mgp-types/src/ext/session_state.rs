@@ -58,7 +58,7 @@ words! {
 record! {
     /// The params of `notifications/mgp.session.lifecycle`: something happened to a session.
     pub struct SessionEvent: Eq {
-        /// What happened.
+        /// The kind of the event.
         #[serde(rename = "type")]
         plain change: SessionChange;
         /// The id of the session.

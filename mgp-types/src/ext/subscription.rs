@@ -186,7 +186,7 @@ record! {
         list supported_events: String;
         /// Why there is no subscription.
         optional reason: Box<str>;
-        /// Whether the server pushes events; if not, the client asks for them.
+        /// True if the server pushes events; if not, the client asks for them.
         #[serde(default = "yes")]
         plain supported: bool;
         /// The seconds after which the client asks again.
@@ -292,7 +292,7 @@ record! {
         /// Why it ended; `None` for a reason of a later version.
         #[serde(deserialize_with = "if_known")]
         optional reason: SubscriptionEnd;
-        /// Whether the client may subscribe again.
+        /// True if the client may subscribe again.
         default resubscribe: bool;
     }
 }

@@ -111,7 +111,7 @@ impl fmt::Display for Cost {
 }
 
 record! {
-    /// What is left of a quota.
+    /// The rest of a quota.
     pub struct Quota: Copy, Eq {
         /// The calls that are left.
         required remaining: u64;

@@ -33,7 +33,7 @@ record! {
         /// beyond that is read as the nearest one.
         #[serde(default = "usual_timeout", deserialize_with = "nearest_timeout")]
         plain timeout_seconds: u32;
-        /// What the transaction does, in words.
+        /// The purpose of the transaction, in words.
         optional description: Box<str>;
     }
 }

@@ -120,7 +120,7 @@ record! {
         default description: String;
         /// The relevance of the tool, from 0 to 1.
         optional relevance_score: f32;
-        /// What speaks for the tool, where the search asked for it.
+        /// The reasons for the tool, where the search asked for them.
         optional evidence: MatchEvidence;
         /// The JSON Schema of the arguments.
         #[serde(rename = "inputSchema")]

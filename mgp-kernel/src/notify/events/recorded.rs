@@ -1,7 +1,7 @@
 //! The events of what is recorded: `audit`, `permissions`, `security.*` and `tool.*`.
 //!
-//! One task reads the record while somebody listens, so a call never waits for events, and nothing is told that is
-//! not durable.
+//! One task reads the record while somebody listens. So a call never waits for events, and every event that subscribers
+//! get is durable.
 
 use std::time::Duration;
 

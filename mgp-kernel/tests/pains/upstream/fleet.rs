@@ -132,11 +132,11 @@ async fn the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended() {
     };
     let ends = async {
         // It goes on until this is done.
-        let counted = say(&client, "files.count", json!({"to": 700})).await;
+        let counted = say(&client, "files.count", json!({"to": 1500})).await;
         (counted, host.view("files").pid)
     };
     let ((counted, meanwhile), ()) = tokio::join!(ends, reloads);
-    assert_eq!((&*counted, meanwhile), ("700", None), "nothing starts beside it");
+    assert_eq!((&*counted, meanwhile), ("1500", None), "nothing starts beside it");
     let last = host.up("files").await.pid.unwrap();
     gone(first).await;
     assert_eq!(say(&client, "files.pid", json!({})).await, last.to_string());

@@ -36,9 +36,9 @@ struct Condition {
 
 #[derive(Debug)]
 enum Test {
-    /// One of the options is given.
+    /// The rule wants one of these options.
     Given(&'static str),
-    /// One of the options is given with such a value.
+    /// The rule wants one of these options with a value that fits.
     Valued(&'static str, Patterns),
     /// Some of the texts that the part of the call holds fits.
     Any(Part, Patterns),

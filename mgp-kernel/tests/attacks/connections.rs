@@ -1,6 +1,6 @@
 //! What is done to the sockets of the kernel: requests of web pages, silent connections, keys that were taken back.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -30,15 +30,29 @@ fn send(port: u16, head: &str) -> (u16, String) {
     status(&mut stream)
 }
 
+/// Reads what has come, also where a signal ends the wait for it: a socket with a time-out does not wait again by itself.
+fn piece(stream: &mut TcpStream) -> Vec<u8> {
+    let mut piece = vec![0; 4096];
+    loop {
+        match stream.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => {
+                piece.truncate(read.expect("the stream goes on"));
+                return piece;
+            }
+        }
+    }
+}
+
 /// Reads the head of an answer.
 fn status(stream: &mut TcpStream) -> (u16, String) {
     let mut answer = Vec::new();
-    let mut piece = [0; 4096];
     while !answer.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
-        match stream.read(&mut piece).unwrap() {
-            0 => break,
-            read => answer.extend_from_slice(&piece[..read]),
+        let piece = piece(stream);
+        if piece.is_empty() {
+            break;
         }
+        answer.extend(piece);
     }
     let answer = String::from_utf8(answer).unwrap();
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -107,8 +121,7 @@ impl Keeping {
         let (status, head) = status(&mut self.0);
         assert_eq!(status, 200, "{head}");
         if !head.contains(r#""status""#) {
-            let mut body = [0; 256];
-            assert_ne!(self.0.read(&mut body).unwrap(), 0);
+            assert!(!piece(&mut self.0).is_empty());
         }
     }
 
@@ -233,11 +246,11 @@ impl Asked {
         let mut rest = String::new();
         // The last chunk ends the answer; the connection may stay.
         while !rest.ends_with("0\r\n\r\n") {
-            let mut piece = [0; 4096];
-            match self.stream.read(&mut piece).expect("the stream goes on") {
-                0 => break,
-                read => rest.push_str(&String::from_utf8_lossy(&piece[..read])),
+            let piece = piece(&mut self.stream);
+            if piece.is_empty() {
+                break;
             }
+            rest.push_str(&String::from_utf8_lossy(&piece));
         }
         rest
     }
@@ -310,10 +323,9 @@ async fn calls_of_a_revoked_key_finish_where_the_operator_lets_them() {
     let mut call = call;
     let mut answer = String::new();
     while !answer.contains("finished") {
-        let mut piece = [0; 4096];
-        let read = call.read(&mut piece).unwrap();
-        assert_ne!(read, 0, "{answer}");
-        answer.push_str(&String::from_utf8_lossy(&piece[..read]));
+        let piece = piece(&mut call);
+        assert!(!piece.is_empty(), "{answer}");
+        answer.push_str(&String::from_utf8_lossy(&piece));
     }
 }
 

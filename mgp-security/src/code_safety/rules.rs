@@ -54,6 +54,10 @@ pub(super) trait Meaning<'t> {
     }
 }
 
+/// The patterns that were compared with the parents of nodes of one tree, by the index of the parent.
+#[derive(Default)]
+pub(super) struct Seen(HashMap<(*const Pattern, usize), bool>);
+
 /// The rules of a language.
 pub(super) struct Rules {
     all: Vec<Rule>,
@@ -140,12 +144,18 @@ impl Rules {
         rules
     }
 
-    /// Records the findings of the rules whose root `node` is.
-    pub(super) fn check<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, findings: &mut Findings) {
+    /// Records the findings of the rules whose root `node` is. One `seen` serves all nodes of a tree.
+    pub(super) fn check<'t>(
+        &self,
+        node: Node<'t>,
+        code: &impl Meaning<'t>,
+        seen: &mut Seen,
+        findings: &mut Findings,
+    ) {
         for index in self.by_kind.get(node.kind()).into_iter().flatten() {
             let Rule { level, shown, pattern } = &self.all[*index];
             let mut places = Vec::new();
-            if findings.level() < *level || !pattern.finds(node, code, self.lists, &mut places) {
+            if findings.level() < *level || !pattern.finds(node, code, self.lists, seen, &mut places) {
                 continue;
             }
             if places.is_empty() {
@@ -196,11 +206,13 @@ impl Pattern {
         node: Node<'t>,
         code: &impl Meaning<'t>,
         lists: &Lists,
+        seen: &mut Seen,
         places: &mut Vec<Node<'t>>,
     ) -> bool {
         if !self.any_of.is_empty() {
             // Each is asked, because each may mark other places.
-            let found: Vec<_> = self.any_of.iter().map(|one| one.finds(node, code, lists, places)).collect();
+            let found: Vec<_> =
+                self.any_of.iter().map(|one| one.finds(node, code, lists, seen, places)).collect();
             return found.contains(&true);
         }
         let is_kind = self.kinds.is_empty() || self.kinds.contains(&node.kind());
@@ -211,11 +223,13 @@ impl Pattern {
         places.extend(self.is_place.then_some(node));
         for part in &self.parts {
             let mut is_found = false;
-            let look = |at: Node<'t>| is_found |= part.finds(at, code, lists, places);
+            let look = |at: Node<'t>| is_found |= part.finds(at, code, lists, seen, places);
             match (part.axis, part.field) {
-                (Axis::Parent, _) => node.parent().into_iter().for_each(look),
+                (Axis::Parent, _) => {
+                    is_found = node.parent().is_some_and(|at| part.finds_once(at, code, lists, seen, places));
+                }
                 (Axis::Below, _) => {
-                    is_found = node.descendants().any(|at| part.finds(at, code, lists, places));
+                    is_found = node.descendants().any(|at| part.finds(at, code, lists, seen, places));
                 }
                 (Axis::Child, None) => node.named_children().for_each(look),
                 (Axis::Child, field) => node.children().filter(|at| at.field_name() == field).for_each(look),
@@ -226,6 +240,27 @@ impl Pattern {
             }
         }
         true
+    }
+
+    /// Returns whether the parent of a node is like the pattern, which is found out once for all of its children.
+    fn finds_once<'t>(
+        &self,
+        parent: Node<'t>,
+        code: &impl Meaning<'t>,
+        lists: &Lists,
+        seen: &mut Seen,
+        places: &mut Vec<Node<'t>>,
+    ) -> bool {
+        let key = (std::ptr::from_ref(self), parent.index());
+        if let Some(known) = seen.0.get(&key) {
+            return *known;
+        }
+        let before = places.len();
+        let is_found = self.finds(parent, code, lists, seen, places);
+        if places.len() == before {
+            seen.0.insert(key, is_found);
+        }
+        is_found
     }
 }
 
@@ -275,14 +310,15 @@ impl Test {
             }),
             "argument" => {
                 let positional = node.parent().into_iter().flat_map(Node::named_children);
-                let mut positional = positional.filter(|it| it.kind() != "keyword_argument");
+                let is_keyword = |it: &Node<'t>| it.kind() == "keyword_argument";
+                let mut positional = positional.filter(|it| !is_keyword(it));
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
                     reason = "rules count to four"
                 )]
-                let nth = positional.nth(number() as usize);
-                nth == Some(node)
+                let nth = number() as usize;
+                !is_keyword(&node) && positional.nth(nth) == Some(node)
             }
             "more" => code.number(node).is_some_and(|it| it.abs() > number()),
             "open-mode" => code.number(node).is_some_and(is_open_mode),
@@ -293,7 +329,8 @@ impl Test {
             "always" => is_always(node, code),
             "head" => {
                 let siblings = node.parent().into_iter().flat_map(Node::children);
-                siblings.take_while(|sibling| *sibling != node).all(|sibling| sibling.kind() == "comment")
+                // Python looks for the encoding in the first two lines.
+                siblings.take(2).take_while(|it| it.kind() == "comment").any(|it| it == node)
             }
             other => panic!("there is no test #{other}"),
         };

@@ -167,6 +167,8 @@ fn depth_and_length_are_refused_rather_than_followed() {
         let _ = scan(&format!("{}'b'", "'a'+".repeat(10_000)), &policy);
         let _ = scan(&"x = x + x\n".repeat(3_000), &policy);
         let _ = scan(&format!("f({}1)", "globalThis, ".repeat(10_000)), &policy);
+        let _ = scan(&format!("f({}1)", "a=1, ".repeat(10_000)), &policy);
+        let _ = scan(&"# coding: x\n".repeat(10_000), &policy);
         let _ = scan(&format!("{}1", "a[x] + ".repeat(10_000)), &policy);
     }
 }

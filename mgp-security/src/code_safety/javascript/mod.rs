@@ -15,7 +15,7 @@ use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Meaning as _, Rules};
+use super::rules::{Meaning as _, Rules, Seen};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
 use super::text::check_text;
@@ -43,8 +43,9 @@ pub(super) const TYPESCRIPT: &[Reading] = &[
 /// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     let mut check = Check { code: Scopes::new(tree), policy, findings };
+    let mut seen = Seen::default();
     for node in tree.nodes() {
-        RULES.check(node, &check.code, check.findings);
+        RULES.check(node, &check.code, &mut seen, check.findings);
         check.node(node);
     }
     if check.code.effort.is_exhausted() {

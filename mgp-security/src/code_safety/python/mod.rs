@@ -22,7 +22,7 @@ use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::Rules;
+use super::rules::{Rules, Seen};
 use super::scan::Reading;
 use super::syntax::{Grammar, Node, Tree};
 use super::text::check_text;
@@ -36,8 +36,9 @@ pub(super) const READINGS: &[Reading] =
 /// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
     let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
+    let mut seen = Seen::default();
     for node in tree.nodes() {
-        RULES.check(node, &check.code, check.findings);
+        RULES.check(node, &check.code, &mut seen, check.findings);
         check.node(node);
     }
     if check.code.effort.is_exhausted() {

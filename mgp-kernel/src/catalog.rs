@@ -38,7 +38,7 @@ impl ToolCatalog {
             tracing::info!("tools are found by meaning with the built-in table of words");
             builder.build()
         } else {
-            let vectors = SqliteVectors::open(&state.join("vectors"), MOST_VECTORS);
+            let vectors = SqliteVectors::open(&state.join("vectors"), MAX_VECTORS);
             let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
             builder.store(vectors).build()
         };
@@ -67,4 +67,4 @@ impl ToolCatalog {
     }
 }
 
-const MOST_VECTORS: u32 = 1_000_000;
+const MAX_VECTORS: u32 = 1_000_000;

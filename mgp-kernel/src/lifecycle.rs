@@ -23,7 +23,7 @@ pub(crate) struct Lifecycle {
     /// The lifecycle of the kernel as its clients see it.
     pub(crate) life: ServerLifecycle,
     /// The agents and operators that are connected at its sockets.
-    pub(crate) visitors: SocketConnections,
+    pub(crate) connections: SocketConnections,
     /// The processes of the clients that have connected.
     pub(crate) clients: ConnectedClients,
     /// The conditions under which the kernel was started. Set once, when it serves.
@@ -35,7 +35,7 @@ impl Default for Lifecycle {
     fn default() -> Self {
         Self {
             life: ServerLifecycle::new(ServerId::from(KERNEL)),
-            visitors: SocketConnections::default(),
+            connections: SocketConnections::default(),
             clients: ConnectedClients::default(),
             served: OnceLock::new(),
             stopping: AtomicBool::new(false),

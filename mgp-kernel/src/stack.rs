@@ -76,7 +76,7 @@ pub(crate) struct ClientStack {
     pub(crate) resolve: ResolveToolGate,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
-    pub(crate) at_once: ConcurrencyLayer,
+    pub(crate) concurrency: ConcurrencyLayer,
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
     pub(crate) life: LifecycleLayer,
@@ -142,7 +142,7 @@ impl ClientStack {
             ],
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
             // tools, and so do operators.
-            self.at_once,
+            self.concurrency,
             gates![self.permissions.clone(), self.health.clone()],
             // Health is answered whatever the load, and nothing new begins while the kernel drains.
             self.life,
@@ -196,7 +196,7 @@ fn layers(
     way: BareWay,
     of_server: &ServerShared,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, tools, books, at_once, .. } = support;
+    let ServerSupport { policies, audit, tools, books, concurrency, .. } = support;
     let config = support.config.load();
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
@@ -239,7 +239,7 @@ fn layers(
         .deadline(timeout)
         .retry(retries())
         .audit(audit.port())
-        .places(settings::server_calls_at_once(&config, server, at_once))
+        .places(settings::server_calls_at_once(&config, server, concurrency))
         .breaker(BreakerSettings::default())
         .attempt_timeout(timeout, timeout)
         .timing_out_with(format!(

@@ -88,12 +88,12 @@ impl RestartSettings {
 #[derive(Debug, Clone)]
 pub(crate) struct Restarts {
     settings: RestartSettings,
-    /// The times of the restarts in the window, oldest first; never more than `max_restarts` and [`MOST_COUNTED`].
+    /// The times of the restarts in the window, oldest first; never more than `max_restarts` and [`MAX_COUNTED`].
     recent: VecDeque<Duration>,
 }
 
 /// The number of restarts that are counted. A limit that is meant as none must not fill the memory.
-const MOST_COUNTED: usize = 4096;
+const MAX_COUNTED: usize = 4096;
 
 /// The shortest wait. Settings without a wait must not let a server that ends at once take up a whole core.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
@@ -125,7 +125,7 @@ impl Restarts {
         if so_far >= self.settings.max_restarts {
             return RestartDecision::GiveUp;
         }
-        if self.recent.len() >= MOST_COUNTED {
+        if self.recent.len() >= MAX_COUNTED {
             self.recent.pop_front();
         }
         self.recent.push_back(now);
@@ -220,7 +220,7 @@ mod tests {
             let verdict = restarts.decide(ServerEnd::InError, Duration::from_millis(number), u32::MAX);
             assert!(matches!(verdict, RestartDecision::Restart { .. }));
         }
-        assert_eq!(restarts.recent.len(), MOST_COUNTED);
+        assert_eq!(restarts.recent.len(), MAX_COUNTED);
     }
 
     #[test]

@@ -261,9 +261,9 @@ proptest! {
                 index.set_state(failed.into(), ServerState::Error).await;
                 index.settled().await;
             }
-            let sight = VisibleTools::of(&index.snapshot(), |tool| tool.name.as_str() != hidden);
+            let visible = VisibleTools::of(&index.snapshot(), |tool| tool.name.as_str() != hidden);
             for (strategy, all) in STRATEGIES.into_iter().zip(&all) {
-                let search = Search::new(text).strategy(strategy).filter(filter.clone()).sight(&sight);
+                let search = Search::new(text).strategy(strategy).filter(filter.clone()).visible(&visible);
                 let found = index.search(&search.clone().limit(100)).await;
                 let hits = all.hits.iter().filter(|hit| passes(&hit.tool, &filter, failed, hidden));
                 let expected: BTreeSet<String> = hits.map(|hit| hit.tool.id()).collect();

@@ -43,7 +43,7 @@ const BOUNDS: [Bound; 3] = [
 ];
 
 /// The success rate of any single attack with one tool at most: one success among the questions that are tried.
-const MOST_OF_ONE: f64 = 0.025;
+const MAX_OF_ONE: f64 = 0.025;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
@@ -121,7 +121,7 @@ async fn tools_that_are_written_to_be_found_do_not_rise_above_honest_ones() {
         }
         let (overtaken, out) = (count.overtaken, count.pushed_out(5));
         println!("{name:40} {:9} {overtaken:9} {out:10}  {:?}", count.questions, count.pushed_out);
-        if kind == Kind::Stuffed && count.rate(&BOUNDS[0]) > MOST_OF_ONE {
+        if kind == Kind::Stuffed && count.rate(&BOUNDS[0]) > MAX_OF_ONE {
             too_often.push(name.to_owned());
         }
         kinds.entry(kind).or_default().add(count);

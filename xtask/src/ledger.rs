@@ -63,7 +63,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let demanded: Vec<_> = demanded.iter().map(|selection| selection.text).collect();
     ensure!(missing == 0, "{missing} requirements of {} lack a test", demanded.join(", "));
     if !crowded.is_empty() {
-        bail!("{} tests claim more than {MOST_ROWS} rows; split them", crowded.len());
+        bail!("{} tests claim more than {MAX_ROWS} rows; split them", crowded.len());
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 const DEMANDED: [&str; 3] = ["MGP-*", "BASE-*", "P-*"];
 
 /// The rows that one test may claim.
-const MOST_ROWS: usize = 10;
+const MAX_ROWS: usize = 10;
 
 fn selections<'a, T: AsRef<str>>(texts: &'a [T], rows: &[Row]) -> Result<Vec<Selection<'a>>> {
     let mut selections = Vec::new();
@@ -146,7 +146,7 @@ fn tell<'a>(what: &str, weak: impl Iterator<Item = &'a Judged<'a>>) {
 
 /// Returns the tests that claim more rows than one test can assert, and prints them.
 fn crowded(claims: &[Claim]) -> Vec<&Claim> {
-    let crowded: Vec<_> = claims.iter().filter(|claim| claim.ids.len() > MOST_ROWS).collect();
+    let crowded: Vec<_> = claims.iter().filter(|claim| claim.ids.len() > MAX_ROWS).collect();
     for claim in &crowded {
         println!("{} claims {} rows", claim.test, claim.ids.len());
     }

@@ -107,9 +107,9 @@ impl<L, I> ClientBuilder<L, I> {
             .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
             .extensions
             .insert(Extension::Callbacks);
-        // Each client has a desk of its own, so the desk has one server only.
-        let desk = CallbackResponder::new(handler).of_server(ServerId::from("server"));
-        self.inbound_layer(CallbackInboundLayer::new(desk))
+        // Each client has a responder of its own, so the responder has one server only.
+        let responder = CallbackResponder::new(handler).of_server(ServerId::from("server"));
+        self.inbound_layer(CallbackInboundLayer::new(responder))
     }
 
     /// Handles a notification of the server.

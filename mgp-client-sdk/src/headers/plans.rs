@@ -23,7 +23,7 @@ struct HeaderPlansInner {
 pub(crate) type Attach = fn(&mut Extensions, Vec<(Box<str>, RawJson)>);
 
 /// The number of tools outside of all lists that are remembered.
-const MOST_KNOWN: usize = 4096;
+const MAX_KNOWN: usize = 4096;
 
 impl HeaderPlans {
     pub(crate) fn new(attach: Attach) -> Self {
@@ -68,7 +68,7 @@ impl HeaderPlans {
         }
         let mut known = self.0.tools.write();
         for (name, plan) in plans {
-            if known.len() < MOST_KNOWN || known.contains_key(&name) {
+            if known.len() < MAX_KNOWN || known.contains_key(&name) {
                 known.insert(name, plan);
             }
         }

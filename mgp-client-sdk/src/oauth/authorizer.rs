@@ -190,7 +190,7 @@ impl Authorize for OAuth {
             let challenges = Challenge::read(answer.headers);
             let refused = request.authorized.and_then(|sent| sent.get(AUTHORIZATION)).cloned();
             let error = param(&challenges, "error");
-            if request.attempt >= MOST_ATTEMPTS {
+            if request.attempt >= MAX_ATTEMPTS {
                 return Ok(AfterRefusal::Keep);
             }
             // The nonce was noted when the answer came.
@@ -429,7 +429,7 @@ impl Authorizer {
         }
         let mut seen = std::collections::BTreeSet::new();
         scopes.retain(|scope| !scope.is_empty() && seen.insert(scope.clone()));
-        scopes.truncate(MOST_SCOPES);
+        scopes.truncate(MAX_SCOPES);
         scopes
     }
 }
@@ -460,5 +460,5 @@ const OFFLINE_ACCESS: &str = "offline_access";
 /// The address of answers for logins that have none.
 const NO_REDIRECT: &str = "http://127.0.0.1/callback";
 /// The number of times that one request is sent again.
-const MOST_ATTEMPTS: u32 = 4;
-const MOST_SCOPES: usize = 256;
+const MAX_ATTEMPTS: u32 = 4;
+const MAX_SCOPES: usize = 256;

@@ -118,7 +118,7 @@ impl TokenEndpoint<'_> {
         let ends_at = answer
             .expires_in
             .filter(|seconds| seconds.is_finite())
-            .map(|seconds| Timestamp::now().as_millis() + (seconds.clamp(0.0, MOST_SECONDS) * 1000.0) as i64);
+            .map(|seconds| Timestamp::now().as_millis() + (seconds.clamp(0.0, MAX_SECONDS) * 1000.0) as i64);
         let granted = answer.scope.as_deref().map(|scope| scope.split(' ').map(Into::into).collect());
         let mut all: Vec<Box<str>> = granted.unwrap_or_default();
         all.extend(scopes.iter().cloned());
@@ -189,4 +189,4 @@ pub(super) fn refusal(fetched: &Fetched) -> OAuthError {
 /// The time before its end at which a token is renewed.
 const EARLY_MILLIS: i64 = 10_000;
 /// The longest time that a token is taken to hold.
-const MOST_SECONDS: f64 = 366.0 * 86_400.0;
+const MAX_SECONDS: f64 = 366.0 * 86_400.0;

@@ -169,7 +169,7 @@ pub(super) fn had_no_effect(error: &Error) -> bool {
 /// Returns the error that a failed result tells, in few words.
 pub(super) fn failure(result: &CallToolResult) -> Error {
     let told = result.content.iter().find_map(ContentBlock::as_text).unwrap_or("the tool failed");
-    let told: String = told.chars().take(MOST_CHARACTERS).collect();
+    let told: String = told.chars().take(MAX_CHARACTERS).collect();
     Error::new(code::UPSTREAM_ERROR, told)
 }
 
@@ -192,4 +192,4 @@ fn read<T: serde::de::DeserializeOwned>(answer: &RawJson) -> Result<T, Error> {
 }
 
 /// The most characters of a failed result that are told.
-const MOST_CHARACTERS: usize = 500;
+const MAX_CHARACTERS: usize = 500;

@@ -37,10 +37,10 @@ impl SagaStep {
     /// Refuses what is too large for the log.
     pub(super) fn check(&self) -> Result<(), Error> {
         let undo = self.compensation.as_ref().map_or(0, |undo| undo.arguments.written_bytes());
-        if self.arguments.written_bytes() > MOST_ARGUMENT_BYTES || undo > MOST_COMPENSATION_BYTES {
+        if self.arguments.written_bytes() > MAX_ARGUMENT_BYTES || undo > MAX_COMPENSATION_BYTES {
             return Err(Error::invalid_params(format!(
-                "a step of a saga has at most {MOST_ARGUMENT_BYTES} bytes of arguments, and \
-                 {MOST_COMPENSATION_BYTES} of those that take it back: name large data instead of sending it"
+                "a step of a saga has at most {MAX_ARGUMENT_BYTES} bytes of arguments, and \
+                 {MAX_COMPENSATION_BYTES} of those that take it back: name large data instead of sending it"
             )));
         }
         Ok(())
@@ -50,7 +50,7 @@ impl SagaStep {
 /// Returns a key for the call of a step that no other call has.
 pub(super) fn new_key(saga: &TransactionId, step: &StepId) -> IdempotencyKey {
     let mut key = format!("{saga}-{step}");
-    key.truncate(MOST_READABLE);
+    key.truncate(MAX_READABLE);
     // The standard library seeds each state at random.
     let random = RandomState::new().build_hasher().finish();
     format!("{key}.{random:016x}").parse().expect("ids have the characters of keys")
@@ -62,11 +62,11 @@ pub(super) fn transaction_of(key: &IdempotencyKey) -> TransactionId {
 }
 
 /// The readable bytes of a key, which leave room for the random ones.
-const MOST_READABLE: usize = 128 - 17;
+const MAX_READABLE: usize = 128 - 17;
 /// The most bytes of the arguments of a step.
-const MOST_ARGUMENT_BYTES: usize = 64 * 1024;
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// The most bytes of the arguments of the call that takes a step back, as the log keeps them.
-const MOST_COMPENSATION_BYTES: usize = 16 * 1024;
+const MAX_COMPENSATION_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

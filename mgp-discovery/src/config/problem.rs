@@ -140,12 +140,12 @@ impl fmt::Display for Problem {
     }
 }
 
-const MOST_PROBLEMS: usize = 50;
+const MAX_PROBLEMS: usize = 50;
 
 impl ConfigError {
     /// Returns the error of these problems, of which there is at least one.
     pub(super) fn new(mut problems: Vec<Problem>) -> Self {
-        problems.truncate(MOST_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
         Self { problems }
     }
 
@@ -176,7 +176,7 @@ impl std::error::Error for ConfigError {}
 /// Returns whether there are as many problems of a severity as a person would read. Finding the line of each in a file
 /// with a mistake in every line would take the square of its length.
 pub(super) fn enough(problems: &[Problem], severity: Severity) -> bool {
-    problems.iter().filter(|problem| problem.severity == severity).count() >= MOST_PROBLEMS
+    problems.iter().filter(|problem| problem.severity == severity).count() >= MAX_PROBLEMS
 }
 
 const LONGEST_QUOTE: usize = 160;

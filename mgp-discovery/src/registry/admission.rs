@@ -18,7 +18,7 @@ pub(super) struct AdmittedServer {
     pub(super) left_out: Vec<String>,
 }
 
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 /// Checks a registration against the policy.
 pub(super) fn admit(
@@ -39,8 +39,8 @@ pub(super) fn admit(
     let trust = if is_operator { wanted.mgp.trust_level } else { TrustLevel::Sandboxed };
     let (launch, left_out) = launch(policy, &wanted)?;
     let permissions = permissions(wanted.mgp.permissions_required, trust)?;
-    if wanted.mgp.extensions.len() > MOST_WORDS || wanted.mgp.extensions.iter().any(|name| !is_word(name)) {
-        return Err(malformed(format!("`mgp.extensions` takes up to {MOST_WORDS} short names")));
+    if wanted.mgp.extensions.len() > MAX_WORDS || wanted.mgp.extensions.iter().any(|name| !is_word(name)) {
+        return Err(malformed(format!("`mgp.extensions` takes up to {MAX_WORDS} short names")));
     }
     let approval = match terms.approved_by {
         Some(by) => Approval::Approved { by, at: now },
@@ -189,11 +189,11 @@ fn is_absolute(path: &str) -> bool {
         || matches!(bytes, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
-const MOST_ARGS: usize = 64;
+const MAX_ARGS: usize = 64;
 
 fn check_args(args: &[String]) -> Result<(), RegistryError> {
-    if args.len() > MOST_ARGS || args.iter().any(|arg| arg.len() > LONGEST_ARG) {
-        return Err(malformed(format!("`args` takes up to {MOST_ARGS} texts of {LONGEST_ARG} bytes")));
+    if args.len() > MAX_ARGS || args.iter().any(|arg| arg.len() > LONGEST_ARG) {
+        return Err(malformed(format!("`args` takes up to {MAX_ARGS} texts of {LONGEST_ARG} bytes")));
     }
     if args.iter().any(|arg| arg.contains(char::is_control)) {
         return Err(malformed("`args` must not hold line breaks or other control characters"));
@@ -209,8 +209,8 @@ fn environment(
     policy: &RegistrationPolicy,
     wanted: &RegisterServer,
 ) -> Result<(Vec<String>, Vec<String>), RegistryError> {
-    if wanted.env.len() > MOST_WORDS || wanted.env.keys().any(|name| !is_word(name)) {
-        return Err(malformed(format!("`env` takes up to {MOST_WORDS} names of variables")));
+    if wanted.env.len() > MAX_WORDS || wanted.env.keys().any(|name| !is_word(name)) {
+        return Err(malformed(format!("`env` takes up to {MAX_WORDS} names of variables")));
     }
     for (name, value) in &wanted.env {
         let is_own = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) == Some(name.as_str());
@@ -253,8 +253,8 @@ fn check_address(policy: &RegistrationPolicy, url: &str) -> Result<(), RegistryE
 /// Returns the permissions of a server. A sandboxed server gets no dangerous permission, and an unknown permission
 /// counts as dangerous.
 fn permissions(asked: Vec<Permission>, trust: TrustLevel) -> Result<Vec<Permission>, RegistryError> {
-    if asked.len() > MOST_WORDS || asked.iter().any(|permission| !is_word(permission.as_str())) {
-        return Err(malformed(format!("`mgp.permissions_required` takes up to {MOST_WORDS} short names")));
+    if asked.len() > MAX_WORDS || asked.iter().any(|permission| !is_word(permission.as_str())) {
+        return Err(malformed(format!("`mgp.permissions_required` takes up to {MAX_WORDS} short names")));
     }
     if trust == TrustLevel::Sandboxed
         && let Some(dangerous) = asked.iter().find(|permission| permission.risk() == RiskLevel::Dangerous)

@@ -51,22 +51,24 @@ impl RegistrationActor {
 
 /// Returns the event of an action that was done, or failed.
 pub(super) fn done(
-    doer: &RegistrationActor,
-    deed: RegistrationAction,
+    actor: &RegistrationActor,
+    action: RegistrationAction,
     server: &ServerRegistration,
     outcome: Outcome,
 ) -> AuditEvent {
-    let event = doer
-        .event(deed.kind(), &server.id, outcome)
+    let event = actor
+        .event(action.kind(), &server.id, outcome)
         .with_detail("trust_level", &server.trust)
         .with_detail("registrant", &server.registrant)
         .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
-    let event = match &doer.reason {
+    let event = match &actor.reason {
         Some(reason) => event.with_detail("reason", reason),
         None => event,
     };
-    if !matches!(deed, RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold)
-    {
+    if !matches!(
+        action,
+        RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold
+    ) {
         return event;
     }
     let event = match &server.launch {
@@ -90,16 +92,16 @@ pub(super) fn done(
 
 /// Returns the event of an action that was refused.
 pub(super) fn refused(
-    doer: &RegistrationActor,
-    deed: RegistrationAction,
+    actor: &RegistrationActor,
+    action: RegistrationAction,
     id: &ServerId,
     why: &RegistryError,
 ) -> AuditEvent {
     match why {
-        RegistryError::Code(rejection) => doer
+        RegistryError::Code(rejection) => actor
             .event(EventType::CodeRejected, id, Outcome::Blocked)
             .with_detail("violations", &rejection.violations),
-        other => doer.event(deed.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string()),
+        other => actor.event(action.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string()),
     }
 }
 

@@ -21,7 +21,7 @@ impl Registry {
     /// The code differs from the code that was approved; then the server is held until it is approved again. Or the
     /// code does something that is not allowed.
     pub async fn check_code(&self, id: &ServerId) -> Result<Option<ApprovedCode>, RegistryError> {
-        let Some(server) = self.0.shelf.get(id) else { return Ok(None) };
+        let Some(server) = self.0.table.get(id) else { return Ok(None) };
         if !server.is_approved() {
             let why = format!("the server {id:?} waits: `mgp registrations approve {id}` starts it");
             return Err(RegistryError::Forbidden(why));
@@ -33,7 +33,7 @@ impl Registry {
             return Ok(code.zip(argument).map(|(code, argument)| ApprovedCode { code, argument }));
         }
         // A concurrent change finds out about the code as well.
-        if let Ok((claim, server)) = self.0.shelf.claim(id) {
+        if let Ok((claim, server)) = self.0.table.claim(id) {
             self.hold(claim, &server, code.as_ref()).await?;
             let (fleet, held) = (Arc::clone(&self.0.fleet), id.clone());
             // The caller is the start that the fleet gives up then.

@@ -22,7 +22,7 @@ struct RegistrationTableState {
 /// lock held while they wait.
 #[derive(Debug)]
 pub(super) struct Claim {
-    shelf: RegistrationTable,
+    table: RegistrationTable,
     id: ServerId,
 }
 
@@ -52,7 +52,7 @@ impl RegistrationTable {
             return Err(RegistryError::Full(MAX_SERVERS));
         }
         held.claimed.insert(id.clone());
-        Ok(Claim { shelf: self.clone(), id: id.clone() })
+        Ok(Claim { table: self.clone(), id: id.clone() })
     }
 
     /// Returns the right to change an existing server, and the server as it is.
@@ -64,23 +64,23 @@ impl RegistrationTable {
         if !held.claimed.insert(id.clone()) {
             return Err(RegistryError::Busy(id.clone()));
         }
-        Ok((Claim { shelf: self.clone(), id: id.clone() }, server))
+        Ok((Claim { table: self.clone(), id: id.clone() }, server))
     }
 }
 
 impl Claim {
     pub(super) fn put(&self, server: Arc<ServerRegistration>) {
-        self.shelf.0.lock().servers.insert(self.id.clone(), server);
+        self.table.0.lock().servers.insert(self.id.clone(), server);
     }
 
     pub(super) fn remove(&self) {
-        self.shelf.0.lock().servers.remove(&self.id);
+        self.table.0.lock().servers.remove(&self.id);
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.shelf.0.lock().claimed.remove(&self.id);
+        self.table.0.lock().claimed.remove(&self.id);
     }
 }
 

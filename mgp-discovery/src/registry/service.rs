@@ -32,7 +32,7 @@ use super::{
 pub struct Registry(pub(super) Arc<RegistryInner>);
 
 pub(super) struct RegistryInner {
-    pub(super) shelf: RegistrationTable,
+    pub(super) table: RegistrationTable,
     pub(super) policy: ArcSwap<RegistrationPolicy>,
     pub(super) fleet: Arc<dyn RunningServers>,
     pub(super) inspector: Arc<dyn CodeInspector>,
@@ -53,9 +53,9 @@ impl Registry {
         inspector: Arc<dyn CodeInspector>,
         audit: Arc<dyn AuditPort>,
     ) -> Result<Self, StoreError> {
-        let shelf = RegistrationTable::of(store.load()?);
+        let table = RegistrationTable::of(store.load()?);
         let policy = ArcSwap::from_pointee(policy);
-        Ok(Self(Arc::new(RegistryInner { shelf, policy, fleet, inspector, store, audit })))
+        Ok(Self(Arc::new(RegistryInner { table, policy, fleet, inspector, store, audit })))
     }
 
     /// Changes the policy for all further registrations, approvals and resumptions.
@@ -70,7 +70,7 @@ impl Registry {
     /// The caller is not authenticated.
     pub fn list(&self, context: &Context, wanted: &ListServers) -> Result<ListedServers, RegistryError> {
         let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
-        let pending = self.0.shelf.all();
+        let pending = self.0.table.all();
         let pending = pending.iter().filter(|server| !server.is_approved() && may_change(by, server));
         let mut servers = self.0.fleet.servers(context);
         servers.extend(pending.map(|server| ServerView::pending(server)));
@@ -91,10 +91,10 @@ impl Registry {
         wanted: RegisterServer,
         terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
-        let doer = RegistrationActor::new(by, trace);
+        let actor = RegistrationActor::new(by, trace);
         let id = wanted.id.clone();
-        let outcome = self.try_register(by, &doer, wanted, terms).await;
-        self.tell_refusal(&doer, RegistrationAction::Register, &id, outcome).await
+        let outcome = self.try_register(by, &actor, wanted, terms).await;
+        self.tell_refusal(&actor, RegistrationAction::Register, &id, outcome).await
     }
 
     /// Approves and starts a waiting server, in the name of an operator. Its script is inspected again.
@@ -108,9 +108,9 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
-        let doer = RegistrationActor::new(by, trace);
-        let outcome = self.try_approve(by, &doer, id).await;
-        self.tell_refusal(&doer, RegistrationAction::Approve, id, outcome).await
+        let actor = RegistrationActor::new(by, trace);
+        let outcome = self.try_approve(by, &actor, id).await;
+        self.tell_refusal(&actor, RegistrationAction::Approve, id, outcome).await
     }
 
     /// Removes a server that waited for its approval, in the name of an operator.
@@ -123,19 +123,19 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let doer = RegistrationActor::new(by, trace);
+        let actor = RegistrationActor::new(by, trace);
         let outcome = async {
             operator(by)?;
-            let (claim, server) = self.0.shelf.claim(id)?;
+            let (claim, server) = self.0.table.claim(id)?;
             if server.is_approved() {
                 return Err(RegistryError::Malformed(
                     "the server is approved already: deregister it instead".into(),
                 ));
             }
-            self.remove(&doer, RegistrationAction::Deny, claim, &server).await
+            self.remove(&actor, RegistrationAction::Deny, claim, &server).await
         }
         .await;
-        self.tell_refusal(&doer, RegistrationAction::Deny, id, outcome).await
+        self.tell_refusal(&actor, RegistrationAction::Deny, id, outcome).await
     }
 
     /// Keeps a server beyond the session that it was registered for, in the name of an operator.
@@ -148,15 +148,15 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let doer = RegistrationActor::new(by, trace);
+        let actor = RegistrationActor::new(by, trace);
         let outcome = async {
             operator(by)?;
-            let (claim, server) = self.0.shelf.claim(id)?;
+            let (claim, server) = self.0.table.claim(id)?;
             let kept = ServerRegistration { lifetime: Lifetime::Kept, ..ServerRegistration::clone(&server) };
-            self.put(&doer, RegistrationAction::Keep, claim, kept).await.map(drop)
+            self.put(&actor, RegistrationAction::Keep, claim, kept).await.map(drop)
         }
         .await;
-        self.tell_refusal(&doer, RegistrationAction::Keep, id, outcome).await
+        self.tell_refusal(&actor, RegistrationAction::Keep, id, outcome).await
     }
 
     /// Stops and removes a registered server, in the name of an operator or of its registrant. Servers of the
@@ -172,21 +172,21 @@ impl Registry {
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
         let reason = words(wanted.reason.clone(), "reason")?;
-        let doer = RegistrationActor::new(by, trace).because(reason);
+        let actor = RegistrationActor::new(by, trace).because(reason);
         let outcome = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.
             let unknown = || RegistryError::Unknown(wanted.id.clone());
-            let server = self.0.shelf.get(&wanted.id).filter(|server| may_change(by, server));
+            let server = self.0.table.get(&wanted.id).filter(|server| may_change(by, server));
             server.ok_or_else(unknown)?;
-            let (claim, server) = self.0.shelf.claim(&wanted.id)?;
+            let (claim, server) = self.0.table.claim(&wanted.id)?;
             if !may_change(by, &server) {
                 return Err(unknown());
             }
-            self.remove(&doer, RegistrationAction::Deregister, claim, &server).await
+            self.remove(&actor, RegistrationAction::Deregister, claim, &server).await
         }
         .await;
-        self.tell_refusal(&doer, RegistrationAction::Deregister, &wanted.id, outcome).await?;
+        self.tell_refusal(&actor, RegistrationAction::Deregister, &wanted.id, outcome).await?;
         Ok(DeregisteredServer::new(wanted.id.clone()))
     }
 
@@ -194,11 +194,11 @@ impl Registry {
     /// removed, which stay.
     pub async fn session_ended(&self, session: &str) -> Vec<(ServerId, RegistryError)> {
         let mut failed = Vec::new();
-        for server in self.0.shelf.all() {
+        for server in self.0.table.all() {
             if !matches!(&server.lifetime, Lifetime::Session(of) if &**of == session) {
                 continue;
             }
-            let removed = match self.0.shelf.claim(&server.id) {
+            let removed = match self.0.table.claim(&server.id) {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
                     self.remove(&RegistrationActor::kernel(), RegistrationAction::Deregister, claim, &server)
@@ -219,7 +219,7 @@ impl Registry {
     /// no longer allows them or their script has changed; they stay registered.
     pub async fn resume(&self) -> Vec<(ServerId, RegistryError)> {
         let mut failed = Vec::new();
-        for server in self.0.shelf.all().into_iter().filter(|server| server.is_approved()) {
+        for server in self.0.table.all().into_iter().filter(|server| server.is_approved()) {
             if let Err(error) = self.start_again(&server.id).await {
                 tracing::warn!(server = %server.id, %error, "a registered server is not started");
                 failed.push((server.id.clone(), error));
@@ -230,25 +230,25 @@ impl Registry {
 
     /// Returns all registered servers, in the order of their ids; for operators.
     pub fn registered(&self) -> Vec<Arc<ServerRegistration>> {
-        self.0.shelf.all()
+        self.0.table.all()
     }
 
     async fn try_register(
         &self,
         by: &Principal,
-        doer: &RegistrationActor,
+        actor: &RegistrationActor,
         wanted: RegisterServer,
         terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
         let policy = self.0.policy.load_full();
         let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
-        let claim = self.0.shelf.claim_new(&server.id)?;
+        let claim = self.0.table.claim_new(&server.id)?;
         let mut server = self.judged(server).await?;
         if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
             // An approval in advance covers only inspected code and a confined server.
             server.approval = Approval::Pending;
         }
-        let (_claim, server) = self.put(doer, RegistrationAction::Register, claim, server).await?;
+        let (_claim, server) = self.put(actor, RegistrationAction::Register, claim, server).await?;
         let mut told = self.started(&server).await;
         if !left_out.is_empty() {
             let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
@@ -261,11 +261,11 @@ impl Registry {
     async fn try_approve(
         &self,
         by: &Principal,
-        doer: &RegistrationActor,
+        actor: &RegistrationActor,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
         operator(by)?;
-        let (claim, server) = self.0.shelf.claim(id)?;
+        let (claim, server) = self.0.table.claim(id)?;
         if server.is_approved() {
             return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
         }
@@ -273,12 +273,12 @@ impl Registry {
         let claim = self.unchanged(claim, &server).await?;
         let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
         let approved = ServerRegistration { approval, ..ServerRegistration::clone(&server) };
-        let (_claim, approved) = self.put(doer, RegistrationAction::Approve, claim, approved).await?;
+        let (_claim, approved) = self.put(actor, RegistrationAction::Approve, claim, approved).await?;
         Ok(self.started(&approved).await)
     }
 
     async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
-        let (claim, server) = self.0.shelf.claim(id)?;
+        let (claim, server) = self.0.table.claim(id)?;
         let _claim = self.unchanged(claim, &server).await?;
         self.0.fleet.start(server).await.map_err(RegistryError::Fleet)
     }
@@ -311,12 +311,12 @@ impl Registry {
     /// interrupted. The claim is handed back, because no other task may stop a server that is about to be started.
     pub(super) async fn put(
         &self,
-        doer: &RegistrationActor,
-        deed: RegistrationAction,
+        actor: &RegistrationActor,
+        action: RegistrationAction,
         claim: Claim,
         server: ServerRegistration,
     ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
-        self.record(doer, deed, &server, Outcome::Success).await?;
+        self.record(actor, action, &server, Outcome::Success).await?;
         let server = Arc::new(server);
         let (store, stored) = (self.0.store.clone(), server.clone());
         let outcome = off_the_runtime(move || {
@@ -327,24 +327,24 @@ impl Registry {
             Ok(claim)
         })
         .await;
-        let claim = self.made(doer, deed, &server, outcome).await?;
+        let claim = self.made(actor, action, &server, outcome).await?;
         Ok((claim, server))
     }
 
     /// Records the action, stops the server if it may run, and forgets it.
     async fn remove(
         &self,
-        doer: &RegistrationActor,
-        deed: RegistrationAction,
+        actor: &RegistrationActor,
+        action: RegistrationAction,
         claim: Claim,
         server: &ServerRegistration,
     ) -> Result<(), RegistryError> {
-        self.record(doer, deed, server, Outcome::Success).await?;
+        self.record(actor, action, server, Outcome::Success).await?;
         if server.is_approved()
             && let Err(error) = self.0.fleet.stop(&server.id).await
         {
             // A forgotten server would run on without a way to stop it.
-            let _ = self.record(doer, deed, server, Outcome::Failure).await;
+            let _ = self.record(actor, action, server, Outcome::Failure).await;
             return Err(RegistryError::Fleet(error));
         }
         let (store, id) = (self.0.store.clone(), server.id.clone());
@@ -354,39 +354,39 @@ impl Registry {
             Ok(())
         })
         .await;
-        self.made(doer, deed, server, outcome).await
+        self.made(actor, action, server, outcome).await
     }
 
     /// Records the failure of an action that was recorded as done and could not be stored.
     async fn made<T>(
         &self,
-        doer: &RegistrationActor,
-        deed: RegistrationAction,
+        actor: &RegistrationActor,
+        action: RegistrationAction,
         server: &ServerRegistration,
         outcome: Result<T, StoreError>,
     ) -> Result<T, RegistryError> {
         if let Err(error) = &outcome {
             tracing::error!(server = %server.id, %error, "a change was recorded and could not be stored");
-            let _ = self.record(doer, deed, server, Outcome::Failure).await;
+            let _ = self.record(actor, action, server, Outcome::Failure).await;
         }
         Ok(outcome?)
     }
 
     async fn record(
         &self,
-        doer: &RegistrationActor,
-        deed: RegistrationAction,
+        actor: &RegistrationActor,
+        action: RegistrationAction,
         server: &ServerRegistration,
         outcome: Outcome,
     ) -> Result<(), RegistryError> {
-        self.0.audit.record(done(doer, deed, server, outcome)).await.map_err(RegistryError::Unrecorded)
+        self.0.audit.record(done(actor, action, server, outcome)).await.map_err(RegistryError::Unrecorded)
     }
 
     /// Records a refusal. The refusal stands whether or not that succeeds.
     async fn tell_refusal<T>(
         &self,
-        doer: &RegistrationActor,
-        deed: RegistrationAction,
+        actor: &RegistrationActor,
+        action: RegistrationAction,
         id: &ServerId,
         outcome: Result<T, RegistryError>,
     ) -> Result<T, RegistryError> {
@@ -397,13 +397,13 @@ impl Registry {
             )
         {
             tracing::warn!(server = %id, error = %why, "a change of the registered servers is refused");
-            let _ = self.0.audit.record(refused(doer, deed, id, why)).await;
+            let _ = self.0.audit.record(refused(actor, action, id, why)).await;
         }
         outcome
     }
 }
 
-mgp_types::partial_debug!(Registry, self => shelf: self.0.shelf, store: self.0.store);
+mgp_types::partial_debug!(Registry, self => table: self.0.table, store: self.0.store);
 
 fn operator(by: &Principal) -> Result<(), RegistryError> {
     if by.role() == PrincipalRole::Operator {

@@ -51,7 +51,7 @@ pub enum InvalidDefinition {
     #[error("`{0}` does not become an invocation name: it needs letters or digits, and a module in front")]
     Unnamed(String),
     /// There are more tools than anybody documents.
-    #[error("there are more than {MOST_TOOLS} tools")]
+    #[error("there are more than {MAX_TOOLS} tools")]
     TooMany,
 }
 
@@ -70,7 +70,7 @@ impl ToolInterface {
             (None, tool) if tool.get("name").is_some() => std::slice::from_ref(tool),
             _ => return Err(InvalidDefinition::NoTool),
         };
-        if tools.len() > MOST_TOOLS {
+        if tools.len() > MAX_TOOLS {
             return Err(InvalidDefinition::TooMany);
         }
         let tools = tools.iter().zip(1..);
@@ -201,4 +201,4 @@ fn text_of(tool: &DocumentedTool) -> Map<String, Value> {
 }
 
 /// The largest number of tools that are read from one list.
-const MOST_TOOLS: usize = 10_000;
+const MAX_TOOLS: usize = 10_000;

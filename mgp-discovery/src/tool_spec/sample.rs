@@ -7,7 +7,7 @@ use super::schema_rules::types;
 
 /// Returns a value that fits the schema as far as its simple keywords say; patterns and conditions are not tried.
 pub(super) fn sample(root: &Value) -> Value {
-    Sampler { root, left: MOST_VALUES }.sample(root, DEEPEST)
+    Sampler { root, left: MAX_VALUES }.sample(root, DEEPEST)
 }
 
 struct Sampler<'a> {
@@ -41,7 +41,7 @@ impl Sampler<'_> {
         match first.or_else(|| schema.get("properties").map(|_| "object")) {
             Some("object") => self.object(schema, depth),
             Some("array") => {
-                let number = number(schema, "minItems").unwrap_or(1.0).clamp(0.0, MOST_ITEMS);
+                let number = number(schema, "minItems").unwrap_or(1.0).clamp(0.0, MAX_ITEMS);
                 let item = schema.get("items").map_or(Value::Null, |items| self.sample(items, depth));
                 #[expect(
                     clippy::cast_possible_truncation,
@@ -112,13 +112,13 @@ fn number(schema: &Value, word: &str) -> Option<f64> {
 }
 
 /// The largest number of values in an example.
-const MOST_VALUES: usize = 1_000;
+const MAX_VALUES: usize = 1_000;
 
 /// The largest number of values within each other.
 const DEEPEST: usize = 12;
 
 /// The largest number of elements of an example.
-const MOST_ITEMS: f64 = 8.0;
+const MAX_ITEMS: f64 = 8.0;
 
 /// The largest length to which a text is filled up.
 const LONGEST: u64 = 256;

@@ -51,7 +51,7 @@ impl<'a> Comparison<'a> {
         if !self.compared.insert((old, new)) {
             return;
         }
-        let is_within = self.compared.len() <= MOST_SCHEMAS && self.depth < DEEPEST;
+        let is_within = self.compared.len() <= MAX_SCHEMAS && self.depth < DEEPEST;
         let (true, Some(before), Some(after)) = (is_within, old.as_object(), new.as_object()) else {
             if old != new {
                 let what = format!("the schema of {} is another one", self.named(pointer));
@@ -277,7 +277,7 @@ fn required(schema: &Map<String, Value>) -> Vec<&str> {
 /// Returns the schema to which a local reference leads, or the schema itself if it refers to none that is known.
 pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
-    for _ in 0..MOST_REFERENCES {
+    for _ in 0..MAX_REFERENCES {
         let target = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#'));
         match target.and_then(|pointer| root.pointer(pointer)) {
             Some(target) => schema = target,
@@ -294,10 +294,10 @@ pub(super) const ANNOTATIONS: [&str; 12] = [
 ];
 
 /// The largest number of pairs of schemas that are compared member by member. Others only may differ or not.
-const MOST_SCHEMAS: usize = 10_000;
+const MAX_SCHEMAS: usize = 10_000;
 
 /// The largest number of schemas within each other that are compared member by member.
 const DEEPEST: usize = 128;
 
 /// The largest number of references that are followed one after the other.
-const MOST_REFERENCES: usize = 16;
+const MAX_REFERENCES: usize = 16;

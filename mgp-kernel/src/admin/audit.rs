@@ -211,9 +211,9 @@ impl Operation for VerifyLog {
     type Reply = VerifiedLog;
 
     async fn run(self, call: &OperatorCall) -> Result<VerifiedLog, Error> {
-        if self.known.len() > MOST_KNOWN {
+        if self.known.len() > MAX_KNOWN {
             return Err(Error::invalid_params(format!(
-                "at most {MOST_KNOWN} ends can be held against the record"
+                "at most {MAX_KNOWN} ends can be held against the record"
             )));
         }
         let audit = &call.kernel.audit;
@@ -330,7 +330,7 @@ fn end(text: &str) -> Result<LogEnd, String> {
     })
 }
 
-const MOST_KNOWN: usize = 1_000;
+const MAX_KNOWN: usize = 1_000;
 /// The number of events in a page of an export. A page stays well under the limit of a message, even if each event is
 /// as long as it can be.
 const EXPORTED_AT_ONCE: usize = 100;

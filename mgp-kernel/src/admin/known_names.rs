@@ -110,7 +110,7 @@ fn known_agents(kernel: &OperatorSections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
     known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
-    let connected = kernel.lifecycle.visitors.clients();
+    let connected = kernel.lifecycle.connections.clients();
     known
         .extend(connected.iter().map(|one| one.session.principal(&one.agent, None).access_id().into_owned()));
     let rules = kernel.targets.visibility.access.entries();

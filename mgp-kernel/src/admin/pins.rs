@@ -331,12 +331,12 @@ fn interface(name: &DefinitionName, approved: &Definition, waiting: &Definition)
     let [old, new] =
         [approved, waiting].map(|definition| ToolInterface::of_definition(definition.canonical()));
     let mut changes = old.zip(new).map(|(old, new)| new.changes_since(&old)).unwrap_or_default();
-    changes.truncate(MOST_CLASSED);
+    changes.truncate(MAX_CLASSED);
     changes
 }
 
 /// The largest number of changes whose classes are told.
-const MOST_CLASSED: usize = 100;
+const MAX_CLASSED: usize = 100;
 
 impl Operation for ApprovePin {
     const NAME: &'static str = "kernel/pins/approve";

@@ -159,7 +159,7 @@ impl Operation for ReadServerLog {
 
     async fn run(self, call: &OperatorCall) -> Result<ServerLog, Error> {
         let server = known(&call.kernel, &self.server_id)?;
-        let lines = server.log(self.lines.min(MOST_LINES) as usize);
+        let lines = server.log(self.lines.min(MAX_LINES) as usize);
         let (mut state, mut reason) = (None, None);
         let rows = ServerList::of(&call.kernel).servers.into_iter();
         for row in rows.filter(|row| row.id == self.server_id) {
@@ -207,4 +207,4 @@ const LONGEST_START: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const DRAIN: Duration = Duration::from_secs(10);
 /// The largest number of lines of a log that are read at once.
-pub(crate) const MOST_LINES: u32 = 1_000;
+pub(crate) const MAX_LINES: u32 = 1_000;

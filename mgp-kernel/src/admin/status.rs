@@ -85,7 +85,7 @@ impl Operation for ReadStatus {
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
         let OperatorSections { lifecycle, policies, config, .. } = &*call.kernel;
         let served = served(lifecycle)?;
-        let clients = lifecycle.visitors.clients().into_iter().map(|client| {
+        let clients = lifecycle.connections.clients().into_iter().map(|client| {
             let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
             ConnectedClient {
                 agent_id: client.session.principal(&client.agent, None).access_id().into_owned(),
@@ -133,12 +133,12 @@ impl Operation for StepAside {
     async fn run(self, call: &OperatorCall) -> Result<SteppedAside, Error> {
         let OperatorSections { lifecycle, reload, .. } = &*call.kernel;
         let served = served(lifecycle)?;
-        let visitors = &lifecycle.visitors;
-        let mut is_used = served.http.lock().is_some() || !visitors.clients().is_empty();
+        let connections = &lifecycle.connections;
+        let mut is_used = served.http.lock().is_some() || !connections.clients().is_empty();
         if !is_used {
             // A command that has just ended leaves a moment later.
-            is_used =
-                timeout(LONGEST_LEAVE, visitors.at_most(1)).await.is_err() || !visitors.clients().is_empty();
+            is_used = timeout(LONGEST_LEAVE, connections.at_most(1)).await.is_err()
+                || !connections.clients().is_empty();
         }
         let is_meant = self.pid == Some(std::process::id());
         let yields = is_meant && served.linger.is_some() && !is_used;
@@ -147,7 +147,7 @@ impl Operation for StepAside {
         } else if served.linger.is_some() && !lifecycle.is_stopping() {
             match reload.reread().await {
                 Ok(applied) if applied.needs_restart.is_empty() => {}
-                Ok(_) => lifecycle.visitors.set_outdated(),
+                Ok(_) => lifecycle.connections.set_outdated(),
                 Err(error) => tracing::error!(%error, "the configuration stays as it was"),
             }
         }

@@ -43,17 +43,17 @@ pub(super) struct ParkedCallDriver<F> {
     call: AskableCall<F>,
     is_running: bool,
     number: u64,
-    desk: Weak<ParkedCallShared>,
+    parked_calls: Weak<ParkedCallShared>,
     sleep: Pin<Box<Sleep>>,
 }
 
 impl<F: Future<Output = Result<Response, Error>>> ParkedCallDriver<F> {
-    pub(super) fn new(call: AskableCall<F>, number: u64, desk: Weak<ParkedCallShared>) -> Self {
+    pub(super) fn new(call: AskableCall<F>, number: u64, parked_calls: Weak<ParkedCallShared>) -> Self {
         Self {
             call,
             is_running: true,
             number,
-            desk,
+            parked_calls,
             sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
         }
     }
@@ -95,8 +95,8 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ParkedCallDriver<F>
 
 impl<F> Drop for ParkedCallDriver<F> {
     fn drop(&mut self) {
-        if let Some(desk) = self.desk.upgrade() {
-            desk.table.end(self.number);
+        if let Some(parked_calls) = self.parked_calls.upgrade() {
+            parked_calls.table.end(self.number);
         }
     }
 }

@@ -65,7 +65,7 @@ impl<F> fmt::Debug for ParkedCallFuture<F> {
 pub(crate) struct FirstRound<F> {
     call: Option<AskableCall<F>>,
     subject: CallSubject,
-    desk: Arc<ParkedCallShared>,
+    parked_calls: Arc<ParkedCallShared>,
 }
 
 /// The principal and the request of a call.
@@ -85,8 +85,12 @@ impl CallSubject {
 }
 
 impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F> {
-    pub(super) fn new(call: AskableCall<F>, subject: CallSubject, desk: Arc<ParkedCallShared>) -> Self {
-        Self { call: Some(call), subject, desk }
+    pub(super) fn new(
+        call: AskableCall<F>,
+        subject: CallSubject,
+        parked_calls: Arc<ParkedCallShared>,
+    ) -> Self {
+        Self { call: Some(call), subject, parked_calls }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
@@ -97,13 +101,13 @@ impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F>
             self.call = None;
             return Poll::Ready(outcome);
         }
-        let Some(asked) = conversation.park(self.desk.limits.ttl) else { return Poll::Pending };
+        let Some(asked) = conversation.park(self.parked_calls.limits.ttl) else { return Poll::Pending };
         let Some(call) = self.call.take() else { return Poll::Pending };
-        if let Some(audit) = &self.desk.audit {
+        if let Some(audit) = &self.parked_calls.audit {
             conversation.record_with(UnattendedCall::new(audit.clone(), self.subject.0.clone()));
         }
-        let (call, binding) = (park(&self.desk, call), self.subject.binding());
-        Poll::Ready(self.desk.ask(Ticket { call, round: asked.round, binding }, &asked))
+        let (call, binding) = (park(&self.parked_calls, call), self.subject.binding());
+        Poll::Ready(self.parked_calls.ask(Ticket { call, round: asked.round, binding }, &asked))
     }
 }
 
@@ -111,7 +115,7 @@ impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F>
 pub(crate) struct ResumedRound {
     ticket: Ticket,
     conversation: Arc<CallConversation>,
-    desk: Arc<ParkedCallShared>,
+    parked_calls: Arc<ParkedCallShared>,
     trail: Option<Arc<CallRecord>>,
     is_answered: bool,
 }
@@ -120,10 +124,10 @@ impl ResumedRound {
     pub(super) fn new(
         ticket: Ticket,
         conversation: Arc<CallConversation>,
-        desk: Arc<ParkedCallShared>,
+        parked_calls: Arc<ParkedCallShared>,
         trail: Option<Arc<CallRecord>>,
     ) -> Self {
-        Self { ticket, conversation, desk, trail, is_answered: false }
+        Self { ticket, conversation, parked_calls, trail, is_answered: false }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
@@ -131,10 +135,10 @@ impl ResumedRound {
         let outcome = if let Some(outcome) = self.conversation.take_outcome() {
             // The place is free before the client gets the outcome, and may call again.
             self.conversation.end();
-            self.desk.table.end(self.ticket.call);
+            self.parked_calls.table.end(self.ticket.call);
             outcome
-        } else if let Some(asked) = self.conversation.park(self.desk.limits.ttl) {
-            self.desk.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
+        } else if let Some(asked) = self.conversation.park(self.parked_calls.limits.ttl) {
+            self.parked_calls.ask(Ticket { round: asked.round, ..self.ticket }, &asked)
         } else {
             return Poll::Pending;
         };
@@ -149,7 +153,7 @@ impl ResumedRound {
 impl Drop for ResumedRound {
     fn drop(&mut self) {
         if !self.is_answered {
-            self.desk.table.end(self.ticket.call);
+            self.parked_calls.table.end(self.ticket.call);
         }
     }
 }

@@ -49,7 +49,7 @@ impl<S> Layer<S> for ParkedCallLayer {
     type Service = ParkedCallService<S>;
 
     fn layer(&self, inner: S) -> ParkedCallService<S> {
-        ParkedCallService { inner, desk: Arc::clone(&self.0) }
+        ParkedCallService { inner, parked_calls: Arc::clone(&self.0) }
     }
 }
 
@@ -70,17 +70,17 @@ impl<S> Layer<S> for ParkedCallLayer {
 /// Costs a box and an uncontended lock for a call of a stateless client that can be asked; others pass through.
 pub(crate) struct ParkedCallService<S> {
     inner: S,
-    desk: Arc<ParkedCallShared>,
+    parked_calls: Arc<ParkedCallShared>,
 }
 
 impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
     /// Begins a call that may ask.
     fn start(&mut self, mut request: Request, session: &Arc<Session>) -> ParkedCallFuture<S::Future> {
         let subject = CallSubject::of(&request);
-        let conversation = CallConversation::begin(&request, session, &self.desk);
+        let conversation = CallConversation::begin(&request, session, &self.parked_calls);
         request.context.outbox = conversation.outbox();
         let call = AskableCall::new(Box::pin(self.inner.call(request)), conversation);
-        ParkedCallFuture::Started { started: FirstRound::new(call, subject, Arc::clone(&self.desk)) }
+        ParkedCallFuture::Started { started: FirstRound::new(call, subject, Arc::clone(&self.parked_calls)) }
     }
 
     /// Continues a parked call.
@@ -88,15 +88,20 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
     /// # Errors
     /// -32602 if no call waits for the answers of the request.
     fn resume(&self, sealed: &str, request: &Request) -> Result<ResumedRound, Error> {
-        let ticket = self.desk.tickets.open(sealed, request)?;
+        let ticket = self.parked_calls.tickets.open(sealed, request)?;
         let answers = match request.params.get("inputResponses") {
             Some(answers) => Object::from_raw(&answers)
                 .map_err(|_| Error::invalid_params("`inputResponses` must be an object"))?,
             None => Object::new(),
         };
-        let conversation = self.desk.table.get(ticket.call).ok_or_else(ticket::unknown)?;
+        let conversation = self.parked_calls.table.get(ticket.call).ok_or_else(ticket::unknown)?;
         conversation.resume(ticket.round, request, &answers)?;
-        Ok(ResumedRound::new(ticket, conversation, Arc::clone(&self.desk), request.context.trail.clone()))
+        Ok(ResumedRound::new(
+            ticket,
+            conversation,
+            Arc::clone(&self.parked_calls),
+            request.context.trail.clone(),
+        ))
     }
 }
 
@@ -117,7 +122,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
             return ParkedCallFuture::Passed { future: self.inner.call(request) };
         };
         if let Some(state) = request.params.text("requestState")
-            && let Some(sealed) = self.desk.tickets.sealed(&state)
+            && let Some(sealed) = self.parked_calls.tickets.sealed(&state)
         {
             return match self.resume(sealed, &request) {
                 Ok(resumed) => ParkedCallFuture::Resumed { resumed },
@@ -133,13 +138,15 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
 
 impl<S: Clone> Clone for ParkedCallService<S> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), desk: Arc::clone(&self.desk) }
+        Self { inner: self.inner.clone(), parked_calls: Arc::clone(&self.parked_calls) }
     }
 }
 
 impl<S> fmt::Debug for ParkedCallService<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParkedCallService").field("parked", &self.desk.table.len()).finish_non_exhaustive()
+        f.debug_struct("ParkedCallService")
+            .field("parked", &self.parked_calls.table.len())
+            .finish_non_exhaustive()
     }
 }
 

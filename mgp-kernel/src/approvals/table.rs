@@ -84,16 +84,16 @@ impl ParkedCallTable {
 }
 
 /// Keeps a call that has asked, and drives it. Returns its number.
-pub(super) fn park<F>(desk: &Arc<ParkedCallShared>, call: AskableCall<F>) -> u64
+pub(super) fn park<F>(parked_calls: &Arc<ParkedCallShared>, call: AskableCall<F>) -> u64
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let conversation = Arc::clone(call.conversation());
-    let mut parked = desk.table.0.lock();
+    let mut parked = parked_calls.table.0.lock();
     parked.count += 1;
     let number = parked.count;
     // The call is entered under the lock, so that the task's end always comes later.
-    let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(desk))).abort_handle();
+    let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(parked_calls))).abort_handle();
     parked.calls.insert(number, ParkedCall { conversation, task });
     number
 }

@@ -154,24 +154,24 @@ fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
 fn start_of_tool(visibility: &Visibility, request: &Request) -> Option<FirstStart> {
     let tool = request.context.tool.as_ref()?;
     let caller = request.context.principal.as_ref()?;
-    let sight = CallerView::of(visibility, &request.context).ok()?;
-    if !sight.is_permitted(&tool.server, tool.name.as_str()) {
+    let view = CallerView::of(visibility, &request.context).ok()?;
+    if !view.is_permitted(&tool.server, tool.name.as_str()) {
         return None;
     }
     let start = visibility.fleet.get(tool.server.as_str())?.begun(caller)?;
-    sight.tool(&tool.server, &tool.name).then_some(start)
+    view.tool(&tool.server, &tool.name).then_some(start)
 }
 
 /// Returns the start of the server that the name of an unknown tool begins with, if it is not over and the caller may
 /// call the tool.
 fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Option<FirstStart> {
     let caller = request.context.principal.as_ref()?;
-    let sight = CallerView::of(visibility, &request.context).ok()?;
+    let view = CallerView::of(visibility, &request.context).ok()?;
     visibility.fleet.all().iter().find_map(|upstream| {
         let rest = name.strip_prefix(upstream.id().as_str())?;
         let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
         // A caller that may not call the tool begins no connection of its own.
-        if !sight.is_permitted(upstream.id(), tool) {
+        if !view.is_permitted(upstream.id(), tool) {
             return None;
         }
         upstream.begun(caller)
@@ -183,7 +183,7 @@ fn start_by_name(visibility: &Visibility, request: &Request, name: &str) -> Opti
 pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> bool {
     let Some(caller) = context.principal.as_ref().filter(|_| !is_operator(context)) else { return false };
     let begun = visibility.fleet.all().iter().filter(|upstream| upstream.begun(caller).is_some()).count();
-    begun > 0 && CallerView::of(visibility, context).is_ok_and(|sight| sight.has_no_tool())
+    begun > 0 && CallerView::of(visibility, context).is_ok_and(|view| view.has_no_tool())
 }
 
 /// Returns the starts of the servers that are being connected to for the first time, and the moment until which each is
@@ -196,16 +196,16 @@ fn starts(
     let Some(caller) = caller else { return Vec::new() };
     let now = Instant::now();
     let visibility = &*resolver.visibility;
-    let sight = CallerView::of_agent(visibility, caller);
+    let view = CallerView::of_agent(visibility, caller);
     let can_search = matches!(wanted, RequiredLists::Tools(level) if *level != ListLevel::L0);
-    let has_enough = can_search && !sight.has_no_tool();
+    let has_enough = can_search && !view.has_no_tool();
     let all = visibility.fleet.all();
     let starts = all.iter().filter_map(|upstream| {
         let start = upstream.begun(caller)?;
         let since = if upstream.is_by_agent() { start.age() } else { resolver.life.uptime() };
         let patience = match wanted {
             RequiredLists::Tool { .. } | RequiredLists::Name => OF_CALLS,
-            RequiredLists::Tools(_) if has_enough || !sight.names_of_tools(upstream.id()).is_empty() => {
+            RequiredLists::Tools(_) if has_enough || !view.names_of_tools(upstream.id()).is_empty() => {
                 Duration::ZERO
             }
             RequiredLists::Tools(_) if can_search => OF_FIRST_TOOLS.saturating_sub(since),
@@ -220,19 +220,19 @@ fn starts(
 /// Returns whether the caller can have the prompt, the resource or the tool that is asked for, or about; `None` for other
 /// requests.
 fn is_known(visibility: &Visibility, request: &Request) -> Option<bool> {
-    let sight = CallerView::of(visibility, &request.context).ok()?;
+    let view = CallerView::of(visibility, &request.context).ok()?;
     let snapshot = visibility.catalog.read();
     if request.method == Method::PROMPTS_GET {
-        Some(sight.prompt(&snapshot, &request.params.text("name")?).is_some())
+        Some(view.prompt(&snapshot, &request.params.text("name")?).is_some())
     } else if request.method == Method::RESOURCES_READ {
-        Some(sight.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
+        Some(view.resource_owner(&snapshot, &request.params.text("uri")?).is_some())
     } else {
         let name = match request.method.as_str() {
             method::TOOLS_VALIDATE | method::REGISTRY_VALIDATE => "name",
             method::PERMISSION_CHECK => "tool",
             _ => return None,
         };
-        Some(sight.called(&snapshot, &request.params.text(name)?).is_some())
+        Some(view.called(&snapshot, &request.params.text(name)?).is_some())
     }
 }
 

@@ -163,7 +163,7 @@ fn open_log(state: &Path) -> io::Result<(File, u64)> {
     Ok((log, length))
 }
 
-/// Returns the lines that were written to the log after the position `begins_at`, at most the last `MOST_LINES`.
+/// Returns the lines that were written to the log after the position `begins_at`, at most the last `MAX_LINES`.
 pub(super) fn last_lines(state: &Path, begins_at: u64) -> String {
     let Ok(mut log) = File::open(log_file(state)) else { return String::new() };
     let mut text = Vec::new();
@@ -171,7 +171,7 @@ pub(super) fn last_lines(state: &Path, begins_at: u64) -> String {
         return String::new();
     }
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<_> = text.lines().rev().take(MOST_LINES).collect();
+    let lines: Vec<_> = text.lines().rev().take(MAX_LINES).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
@@ -180,7 +180,7 @@ const LISTENS: &str = "listening";
 /// The length in bytes beyond which a new log begins.
 const LONGEST_LOG: u64 = 4 << 20;
 /// The largest number of log lines that are reported.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -208,12 +208,12 @@ async fn kernel(
     findings.push(proof(&link.ask(&ReadProofStatus {}).await?));
     let pins = pins(link, None, true).await?;
     findings.push(DoctorFinding::right("definitions", counted(&pins)));
-    findings.extend(pins.iter().take(MOST_DEFINITIONS).filter_map(|row| {
+    findings.extend(pins.iter().take(MAX_DEFINITIONS).filter_map(|row| {
         let standing = row.standing.as_ref()?;
         let told = standing.sentence(&row.server_id, &row.name);
         Some(DoctorFinding::right("definition", told).hint(Some(&standing.way)))
     }));
-    if let Some(more) = pins.len().checked_sub(MOST_DEFINITIONS).filter(|more| *more > 0) {
+    if let Some(more) = pins.len().checked_sub(MAX_DEFINITIONS).filter(|more| *more > 0) {
         let hint = Some("`mgp pin list --waiting` shows all");
         findings.push(DoctorFinding::right("definition", format!("and {more} more")).hint(hint));
     }
@@ -371,4 +371,4 @@ const LINES: u32 = 200;
 /// The longest time to wait for the output of a server that has just ended.
 const PATIENCE_FOR_LINES: Duration = Duration::from_secs(2);
 /// The largest number of definitions that are shown one by one.
-const MOST_DEFINITIONS: usize = 20;
+const MAX_DEFINITIONS: usize = 20;

@@ -161,7 +161,7 @@ impl KernelConnector<'_> {
                         Ok(StartOutcome::Died) => deaths += 1,
                         Err(failure) => return self.join().await?.ok_or(failure),
                     }
-                    if deaths >= MOST_DEATHS {
+                    if deaths >= MAX_DEATHS {
                         let log = background::log_file(self.state);
                         let message = "the kernel ended during its start without an error message";
                         let failure = Failure::new(Exit::Unreachable, message);
@@ -195,4 +195,4 @@ const SILENT: Duration = Duration::from_secs(1);
 /// The time between two attempts to join a kernel.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The number of kernels that end during their start before the client gives up.
-const MOST_DEATHS: u32 = 3;
+const MAX_DEATHS: u32 = 3;

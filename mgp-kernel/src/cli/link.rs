@@ -246,7 +246,7 @@ impl KernelLink {
 
 /// Returns the line that a person is shown while servers start.
 fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
-    let names: Vec<_> = waiting.iter().take(MOST_NAMES).map(|server| printable(server.id.as_str())).collect();
+    let names: Vec<_> = waiting.iter().take(MAX_NAMES).map(|server| printable(server.id.as_str())).collect();
     let more = if waiting.len() > names.len() { ", ..." } else { "" };
     let (number, names, secs) = (waiting.len(), names.join(", "), since.as_secs());
     format!("waiting for {number} of {all} servers to start: {names}{more} ({secs} s)")
@@ -362,7 +362,7 @@ const LISTED_WITHIN: Duration = Duration::from_secs(2);
 /// The time after which a person is shown what the command waits for.
 const SILENT: Duration = Duration::from_millis(700);
 /// The largest number of servers that are named in one line.
-const MOST_NAMES: usize = 4;
+const MAX_NAMES: usize = 4;
 /// The time that a command's own kernel has to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// The time between two looks at the servers.

@@ -60,7 +60,7 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
             }
         }
         losses = if joined_at.elapsed() >= LASTING { 1 } else { losses + 1 };
-        if losses > MOST_LOSSES || !way.can_start() {
+        if losses > MAX_LOSSES || !way.can_start() {
             return Err(not_taken_over());
         }
         kernel = way.reach().await?;
@@ -239,7 +239,7 @@ struct CancelledRequest<'a> {
 impl PipeConversation {
     /// Records a line from the client, and returns whether it is a request.
     fn said(&mut self, line: &Bytes) -> bool {
-        if !self.has_heard && self.unheard.len() < MOST_UNHEARD && line.len() < LONGEST_HELD {
+        if !self.has_heard && self.unheard.len() < MAX_UNHEARD && line.len() < LONGEST_HELD {
             self.unheard.push(line.clone());
         }
         let Ok(head) = serde_json::from_slice::<LineHead<'_>>(line) else { return false };
@@ -387,12 +387,12 @@ const CHANGED: [&str; 3] = [
 ];
 
 /// The largest number of losses in a row; more have a cause that another kernel does not remove.
-const MOST_LOSSES: u32 = 5;
+const MAX_LOSSES: u32 = 5;
 /// The time after which a loss begins a new row: a kernel that ran for so long was not lost for a reason that meets the
 /// next one at once.
 const LASTING: Duration = Duration::from_mins(1);
 /// The largest number of lines that are kept to be repeated.
-const MOST_UNHEARD: usize = 256;
+const MAX_UNHEARD: usize = 256;
 /// The length in bytes from which a line is read in pieces and not kept; twice the longest message that a kernel takes
 /// by default.
 const LONGEST_HELD: usize = 128 << 20;

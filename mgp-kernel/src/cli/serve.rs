@@ -345,7 +345,7 @@ async fn reload(kernel: &Kernel) {
             );
             if !applied.needs_restart.is_empty() {
                 // A kernel in the background is replaced as soon as that disturbs nobody.
-                kernel.lifecycle().visitors.set_outdated();
+                kernel.lifecycle().connections.set_outdated();
             }
         }
         Err(error) => tracing::error!(%error, "the configuration stays as it was"),

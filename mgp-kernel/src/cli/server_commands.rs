@@ -13,7 +13,7 @@ use super::link::{KernelLink, operate};
 use super::output::{Output, OutputReader};
 use crate::admin::command::{KernelNeed, ServersToBegin};
 use crate::admin::config::ReloadConfig;
-use crate::admin::server_orders::{MOST_LINES, ReadServerLog, ServerLog, StopServer};
+use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog, StopServer};
 use crate::admin::servers::{ListServers, ServerList};
 use crate::admin::status::StopKernel;
 use crate::listen::socket;
@@ -94,7 +94,7 @@ async fn log(link: &KernelLink, output: &Output, args: &LogsArgs) -> Result<Exit
             return Ok(Exit::Done);
         }
         shown = log.lines;
-        let all = ReadServerLog { server_id: args.read.server_id.clone(), lines: MOST_LINES };
+        let all = ReadServerLog { server_id: args.read.server_id.clone(), lines: MAX_LINES };
         log = link.ask(&all).await?;
     }
 }

@@ -372,7 +372,7 @@ fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> C
         resolve: ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
         limit: policies.limit.clone(),
         operators: OperatorGate(Arc::new(operated)),
-        at_once: settings::agent_calls_at_once(&loaded),
+        concurrency: settings::agent_calls_at_once(&loaded),
         permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
         health: ServerHealthGate {
             config: Arc::clone(config),

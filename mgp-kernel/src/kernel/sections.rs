@@ -62,7 +62,7 @@ impl Sections {
         let registry = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
-        let at_once = settings::calls_at_once();
+        let concurrency = settings::calls_at_once();
         let support = |told: Arc<dyn ServerNotifications>| {
             Arc::new(ServerSupport {
                 config: Arc::clone(&config),
@@ -73,7 +73,7 @@ impl Sections {
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
                 told,
                 books: Arc::clone(&books),
-                at_once: at_once.clone(),
+                concurrency: concurrency.clone(),
                 registry: Arc::clone(&registry),
                 stack: ServerStack::new,
             })

@@ -45,8 +45,8 @@ pub(crate) async fn serve(
         clients.spawn(async move {
             let _place = place;
             let client = kernel.fleet().client_session();
-            let visitors = &kernel.lifecycle().visitors;
-            let _visit = visitors.client(agent.clone(), Arc::clone(&client), shown(&process));
+            let connections = &kernel.lifecycle().connections;
+            let _visit = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
             // Where it is not known who started the client, an agent may have.
             let is_started = match &process {
                 PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),

@@ -145,7 +145,7 @@ pub(crate) async fn serve(
     }
     let unused = async {
         match serving.linger {
-            Some(linger) => lifecycle.visitors.gone_for(linger, || changes.has_listeners()).await,
+            Some(linger) => lifecycle.connections.gone_for(linger, || changes.has_listeners()).await,
             None => std::future::pending().await,
         }
     };

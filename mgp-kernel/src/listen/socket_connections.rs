@@ -39,7 +39,7 @@ pub(crate) struct SocketClient {
 /// A guard that counts a connection until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionGuard {
-    visitors: SocketConnections,
+    connections: SocketConnections,
     client: Option<u64>,
 }
 
@@ -55,13 +55,13 @@ impl SocketConnections {
         let client = SocketClient { agent, session, process, since: Instant::now() };
         self.0.clients.lock().insert(number, client);
         self.0.number.send_modify(|number| *number += 1);
-        ConnectionGuard { visitors: self.clone(), client: Some(number) }
+        ConnectionGuard { connections: self.clone(), client: Some(number) }
     }
 
     /// Counts a command.
     pub(crate) fn command(&self) -> ConnectionGuard {
         self.0.number.send_modify(|number| *number += 1);
-        ConnectionGuard { visitors: self.clone(), client: None }
+        ConnectionGuard { connections: self.clone(), client: None }
     }
 
     /// Returns the clients that are connected, in the order in which they came.
@@ -110,11 +110,11 @@ impl SocketConnections {
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        let visitors = &self.visitors.0;
+        let connections = &self.connections.0;
         if let Some(client) = self.client {
-            visitors.clients.lock().remove(&client);
+            connections.clients.lock().remove(&client);
         }
-        visitors.number.send_modify(|number| *number = number.saturating_sub(1));
+        connections.number.send_modify(|number| *number = number.saturating_sub(1));
     }
 }
 
@@ -126,52 +126,52 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
 
-    async fn ended_after(visitors: &SocketConnections, linger: Duration) -> Duration {
+    async fn ended_after(connections: &SocketConnections, linger: Duration) -> Duration {
         let began = Instant::now();
-        visitors.gone_for(linger, || false).await;
+        connections.gone_for(linger, || false).await;
         began.elapsed()
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_time_counts_from_the_last_visit_and_a_short_one_counts_as_well() {
-        let visitors = SocketConnections::default();
+        let connections = SocketConnections::default();
         let linger = Duration::from_mins(5);
-        let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+        let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
         let visits = async {
             sleep(Duration::from_mins(10)).await;
             drop(visit);
             sleep(Duration::from_mins(4)).await;
-            drop(visitors.command());
+            drop(connections.command());
         };
-        let (ended, ()) = tokio::join!(ended_after(&visitors, linger), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, linger), visits);
         assert_eq!(ended.as_secs(), 19 * 60);
-        assert!(visitors.clients().is_empty());
+        assert!(connections.clients().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn without_a_linger_the_last_client_ends_it_and_nobody_before_the_first() {
-        let visitors = SocketConnections::default();
+        let connections = SocketConnections::default();
         let visits = async {
             sleep(Duration::from_secs(5)).await;
-            let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+            let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
             sleep(Duration::from_secs(100)).await;
             drop(visit);
         };
-        let (ended, ()) = tokio::join!(ended_after(&visitors, Duration::ZERO), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::ZERO), visits);
         assert_eq!(ended.as_secs(), 105);
         assert_eq!(ended_after(&SocketConnections::default(), Duration::ZERO).await, FIRST_VISIT);
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_that_is_outdated_ends_with_the_last_client() {
-        let visitors = SocketConnections::default();
-        let visit = visitors.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+        let connections = SocketConnections::default();
+        let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
         let visits = async {
-            visitors.set_outdated();
+            connections.set_outdated();
             sleep(Duration::from_secs(7)).await;
             drop(visit);
         };
-        let (ended, ()) = tokio::join!(ended_after(&visitors, Duration::from_mins(5)), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::from_mins(5)), visits);
         assert_eq!(ended.as_secs(), 7);
     }
 }

@@ -169,7 +169,7 @@ impl ToolDocumentsGate {
             KeyScope::covers(request, tool.server.as_str(), tool.name.as_str())
                 && view.finds(&tool.server, &tool.name)
         });
-        let search = Search::new(&words).limit(MAX_RECOMMENDATIONS as usize * 2).sight(&visible);
+        let search = Search::new(&words).limit(MAX_RECOMMENDATIONS as usize * 2).visible(&visible);
         let found = snapshot.search(&search).await;
         let mut recommended: Vec<ServerRecommendation> = Vec::new();
         for hit in &found.hits {

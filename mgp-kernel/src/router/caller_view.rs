@@ -331,7 +331,7 @@ impl CatalogVisibility {
 
 impl ToolVisibility for CatalogVisibility {
     fn sees(&self, context: &Context, tool: &Tool) -> bool {
-        CallerView::of(&self.visibility, context).is_ok_and(|sight| sight.finds(&tool.server, &tool.name))
+        CallerView::of(&self.visibility, context).is_ok_and(|view| view.finds(&tool.server, &tool.name))
     }
 
     fn revision(&self, context: &Context) -> u64 {
@@ -378,11 +378,11 @@ impl ToolVisibility for CatalogVisibility {
 impl CatalogVisibility {
     /// Returns a call of the tool without arguments, and the permissions of its server.
     fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
-        let sight = CallerView::of(&self.visibility, &request.context)?;
+        let view = CallerView::of(&self.visibility, &request.context)?;
         let upstream = self.visibility.fleet.get(tool.server.as_str());
-        let gate = upstream.and_then(|upstream| upstream.permissions(sight.principal()));
+        let gate = upstream.and_then(|upstream| upstream.permissions(view.principal()));
         let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
-        let resolved = sight.called(&self.visibility.catalog.snapshot(), &name);
+        let resolved = view.called(&self.visibility.catalog.snapshot(), &name);
         let (Some(gate), Some(resolved)) = (gate, resolved) else {
             let message = format!("the server `{}` is not there: `mgp servers` shows why", tool.server);
             return Err(Error::new(code::SERVER_NOT_READY, message));

@@ -24,11 +24,11 @@ pub(super) fn describe(
     changes: &ChangeListeners,
     request: &Request,
 ) -> Result<Response, Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     changes.open(&request.context);
     let described = KernelDescription {
-        capabilities: capabilities(&sight, config, request.context.session()?),
-        instructions: instructions(&sight, config.names(&request.context), &request.context),
+        capabilities: capabilities(&view, config, request.context.session()?),
+        instructions: instructions(&view, config.names(&request.context), &request.context),
     };
     let mut response = RawJson::from_value(&described)
         .map(Response::plain)
@@ -47,7 +47,7 @@ struct KernelDescription {
 ///
 /// All of MCP is offered, whatever servers have at the moment: they connect later and come back different, and a
 /// session cannot be given a capability that it was not told of when it began. A list without items is empty.
-fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Session) -> ServerCapabilities {
+fn capabilities(view: &CallerView<'_>, config: &RunningConfig, session: &Session) -> ServerCapabilities {
     let list = || ListCapability::new().with_list_changed(true);
     let mut capabilities = ServerCapabilities::new();
     capabilities.tools = Some(list());
@@ -58,8 +58,8 @@ fn capabilities(sight: &CallerView<'_>, config: &RunningConfig, session: &Sessio
     capabilities.tasks = Some(session_tasks());
     let mut extensions = Map::new();
     let mut experimental = Map::new();
-    for upstream in sight.servers() {
-        let theirs = upstream.capabilities(sight.principal());
+    for upstream in view.servers() {
+        let theirs = upstream.capabilities(view.principal());
         add_members(&mut extensions, theirs.get("extensions").as_ref());
         add_members(&mut experimental, theirs.get("experimental").as_ref());
         for (name, value) in theirs.iter() {
@@ -120,13 +120,13 @@ fn add_members(to: &mut Map<RawJson>, members: Option<&RawJson>) {
 /// kernel speaks does not depend on its servers.
 fn add(to: &mut Map<RawJson>, name: &str, value: &RawJson) {
     let is_ours = name == mgp::EXTENSION_ID || name == mgp::LEGACY_MEMBER || name == key::SERVER_INFO;
-    if !is_ours && to.get(name).is_none() && to.len() < MOST_MEMBERS {
+    if !is_ours && to.get(name).is_none() && to.len() < MAX_MEMBERS {
         to.insert(name, value.detached());
     }
 }
 
 /// Returns the instructions for the use of the kernel, followed by those of its servers in the order of their ids.
-fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> String {
+fn instructions(view: &CallerView<'_>, names: NameStyle, context: &Context) -> String {
     let tool = names.write("SERVER", "TOOL");
     let discover = names.write_method(mgp::method::TOOLS_DISCOVER, context);
     let call = names.write_method(mgp::method::TOOLS_CALL, context);
@@ -134,8 +134,8 @@ fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> 
         "This server stands for several others; a tool is called {tool}. If `{discover}` is among the tools, the list is \
          not all there is: describe to it what you want to do, and call what it finds by name or by `{call}`."
     );
-    for upstream in sight.servers() {
-        let Some(theirs) = upstream.instructions(sight.principal()) else { continue };
+    for upstream in view.servers() {
+        let Some(theirs) = upstream.instructions(view.principal()) else { continue };
         // The instructions of a server are marked as its own, and cannot look as if they ended there.
         let readable = theirs.chars().filter(|letter| !letter.is_control() || *letter == '\n');
         let theirs: String = readable.take(LONGEST_OF_ONE).collect();
@@ -151,7 +151,7 @@ fn instructions(sight: &CallerView<'_>, names: NameStyle, context: &Context) -> 
 
 const LONGEST_OF_ONE: usize = 1_000;
 const LONGEST: usize = 8_000;
-const MOST_MEMBERS: usize = 64;
+const MAX_MEMBERS: usize = 64;
 const FRESH_MS: u64 = 1_000;
 const KNOWN: [&str; 8] =
     ["experimental", "logging", "completions", "prompts", "resources", "tools", "tasks", "extensions"];

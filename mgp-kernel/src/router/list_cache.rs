@@ -70,7 +70,7 @@ impl ListCache {
                 "`cursor` is none of ours: all there is stands on the first page",
             ));
         }
-        let sight = CallerView::of(visibility, &request.context)?;
+        let view = CallerView::of(visibility, &request.context)?;
         changes.ready(&request.context);
         if list == CatalogKind::Tools {
             changes.lists_tools(&request.context);
@@ -81,7 +81,7 @@ impl ListCache {
         let snapshot = visibility.catalog.snapshot();
         let of = ListVersion { catalog: snapshot.generation(), access, changes, fleet, scopes };
         let names = config.names(&request.context);
-        let mut response = Response::plain(self.list(&snapshot, of, list, &sight, names));
+        let mut response = Response::plain(self.list(&snapshot, of, list, &view, names));
         // Another caller may see something else.
         response.context.cache = Some(CacheHint { ttl_ms: FRESH_MS, scope: CacheScope::Private });
         Ok(response)
@@ -92,17 +92,17 @@ impl ListCache {
         snapshot: &CatalogSnapshot,
         of: ListVersion,
         list: CatalogKind,
-        sight: &CallerView<'_>,
+        view: &CallerView<'_>,
         names: NameStyle,
     ) -> RawJson {
-        let (principal, client) = (sight.principal().clone(), sight.client_with_lists());
-        let key = ListKey { principal, client, scopes: sight.scopes().cloned(), list, names };
+        let (principal, client) = (view.principal().clone(), view.client_with_lists());
+        let key = ListKey { principal, client, scopes: view.scopes().cloned(), list, names };
         if let Some(given) = self.0.lock().get(&key).filter(|given| given.of == of) {
             return given.list.clone();
         }
-        let written = write(snapshot, list, sight, names);
+        let written = write(snapshot, list, view, names);
         let mut lists = self.0.lock();
-        if lists.len() >= MOST_LISTS {
+        if lists.len() >= MAX_LISTS {
             lists.clear();
         }
         lists.insert(key, CachedList { of, list: written.clone() });
@@ -110,23 +110,23 @@ impl ListCache {
     }
 }
 
-fn write(snapshot: &CatalogSnapshot, list: CatalogKind, sight: &CallerView<'_>, names: NameStyle) -> RawJson {
+fn write(snapshot: &CatalogSnapshot, list: CatalogKind, view: &CallerView<'_>, names: NameStyle) -> RawJson {
     match list {
         CatalogKind::Tools => {
             let definition = |tool: &CatalogTool| tool.definition(names);
-            written("tools", &sight.tools(snapshot), definition, || snapshot.tool_list(names))
+            written("tools", &view.tools(snapshot), definition, || snapshot.tool_list(names))
         }
         CatalogKind::Prompts => {
             let definition = |prompt: &CatalogPrompt| prompt.definition(names);
-            written("prompts", &sight.prompts(snapshot), definition, || snapshot.prompt_list(names))
+            written("prompts", &view.prompts(snapshot), definition, || snapshot.prompt_list(names))
         }
         CatalogKind::Resources => {
             let listed = |resource: &_| snapshot.listed_resource(resource);
-            written("resources", &sight.resources(snapshot), listed, || snapshot.resource_list())
+            written("resources", &view.resources(snapshot), listed, || snapshot.resource_list())
         }
         CatalogKind::Templates => {
             let listed = |template: &_| snapshot.listed_template(template);
-            written("resourceTemplates", &sight.templates(snapshot), listed, || snapshot.template_list())
+            written("resourceTemplates", &view.templates(snapshot), listed, || snapshot.template_list())
         }
     }
 }
@@ -155,4 +155,4 @@ fn written<T>(
 /// The time in milliseconds for which a client may take a list as current. Servers come and go, and a policy may change
 /// at any time.
 const FRESH_MS: u64 = 1_000;
-const MOST_LISTS: usize = 4096;
+const MAX_LISTS: usize = 4096;

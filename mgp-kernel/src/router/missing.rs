@@ -13,18 +13,18 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
     let Some(name) = request.params.text("name") else {
         return Error::invalid_params("`name` is missing: it says which tool to call");
     };
-    let sight = match CallerView::of(visibility, &request.context) {
-        Ok(sight) => sight,
+    let view = match CallerView::of(visibility, &request.context) {
+        Ok(view) => view,
         Err(error) => return error,
     };
-    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Tool, &name) {
+    if let Some(held) = held_by_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name) {
         return held;
     }
-    if let Some(message) = switched_off(&sight, &name) {
+    if let Some(message) = switched_off(&view, &name) {
         return advised(Error::new(code::TOOL_DISABLED, message));
     }
     let snapshot = visibility.catalog.snapshot();
-    let near = snapshot.near(&name, |tool| sight.finds(&tool.resolved.server, &tool.resolved.name));
+    let near = snapshot.near(&name, |tool| view.finds(&tool.resolved.server, &tool.resolved.name));
     let style = config.names(&request.context);
     let names: Vec<_> = near
         .iter()
@@ -36,14 +36,14 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
 }
 
 /// Returns what switches the tool off that the caller means by `named`, if it may otherwise call it.
-fn switched_off(sight: &CallerView<'_>, named: &str) -> Option<String> {
-    sight.servers().find_map(|upstream| {
+fn switched_off(view: &CallerView<'_>, named: &str) -> Option<String> {
+    view.servers().find_map(|upstream| {
         let (id, config) = (upstream.id(), upstream.config());
         let bare = named.strip_prefix(id.as_str());
         let bare = bare.and_then(|rest| BORDERS.iter().find_map(|border| rest.strip_prefix(border)));
         let is_meant = |name: &&str| NameStyle::any_is(named, id.as_str(), name);
         let tool = config.tools.keys().map(String::as_str).find(is_meant).or(bare)?;
-        (config.has_off(tool) && sight.is_permitted(id, tool)).then(|| {
+        (config.has_off(tool) && view.is_permitted(id, tool)).then(|| {
             format!("the tool `{tool}` of `{id}` is switched off; `enabled` in [servers.tools] of mgp.toml decides")
         })
     })
@@ -61,7 +61,7 @@ fn advised(error: Error) -> Error {
 /// definition of one that it may use is held back.
 pub(super) fn held_by_name(
     definitions: &DefinitionGuard,
-    sight: &CallerView<'_>,
+    view: &CallerView<'_>,
     request: &Request,
     kind: DefinitionKind,
     named: &str,
@@ -74,7 +74,7 @@ pub(super) fn held_by_name(
                 let dotted = named.strip_prefix(server).and_then(|rest| rest.strip_prefix(['.', '/']));
                 dotted == Some(own) || NameStyle::any_is(named, server, own)
             };
-        is_meant && sight.concerns(holder, name)
+        is_meant && view.concerns(holder, name)
     });
     let (holder, name) = held?;
     definitions.hold(&holder, &name).map(|hold| hold.refusal(&holder, &name, &request.context))
@@ -84,14 +84,14 @@ pub(super) fn held_by_name(
 /// back at a server that the caller may use.
 pub(super) fn held_by_uri(
     definitions: &DefinitionGuard,
-    sight: &CallerView<'_>,
+    view: &CallerView<'_>,
     request: &Request,
     uri: &str,
 ) -> Option<Error> {
-    sight.servers().find_map(|upstream| {
-        let holder = sight.holder(upstream.id().as_str());
+    view.servers().find_map(|upstream| {
+        let holder = view.holder(upstream.id().as_str());
         let (name, hold) = definitions.hold_of_uri(&holder, uri)?;
-        sight.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
+        view.concerns(&holder, &name).then(|| hold.refusal(&holder, &name, &request.context))
     })
 }
 
@@ -121,7 +121,7 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
         let shorter = name.len().min(other.len());
         shorter >= SHORTEST && (other.contains(&name) || name.contains(&other))
     };
-    known.filter(is_near).take(MOST_NEAR).collect()
+    known.filter(is_near).take(MAX_NEAR).collect()
 }
 
 fn letters(name: &str) -> String {
@@ -131,4 +131,4 @@ fn letters(name: &str) -> String {
 /// The signs between the id of a server and the name of its tool, in the styles that clients may use.
 const BORDERS: [&str; 3] = [".", "/", "__"];
 const SHORTEST: usize = 3;
-const MOST_NEAR: usize = 3;
+const MAX_NEAR: usize = 3;

@@ -112,15 +112,15 @@ fn prompt_owner(
     request: &Request,
     name: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
-    if let Some(prompt) = sight.prompt(&snapshot, name) {
+    if let Some(prompt) = view.prompt(&snapshot, name) {
         return Ok((prompt.server.clone(), Arc::clone(&prompt.name)));
     }
-    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Prompt, name) {
+    if let Some(held) = held_by_name(&visibility.definitions, &view, request, DefinitionKind::Prompt, name) {
         return Err(held);
     }
-    let visible = sight.prompts(&snapshot).items;
+    let visible = view.prompts(&snapshot).items;
     let names = config.names(&request.context);
     let shown: Vec<_> =
         visible.iter().map(|prompt| names.write(prompt.server.as_str(), &prompt.name)).collect();
@@ -133,15 +133,15 @@ fn resource_owner(
     request: &Request,
     uri: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
-    if let Some(owner) = sight.resource_owner(&snapshot, uri) {
+    if let Some(owner) = view.resource_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
-    if let Some(held) = held_by_uri(&visibility.definitions, &sight, request, uri) {
+    if let Some(held) = held_by_uri(&visibility.definitions, &view, request, uri) {
         return Err(held);
     }
-    let visible = sight.resources(&snapshot).items;
+    let visible = view.resources(&snapshot).items;
     let near = near(uri, visible.iter().map(|resource| &*resource.uri));
     Err(unknown("resource", uri, "resources/list", &near, not_found(request)))
 }
@@ -151,14 +151,13 @@ fn template_owner(
     request: &Request,
     uri: &str,
 ) -> Result<(ServerId, Arc<str>), Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     let snapshot = visibility.catalog.read();
-    if let Some(owner) = sight.template_owner(&snapshot, uri) {
+    if let Some(owner) = view.template_owner(&snapshot, uri) {
         return Ok((owner.server.clone(), owner.uri.into()));
     }
     drop(snapshot);
-    if let Some(held) = held_by_name(&visibility.definitions, &sight, request, DefinitionKind::Template, uri)
-    {
+    if let Some(held) = held_by_name(&visibility.definitions, &view, request, DefinitionKind::Template, uri) {
         return Err(held);
     }
     resource_owner(visibility, request, uri)

@@ -66,9 +66,9 @@ pub(super) fn notified(
 async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<Response, Error> {
     let named = name(&request);
     forget_name(&mut request);
-    let sight = CallerView::of(&visibility, &request.context)?;
+    let view = CallerView::of(&visibility, &request.context)?;
     let concerns = |upstream: &Arc<Upstream>| {
-        let line = upstream.line(sight.principal());
+        let line = upstream.line(view.principal());
         let Some(session) = upstream.session_on(&line) else { return false };
         match &request.method {
             method if *method == Method::ROOTS_CHANGED => session.lasts(),
@@ -78,7 +78,7 @@ async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<R
     };
     let is_named =
         |upstream: &Arc<Upstream>| named.as_ref().is_none_or(|named| named == upstream.id().as_str());
-    let servers = sight.servers().filter(|upstream| is_named(upstream) && concerns(upstream));
+    let servers = view.servers().filter(|upstream| is_named(upstream) && concerns(upstream));
     for (server, outcome) in ask(servers.map(|upstream| to(&upstream, &request)).collect()).await {
         if let Err(error) = outcome {
             tracing::debug!(%server, %error, method = %request.method, "a notification was not passed on");
@@ -103,9 +103,9 @@ fn passes(upstream: &Upstream, method: &Method) -> bool {
 }
 
 fn server(visibility: &Visibility, request: &Request) -> Result<Arc<Upstream>, Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     // A caller that reaches a server as a whole learns here whether it is there.
-    let all: Vec<_> = sight.servers().collect();
+    let all: Vec<_> = view.servers().collect();
     let mut passing: Vec<_> =
         all.iter().filter(|upstream| passes(upstream, &request.method)).map(Arc::clone).collect();
     let Some(named) = name(request) else {

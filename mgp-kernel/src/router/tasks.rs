@@ -39,15 +39,15 @@ pub(super) async fn list(
     if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
         return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
     }
-    let sight = CallerView::of(&visibility, &request.context)?;
+    let view = CallerView::of(&visibility, &request.context)?;
     request.params.remove("cursor");
     let has_list =
-        |upstream: &Arc<Upstream>| has(&upstream.capabilities(sight.principal()), &["tasks", "list"]);
+        |upstream: &Arc<Upstream>| has(&upstream.capabilities(view.principal()), &["tasks", "list"]);
     let mut open: Vec<_> =
-        sight.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
+        view.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
     let mut out = br#"{"tasks":["#.to_vec();
     let empty = out.len();
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         if open.is_empty() {
             break;
         }
@@ -67,7 +67,7 @@ pub(super) async fn list(
                 if out.len() > empty {
                     out.push(b',');
                 }
-                out.extend_from_slice(as_told(&changes, sight.principal(), upstream.id(), task).as_bytes());
+                out.extend_from_slice(as_told(&changes, view.principal(), upstream.id(), task).as_bytes());
             }
             let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
             next.map(|cursor| request.params.set("cursor", cursor)).is_some()
@@ -97,7 +97,7 @@ fn find(
     changes: &ChangeListeners,
     request: &Request,
 ) -> Result<(String, TaskLocation), Error> {
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     let session = request.context.session()?;
     if session.describes_each_request() {
         declares_tasks(session)?;
@@ -106,10 +106,10 @@ fn find(
         .params
         .text("taskId")
         .ok_or_else(|| Error::invalid_params("`taskId` is missing: it says which task is meant"))?;
-    match changes.tasks.find(sight.principal(), &task) {
+    match changes.tasks.find(view.principal(), &task) {
         Some(place) => Ok((task.into_owned(), place)),
         None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
     }
 }
 
-const MOST_PAGES: usize = 16;
+const MAX_PAGES: usize = 16;

@@ -35,9 +35,9 @@ fn server(
                 .to_owned();
         return Err(unsupported(code::METHOD_NOT_FOUND, message));
     }
-    let sight = CallerView::of(visibility, &request.context)?;
+    let view = CallerView::of(visibility, &request.context)?;
     if let Some(named) = name(request) {
-        let servers: Vec<_> = sight.servers().collect();
+        let servers: Vec<_> = view.servers().collect();
         // Whether it has transactions is known when it is connected, for which the request waits.
         let found = servers.iter().find(|upstream| upstream.id().as_str() == named);
         return found.map(Arc::clone).ok_or_else(|| {
@@ -51,10 +51,10 @@ fn server(
         });
     }
     let has_transactions = |upstream: &Arc<Upstream>| {
-        let declared = ExtensionIds::read(&upstream.capabilities(sight.principal()));
+        let declared = ExtensionIds::read(&upstream.capabilities(view.principal()));
         declared.has(ExtensionId::Transactions)
     };
-    let mut servers: Vec<_> = sight.servers().filter(has_transactions).collect();
+    let mut servers: Vec<_> = view.servers().filter(has_transactions).collect();
     match (servers.pop(), servers.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => {

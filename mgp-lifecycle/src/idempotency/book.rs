@@ -209,7 +209,7 @@ impl EndingCall {
     }
 
     async fn keep(mut self, outcome: CallOutcome) {
-        let raw = outcome.to_raw(MOST_OUTCOME_BYTES);
+        let raw = outcome.to_raw(MAX_OUTCOME_BYTES);
         let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len());
         let shared = &self.book.0;
         let mut kept = raw.clone().map_or(KeptOutcome::TooLarge, KeptOutcome::Here);
@@ -306,7 +306,7 @@ fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, telling: Te
 }
 
 /// The most bytes of an outcome that is kept.
-const MOST_OUTCOME_BYTES: usize = 1 << 20;
+const MAX_OUTCOME_BYTES: usize = 1 << 20;
 
 /// How long a call waits for the first one with its key, where it has no deadline of its own.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);

@@ -258,11 +258,11 @@ impl CallTable {
 /// Returns the first keys that have expired; the bound keeps one call from paying for many.
 fn expired_at(keys: &CallerKeys, now: Timestamp) -> Vec<Digest> {
     let expired = keys.ended.iter().take_while(|(expires_at, _)| *expires_at <= now);
-    expired.take(MOST_AT_ONCE).map(|(_, id)| *id).collect()
+    expired.take(MAX_AT_ONCE).map(|(_, id)| *id).collect()
 }
 
 /// The least time to wait for a key to expire.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// How many keys of a caller one call forgets.
-const MOST_AT_ONCE: usize = 256;
+const MAX_AT_ONCE: usize = 256;

@@ -97,7 +97,7 @@ impl Drop for OpenStep {
 /// Returns the outcome as it is kept: a compensation that is too large is none.
 fn bounded(outcome: StepOutcome) -> StepOutcome {
     match outcome {
-        StepOutcome::Undoable(undo) if undo.arguments.written_bytes() > MOST_COMPENSATION_BYTES => {
+        StepOutcome::Undoable(undo) if undo.arguments.written_bytes() > MAX_COMPENSATION_BYTES => {
             tracing::error!(tool = %undo.tool, "the arguments that take a step back are too large to be kept");
             StepOutcome::Final
         }
@@ -106,4 +106,4 @@ fn bounded(outcome: StepOutcome) -> StepOutcome {
 }
 
 /// The most bytes of the arguments of a compensation.
-const MOST_COMPENSATION_BYTES: usize = 16 * 1024;
+const MAX_COMPENSATION_BYTES: usize = 16 * 1024;

@@ -235,7 +235,7 @@ impl Transaction {
         let begun_at = self.begun_at.as_millis().to_be_bytes();
         let digest = Digest::of_parts([id.as_bytes(), step.as_bytes(), &begun_at]).to_string();
         let mut key = format!("compensate-{id}-{step}");
-        key.truncate(MOST_READABLE);
+        key.truncate(MAX_READABLE);
         format!("{key}.{}", &digest[..16]).parse().expect("ids have the characters of keys")
     }
 
@@ -286,4 +286,4 @@ impl Transaction {
 const LONGEST_TRANSACTION: Duration = Duration::from_hours(1);
 
 /// The readable bytes of a key, which leave room for the digest.
-const MOST_READABLE: usize = 128 - 17;
+const MAX_READABLE: usize = 128 - 17;

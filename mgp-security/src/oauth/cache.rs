@@ -52,15 +52,15 @@ impl TokenCache {
 
 /// Removes what does not hold any more where there is no room, or else everything: each token can be verified again.
 fn make_room<T>(tokens: &mut HashMap<[u8; 32], T, RandomState>, holds: impl Fn(&T) -> bool) {
-    if tokens.len() >= MOST_TOKENS {
+    if tokens.len() >= MAX_TOKENS {
         tokens.retain(|_, token| holds(token));
-        if tokens.len() >= MOST_TOKENS {
+        if tokens.len() >= MAX_TOKENS {
             tokens.clear();
         }
     }
 }
 
-const MOST_TOKENS: usize = 10_000;
+const MAX_TOKENS: usize = 10_000;
 /// The time for which no issuer is asked again about a token that is refused.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 
@@ -72,10 +72,10 @@ mod tests {
     fn a_full_table_loses_first_what_does_not_hold_any_more() {
         let mut tokens = HashMap::default();
         let digest = |number: usize| TokenCache::digest(&number.to_string());
-        tokens.extend((0..MOST_TOKENS).map(|number| (digest(number), number)));
+        tokens.extend((0..MAX_TOKENS).map(|number| (digest(number), number)));
         make_room(&mut tokens, |number| number % 2 == 0);
-        assert_eq!(tokens.len(), MOST_TOKENS / 2);
-        tokens.extend((0..MOST_TOKENS).map(|number| (digest(number), number)));
+        assert_eq!(tokens.len(), MAX_TOKENS / 2);
+        tokens.extend((0..MAX_TOKENS).map(|number| (digest(number), number)));
         make_room(&mut tokens, |_| true);
         assert!(tokens.is_empty());
     }

@@ -134,7 +134,7 @@ const USERNAME: &str = "username:";
 
 /// Returns a time in seconds as milliseconds.
 fn millis(seconds: f64) -> Result<i64, TokenError> {
-    if !seconds.is_finite() || seconds.abs() > MOST_SECONDS {
+    if !seconds.is_finite() || seconds.abs() > MAX_SECONDS {
         return Err(TokenError::Invalid);
     }
     #[expect(clippy::cast_possible_truncation, reason = "the number is bounded")]
@@ -142,4 +142,4 @@ fn millis(seconds: f64) -> Result<i64, TokenError> {
 }
 
 /// The latest time that a token may name: the year 9999.
-const MOST_SECONDS: f64 = 253_402_300_799.0;
+const MAX_SECONDS: f64 = 253_402_300_799.0;

@@ -30,7 +30,7 @@ impl ProofNonces {
 
     /// Returns whether a nonce was given here a short time ago.
     pub(super) fn is_fresh(&self, nonce: &str, now: Timestamp) -> bool {
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         let Ok(length) = URL_SAFE_NO_PAD.decode_slice(nonce, &mut bytes) else { return false };
         let Some((given_at, tag)) = bytes[..length].split_first_chunk() else { return false };
         let age = now.as_millis().saturating_sub(i64::from_be_bytes(*given_at));
@@ -39,7 +39,7 @@ impl ProofNonces {
 }
 
 /// The length of a time and its signature.
-const MOST_BYTES: usize = 8 + 32;
+const MAX_BYTES: usize = 8 + 32;
 /// The time for which a nonce can be used.
 const NONCE_MILLIS: i64 = 300_000;
 /// The time by which the clock may have gone back.

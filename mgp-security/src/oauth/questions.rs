@@ -22,7 +22,7 @@ type TokenAnswer = Result<Arc<KnownToken>, TokenError>;
 
 impl OpenQuestions {
     pub(super) fn new() -> Self {
-        Self { open: Mutex::default(), room: Semaphore::new(MOST_QUESTIONS) }
+        Self { open: Mutex::default(), room: Semaphore::new(MAX_QUESTIONS) }
     }
 
     /// Returns the answer about the token with this digest, for which `ask` asks unless somebody else does already. Where too
@@ -53,4 +53,4 @@ impl OpenQuestions {
 }
 
 /// The number of tokens about which issuers are asked at once.
-const MOST_QUESTIONS: usize = 32;
+const MAX_QUESTIONS: usize = 32;

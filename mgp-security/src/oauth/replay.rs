@@ -32,9 +32,9 @@ impl UsedProofs {
             Some(proofs) => proofs,
             None => principals.entry(principal.clone()).or_default(),
         };
-        if proofs.len() >= MOST_PROOFS {
+        if proofs.len() >= MAX_PROOFS {
             proofs.retain(|_, end| now < *end);
-            if proofs.len() >= MOST_PROOFS {
+            if proofs.len() >= MAX_PROOFS {
                 return false;
             }
         }
@@ -48,7 +48,7 @@ impl UsedProofs {
     }
 }
 
-const MOST_PROOFS: usize = 100_000;
+const MAX_PROOFS: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_principal_with_too_many_proofs_leaves_room_for_others_whatever_keys_it_has() {
         let (used, busy, calm) = (UsedProofs::default(), Principal::new("busy"), Principal::new("calm"));
-        for number in 0..MOST_PROOFS {
+        for number in 0..MAX_PROOFS {
             assert!(used.use_once(&busy, &(number % 100).to_string(), &number.to_string(), at(0), at(100)));
         }
         assert!(!used.use_once(&busy, "new", "more", at(0), at(100)));

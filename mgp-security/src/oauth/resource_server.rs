@@ -247,7 +247,7 @@ impl ResourceServerParts {
         now: Timestamp,
     ) -> Option<Result<KnownToken, TokenError>> {
         let mut outcome = None;
-        for key in keys.set.find(header.kid.as_deref(), header.alg).take(MOST_KEYS_TRIED) {
+        for key in keys.set.find(header.kid.as_deref(), header.alg).take(MAX_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
                 Ok(claims) => return Some(self.judged(issuer, keys.generation, &claims, now)),
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
@@ -387,4 +387,4 @@ const VERIFIED_FOR: Duration = Duration::from_mins(5);
 /// The time for which an issuer is not asked again about a token.
 const INTROSPECTED_FOR: Duration = Duration::from_secs(30);
 /// The number of keys that are tried for a token which names none.
-const MOST_KEYS_TRIED: usize = 8;
+const MAX_KEYS_TRIED: usize = 8;

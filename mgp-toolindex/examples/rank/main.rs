@@ -55,7 +55,7 @@ struct Args {
 }
 
 /// The number of stored vectors; none of the usual sets has more tools.
-const MOST_KEPT: u32 = 100_000;
+const MAX_KEPT: u32 = 100_000;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -75,7 +75,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let corpus = Corpus::new(&rows)?;
     let mut index = Index::builder(args.embedder.try_open().await?);
     if let Some(folder) = &args.store {
-        index = index.store(SqliteVectors::open(folder, MOST_KEPT)?);
+        index = index.store(SqliteVectors::open(folder, MAX_KEPT)?);
     }
     let index = index.build();
     corpus.index(&index).await;

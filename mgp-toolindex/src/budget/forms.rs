@@ -18,7 +18,7 @@ pub(crate) struct Form<'a> {
 }
 
 /// The bytes of a token on average, at most; longer ones do not occur in definitions.
-const MOST_BYTES_OF_A_TOKEN: usize = 16;
+const MAX_BYTES_OF_A_TOKEN: usize = 16;
 
 impl<'a> Form<'a> {
     /// Creates the full form.
@@ -28,7 +28,7 @@ impl<'a> Form<'a> {
 
     /// Returns whether the form may take no more than `most` tokens, without counting.
     pub(crate) fn may_fit(&self, most: u32) -> bool {
-        self.length() <= (most as usize).saturating_mul(MOST_BYTES_OF_A_TOKEN)
+        self.length() <= (most as usize).saturating_mul(MAX_BYTES_OF_A_TOKEN)
     }
 
     fn length(&self) -> usize {

@@ -18,11 +18,11 @@ impl Tiktoken {
 }
 
 /// The bytes that are counted exactly; the rest is estimated. No definition for a model is longer.
-const MOST_EXACT: usize = 64 * 1024;
+const MAX_EXACT: usize = 64 * 1024;
 
 impl TokenCounter for Tiktoken {
     fn count(&self, text: &str) -> u32 {
-        let (exact, rest) = text.split_at(text.floor_char_boundary(MOST_EXACT));
+        let (exact, rest) = text.split_at(text.floor_char_boundary(MAX_EXACT));
         let tokenizer = o200k_base_singleton();
         let count: usize = pieces(exact).map(|piece| tokenizer.encode_ordinary(piece).len()).sum();
         u32::try_from(count).unwrap_or(u32::MAX).saturating_add(TokenEstimator::new().count(rest))

@@ -57,7 +57,7 @@ pub(super) const TOPICS: &[Topic] = &[
 ];
 
 /// The number of words of a description that are read.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// The least score of a topic; a single word of a description is not enough.
 const ENOUGH: u32 = 2;
@@ -73,7 +73,7 @@ pub(super) fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Opti
     let parts = [(&text.name, IN_NAME), (&text.server, IN_SERVER), (&text.description, IN_DESCRIPTION)];
     for (text, weight) in parts {
         let mut said = [false; TOPICS.len()];
-        for topic in lower_words(text).take(MOST_WORDS).flat_map(|word| spoken_of(&word)) {
+        for topic in lower_words(text).take(MAX_WORDS).flat_map(|word| spoken_of(&word)) {
             if !std::mem::replace(&mut said[usize::from(*topic)], true) {
                 points[usize::from(*topic)] += weight;
             }

@@ -12,7 +12,7 @@ pub(super) struct FoundCategory<'a> {
 }
 
 /// The number of words of a text that are read as names of categories.
-const MOST_WORDS: usize = 8;
+const MAX_WORDS: usize = 8;
 
 const BY_A_WORD: f32 = 0.5;
 
@@ -25,7 +25,7 @@ pub(super) fn find<'a>(root: &'a CategoryNode, text: &str) -> Vec<FoundCategory<
         search(root, &levels, 1.0, &mut path, &mut found);
         if found.is_empty() {
             let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-            for word in words.take(MOST_WORDS) {
+            for word in words.take(MAX_WORDS) {
                 let word = word.to_lowercase();
                 search(root, &[&word], BY_A_WORD, &mut path, &mut found);
             }

@@ -20,7 +20,7 @@ pub use self::path::CategoryPath;
 const MOST: usize = 8;
 
 /// The number of declared categories that are read.
-const MOST_READ: usize = 64;
+const MAX_READ: usize = 64;
 
 /// The category above the category of each server.
 const SERVER: &str = "server";
@@ -29,7 +29,7 @@ const SERVER: &str = "server";
 /// tool suggest. The category of its server is always among them, so that every tool can be found by browsing.
 pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[CategoryPath]> {
     let mut paths: SmallVec<[CategoryPath; MOST]> = SmallVec::new();
-    for path in text.categories.iter().take(MOST_READ).filter_map(|declared| CategoryPath::read(declared)) {
+    for path in text.categories.iter().take(MAX_READ).filter_map(|declared| CategoryPath::read(declared)) {
         if paths.len() < MOST - 1 && !paths.contains(&path) {
             paths.push(path);
         }
@@ -46,7 +46,7 @@ pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[Cat
 }
 
 /// The number of categories in the list at most.
-const MOST_LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// Returns the uppermost categories of some tools by name; of too many, those with the most tools.
 ///
@@ -64,7 +64,7 @@ pub(crate) fn uppermost<'a>(tools: impl Iterator<Item = &'a Tool>) -> Vec<String
     }
     let mut by_size: Vec<_> = counts.into_iter().collect();
     by_size.sort_unstable_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
-    by_size.truncate(MOST_LISTED);
+    by_size.truncate(MAX_LISTED);
     let mut names: Vec<_> = by_size.into_iter().map(|(name, _)| name.to_owned()).collect();
     names.sort_unstable();
     names

@@ -108,7 +108,7 @@ impl DiscoveryOperation {
     }
 }
 
-const MOST_RESULTS: u32 = 50;
+const MAX_RESULTS: u32 = 50;
 const USUAL_RESULTS: u32 = 5;
 
 /// Answers a search (§16.5): the tools that fit the query, as many as the budget has room for.
@@ -120,13 +120,13 @@ pub(super) async fn discover(
     let wanted = params::discover(params)?;
     let key = shared.key(context);
     let snapshot = shared.index.up_to_date().await;
-    let sight = shared.sights.of(&key, context, &snapshot);
+    let visible = shared.visible_tools.of(&key, context, &snapshot);
     let DiscoverTools { query, strategy, max_results, filter, explain, .. } = wanted;
     let strategy = strategy.unwrap_or(shared.settings.strategy);
-    let limit = max_results.unwrap_or(USUAL_RESULTS).min(MOST_RESULTS);
+    let limit = max_results.unwrap_or(USUAL_RESULTS).min(MAX_RESULTS);
     let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
-    if let Some(sight) = &sight {
-        search = search.sight(sight);
+    if let Some(visible) = &visible {
+        search = search.visible(visible);
     }
     let began = Instant::now();
     let result = snapshot.search(&search).await;
@@ -152,7 +152,7 @@ pub(super) async fn discover(
         shared.sessions.found(&key, view, given);
         fitted
     });
-    let available = sight.as_ref().map_or(snapshot.len(), |sight| sight.count());
+    let available = visible.as_ref().map_or(snapshot.len(), |visible| visible.count());
     let mut answer = DiscoveredTools::new(strategy, available as u64);
     answer.next = (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context));
     answer.tools = fitted.tools;

@@ -108,13 +108,13 @@ impl KnownCallers {
     }
 }
 
-const MOST_AGENTS: usize = 64;
+const MAX_AGENTS: usize = 64;
 
 impl NamedCaller {
     fn has(&mut self, agent: Option<&AgentId>) {
         // Agents beyond the limit are forgotten as idle ones are.
         let is_new = !self.agents.iter().any(|known| known.as_ref() == agent);
-        if is_new && self.agents.len() < MOST_AGENTS {
+        if is_new && self.agents.len() < MAX_AGENTS {
             self.agents.push(agent.cloned());
         }
     }

@@ -85,7 +85,8 @@ fn meta_tools(level: Level, shared: &DiscoveryShared, key: &SessionKey, context:
 /// Returns the categories in which the caller sees a tool.
 fn categories(shared: &DiscoveryShared, key: &SessionKey, context: &Context) -> Vec<String> {
     let snapshot = shared.index.snapshot();
-    let sight = shared.sights.of(key, context, &snapshot);
-    let seen = snapshot.tools.iter().filter(|(slot, _)| sight.as_ref().is_none_or(|sight| sight.sees(*slot)));
+    let visible = shared.visible_tools.of(key, context, &snapshot);
+    let seen =
+        snapshot.tools.iter().filter(|(slot, _)| visible.as_ref().is_none_or(|visible| visible.sees(*slot)));
     uppermost(seen.map(|(_, tool)| &**tool))
 }

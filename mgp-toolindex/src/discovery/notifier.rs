@@ -57,8 +57,8 @@ pub(super) struct ListenStream {
     pub(super) request: Weak<()>,
 }
 
-const MOST_LISTENING: usize = 16;
-const MOST_PEERS: usize = 4096;
+const MAX_LISTENING: usize = 16;
+const MAX_PEERS: usize = 4096;
 
 impl ListChangeNotifier {
     /// Notes that the peer was given its list, and can be told of changes.
@@ -101,7 +101,7 @@ impl ListChangeNotifier {
             // The new listener was not told yet, even if others were.
             peer.was_told = false;
             peer.listening.retain(ListenStream::is_there);
-            if peer.listening.len() < MOST_LISTENING {
+            if peer.listening.len() < MAX_LISTENING {
                 peer.listening.push(listener);
             }
         });
@@ -150,9 +150,9 @@ impl ListChangeNotifier {
 
     fn with_peer(&self, key: &SessionKey, act: impl FnOnce(&mut NotifiedPeer)) {
         let mut peers = self.peers.lock();
-        if !peers.contains_key(key) && peers.len() >= MOST_PEERS {
+        if !peers.contains_key(key) && peers.len() >= MAX_PEERS {
             peers.retain(|_, peer| peer.is_there());
-            if peers.len() >= MOST_PEERS {
+            if peers.len() >= MAX_PEERS {
                 tracing::warn!("a session is not told of changed tools: there are too many sessions");
                 return;
             }

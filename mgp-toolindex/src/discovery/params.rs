@@ -51,21 +51,21 @@ pub(super) fn request(params: &Object) -> Result<RequestTools, Error> {
     Ok(wanted)
 }
 
-const MOST_EVICTED: usize = 1024;
+const MAX_EVICTED: usize = 1024;
 
 /// Reads the parameters of `mgp/tools/session/evict`.
 pub(super) fn evict(params: &Object) -> Result<EvictTools, Error> {
-    let tools = texts(params, "tools", MOST_EVICTED)?;
+    let tools = texts(params, "tools", MAX_EVICTED)?;
     let mut evict = EvictTools::new(tools.ok_or_else(|| wrong("tools", "a list of names"))?);
     evict.reason = text(params, "reason", LONGEST_WORD)?;
     Ok(evict)
 }
 
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 fn tool_filter(members: &Object) -> Result<ToolFilter, Error> {
     let mut filter = ToolFilter::default();
-    filter.categories = texts(members, "categories", MOST_WORDS)?.unwrap_or_default();
+    filter.categories = texts(members, "categories", MAX_WORDS)?.unwrap_or_default();
     filter.risk_level_max = risk(members, "risk_level_max")?;
     filter.status = word(members, "status", ServerState::read, "the state of a server, like `connected`")?;
     Ok(filter)
@@ -73,10 +73,10 @@ fn tool_filter(members: &Object) -> Result<ToolFilter, Error> {
 
 fn tool_requirements(members: &Object) -> Result<ToolRequirements, Error> {
     let mut requirements = ToolRequirements::default();
-    requirements.capabilities = texts(members, "capabilities", MOST_WORDS)?.unwrap_or_default();
+    requirements.capabilities = texts(members, "capabilities", MAX_WORDS)?.unwrap_or_default();
     requirements.capabilities.retain(|capability| !capability.trim().is_empty());
-    requirements.input_types = texts(members, "input_types", MOST_WORDS)?.unwrap_or_default();
-    requirements.output_types = texts(members, "output_types", MOST_WORDS)?.unwrap_or_default();
+    requirements.input_types = texts(members, "input_types", MAX_WORDS)?.unwrap_or_default();
+    requirements.output_types = texts(members, "output_types", MAX_WORDS)?.unwrap_or_default();
     requirements.preferred_risk_level = risk(members, "preferred_risk_level")?;
     Ok(requirements)
 }

@@ -21,19 +21,19 @@ pub(super) struct DiscoveryShared {
     pub(super) index: Index,
     pub(super) sessions: Arc<ToolSessions>,
     pub(super) settings: ToolDiscoverySettings,
-    pub(super) sights: VisibilityCache,
+    pub(super) visible_tools: VisibilityCache,
     pub(super) tellings: ListChangeNotifier,
     callers: CallerNames,
 }
 
 impl DiscoveryShared {
     pub(super) fn new(index: Index, sessions: Arc<ToolSessions>, settings: ToolDiscoverySettings) -> Self {
-        let sights = VisibilityCache::new(settings.eyes.clone());
+        let visible_tools = VisibilityCache::new(settings.eyes.clone());
         Self {
             index,
             sessions,
             settings,
-            sights,
+            visible_tools,
             tellings: ListChangeNotifier::default(),
             callers: CallerNames::default(),
         }
@@ -56,7 +56,7 @@ impl DiscoveryShared {
         context: &Context,
         act: impl FnOnce(&ToolView<'_>) -> T,
     ) -> T {
-        let sees = |tool: &Tool| self.sights.sees(context, tool);
+        let sees = |tool: &Tool| self.visible_tools.sees(context, tool);
         // Most uses of a view write no name, and every successful call makes one.
         let style = OnceCell::new();
         let names = || *style.get_or_init(|| self.names(context));
@@ -74,8 +74,8 @@ impl DiscoveryShared {
             LevelSetting::Fixed(level) => level,
             LevelSetting::ByBudget => {
                 let snapshot = self.index.snapshot();
-                let sight = self.sights.of(key, context, &snapshot);
-                let seen = sight.map_or(snapshot.len(), |sight| sight.count());
+                let visible = self.visible_tools.of(key, context, &snapshot);
+                let seen = visible.map_or(snapshot.len(), |visible| visible.count());
                 self.with_view_of(&snapshot, context, |view| self.sessions.level_by_budget(key, view, seen))
             }
         }

@@ -50,14 +50,14 @@ pub(super) struct VisibilityCache {
 
 #[derive(Default)]
 struct CachedVisibilities {
-    sights: HashMap<SessionKey, CachedVisibility, RandomState>,
+    visible_tools: HashMap<SessionKey, CachedVisibility, RandomState>,
     /// The count of look-ups, to find the entries that were not used for long.
     clock: u64,
 }
 
 #[derive(Clone)]
 struct CachedVisibility {
-    sight: Arc<VisibleTools>,
+    visible: Arc<VisibleTools>,
     revision: u64,
     asked_at: u64,
 }
@@ -79,13 +79,13 @@ impl VisibilityCache {
         let revision = eyes.revision(context);
         let known = self.known.lock().get(key).filter(|known| known.revision == revision);
         let sees = |tool: &Tool| eyes.sees(context, tool);
-        let sight = match known {
-            Some(known) if known.sight.is_of(snapshot) => return Some(known.sight),
-            Some(known) => Arc::new(known.sight.follow(snapshot, sees)),
+        let visible = match known {
+            Some(known) if known.visible.is_of(snapshot) => return Some(known.visible),
+            Some(known) => Arc::new(known.visible.follow(snapshot, sees)),
             None => Arc::new(VisibleTools::of(snapshot, sees)),
         };
-        self.known.lock().put(key, Arc::clone(&sight), revision);
-        Some(sight)
+        self.known.lock().put(key, Arc::clone(&visible), revision);
+        Some(visible)
     }
 
     pub(super) fn missing(&self, context: &Context, tool: &Tool) -> Vec<Permission> {
@@ -107,23 +107,23 @@ impl VisibilityCache {
 
 /// The number of callers that are remembered. Each takes a bit for each tool, and is computed anew with a question for
 /// each tool.
-const MOST_KNOWN: usize = 1024;
+const MAX_KNOWN: usize = 1024;
 
 impl CachedVisibilities {
     fn get(&mut self, key: &SessionKey) -> Option<CachedVisibility> {
         self.clock += 1;
-        let known = self.sights.get_mut(key)?;
+        let known = self.visible_tools.get_mut(key)?;
         known.asked_at = self.clock;
         Some(known.clone())
     }
 
-    fn put(&mut self, key: &SessionKey, sight: Arc<VisibleTools>, revision: u64) {
-        if self.sights.len() >= MOST_KNOWN && !self.sights.contains_key(key) {
+    fn put(&mut self, key: &SessionKey, visible: Arc<VisibleTools>, revision: u64) {
+        if self.visible_tools.len() >= MAX_KNOWN && !self.visible_tools.contains_key(key) {
             let oldest =
-                self.sights.iter().min_by_key(|(_, known)| known.asked_at).map(|(key, _)| key.clone());
-            oldest.and_then(|oldest| self.sights.remove(&oldest));
+                self.visible_tools.iter().min_by_key(|(_, known)| known.asked_at).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.visible_tools.remove(&oldest));
         }
-        self.sights.insert(key.clone(), CachedVisibility { sight, revision, asked_at: self.clock });
+        self.visible_tools.insert(key.clone(), CachedVisibility { visible, revision, asked_at: self.clock });
     }
 }
 

@@ -77,7 +77,7 @@ struct UnembeddedTool {
 const PROBE: &str = "text";
 
 /// The number of failures after which a tool that caused them is not tried again.
-const MOST_FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// The number of tools that are looked up at once.
 const AT_ONCE: usize = 256;
@@ -184,7 +184,7 @@ impl Worker {
             blame = FailureBlame::Alone;
             pause.reset();
             // One text that the embedder always fails on must not keep the others waiting for ever.
-            if *failures >= MOST_FAILURES {
+            if *failures >= MAX_FAILURES {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool gets no vector: its text fails again and again");
                 self.hand_over(vec![MadeVector { slot: *slot, hash: *hash, vector: None }]).await;
                 return;
@@ -229,10 +229,10 @@ impl Worker {
     }
 }
 
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 
 /// The number of tools that are embedded at once.
-const MOST_TOOLS: usize = 16;
+const MAX_TOOLS: usize = 16;
 
 /// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
 /// texts that failed before are alone, so that they cannot take others with them.
@@ -252,7 +252,7 @@ fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
             bytes_left -= bytes;
             batch.push(unknown);
         } else {
-            (room, bytes_left) = (MOST_TOOLS - 1, MOST_BYTES.saturating_sub(bytes));
+            (room, bytes_left) = (MAX_TOOLS - 1, MAX_BYTES.saturating_sub(bytes));
             batches.push(vec![unknown]);
         }
     }

@@ -33,7 +33,7 @@ struct Model(TextEmbedding);
 const PROBE: &str = "text";
 
 /// The number of tokens that a model gets at most; some models take fewer.
-const MOST_TOKENS: usize = 512;
+const MAX_TOKENS: usize = 512;
 
 /// The likeness from which on two vectors are of one text: they differ by the order in which numbers were added, and by
 /// no more.
@@ -54,7 +54,7 @@ impl FastEmbedder {
     pub fn load(path: &Path, library: Option<&Path>) -> Result<Self, EmbedError> {
         let files = Files::find(path)?;
         let environment = environment(library)?;
-        let (model, digest) = open(&files, environment, MOST_TOKENS)?;
+        let (model, digest) = open(&files, environment, MAX_TOKENS)?;
         let mut model = Model(model);
         let alone = model.embed(&[PROBE])?.swap_remove(0);
         if alone.is_empty() {

@@ -33,7 +33,7 @@ impl Passage {
         push_words(&mut text, server);
         push_words(&mut text, name);
         let (first, rest) = after_first_sentence(description);
-        let mut room = TextRoom { bytes: MOST_BYTES, words: MOST_WORDS };
+        let mut room = TextRoom { bytes: MAX_BYTES, words: MAX_WORDS };
         room.push(&mut text, first);
         let opening = text.len();
         room.push(&mut text, rest);
@@ -120,12 +120,12 @@ fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     Some(vector.iter().map(|x| (f64::from(*x) / length) as f32).collect())
 }
 
-const MOST_NAME_CHARS: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 
 /// Appends the words of a name for programs: `readFile_v2` becomes `read File v2`.
 fn push_words(out: &mut String, name: &str) {
     let mut before = ' ';
-    let mut letters = name.chars().take(MOST_NAME_CHARS).peekable();
+    let mut letters = name.chars().take(MAX_NAME_CHARS).peekable();
     while let Some(letter) = letters.next() {
         if !letter.is_alphanumeric() {
             before = ' ';
@@ -143,10 +143,10 @@ fn push_words(out: &mut String, name: &str) {
     }
 }
 
-const MOST_BYTES: usize = 2048;
+const MAX_BYTES: usize = 2048;
 
 /// The number of words of a passage; sentence encoders read no further.
-const MOST_WORDS: usize = 256;
+const MAX_WORDS: usize = 256;
 
 /// The room that is left in a passage.
 struct TextRoom {
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn texts_of_any_length_are_cut() {
         let words = Passage::of("y", "x", &"word ".repeat(100_000));
-        assert!(words.text.split(' ').count() <= MOST_WORDS + 2);
+        assert!(words.text.split(' ').count() <= MAX_WORDS + 2);
         let no_spaces = Passage::of("y", "x", &"読".repeat(100_000));
         assert!(no_spaces.text.len() < 4096 && no_spaces.text.ends_with('読'));
     }

@@ -148,7 +148,7 @@ impl Snapshot {
             && filter.risk_level_max.is_none()
             && filter.categories.is_empty();
         move |slot| {
-            search.sight.is_none_or(|sight| sight.sees(slot))
+            search.visible.is_none_or(|visible| visible.sees(slot))
                 && (state != ServerState::Connected || self.connected.contains(slot))
                 && (only_connected || fits(slot))
         }
@@ -168,7 +168,7 @@ fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
 }
 
 /// The number of bytes of a query that are embedded.
-const MOST_BYTES: usize = 2048;
+const MAX_BYTES: usize = 2048;
 
 /// The time that a search waits for the vector of its text; then it goes by words.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -177,7 +177,7 @@ impl Snapshot {
     /// Returns the vector of each text; `None` for a text without meaning, and for all texts if the embedder fails or
     /// is too slow.
     pub(super) async fn meanings(&self, texts: impl Iterator<Item = &str>) -> Vec<Option<Vec<f32>>> {
-        let texts: Vec<&str> = texts.map(|text| &text[..text.floor_char_boundary(MOST_BYTES)]).collect();
+        let texts: Vec<&str> = texts.map(|text| &text[..text.floor_char_boundary(MAX_BYTES)]).collect();
         let now: Option<Vec<_>> = texts.iter().map(|text| self.embedder.embed_now(text)).collect();
         let count = texts.len();
         let vectors = match now {

@@ -44,7 +44,7 @@ pub struct Index {
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// The number of changes that wait for the writer; further callers wait.
-const MOST_WAITING: usize = 1024;
+const MAX_WAITING: usize = 1024;
 
 impl Index {
     /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps.
@@ -62,7 +62,7 @@ impl Index {
         let mut words = KeywordWriter::new().expect("the system can start threads");
         let no_words = words.commit().expect("an index in memory has no files that could fail");
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
-        let (changes, queue) = mpsc::channel(MOST_WAITING);
+        let (changes, queue) = mpsc::channel(MAX_WAITING);
         let runtime = Handle::try_current().ok();
         let surroundings = EmbeddingContext { store, runtime, changes: changes.downgrade() };
         let pending = Arc::<AtomicUsize>::default();

@@ -21,7 +21,7 @@ pub struct Search<'a> {
     /// The filter of tools.
     pub filter: ToolFilter,
     /// The tools that the agent may see; all if `None`.
-    pub sight: Option<&'a VisibleTools>,
+    pub visible: Option<&'a VisibleTools>,
     /// How much words and meaning count in a search by both.
     pub weights: FusionWeights,
     /// Set if the text names a capability, as a program does: it is in the words of tools, and tools that say nearly the
@@ -37,7 +37,7 @@ impl<'a> Search<'a> {
             strategy: SearchStrategy::Hybrid,
             limit: 5,
             filter: ToolFilter::default(),
-            sight: None,
+            visible: None,
             weights: FusionWeights::default(),
             is_capability: false,
         }
@@ -68,8 +68,8 @@ impl<'a> Search<'a> {
     }
 
     /// Searches only the tools that may be seen.
-    pub const fn sight(mut self, sight: &'a VisibleTools) -> Self {
-        self.sight = Some(sight);
+    pub const fn visible(mut self, visible: &'a VisibleTools) -> Self {
+        self.visible = Some(visible);
         self
     }
 

@@ -14,7 +14,7 @@ use crate::slot::Slot;
 use crate::text::{NameCandidate, called};
 
 /// The number of names of a part that are looked at in each way.
-const MOST_ROUGH: usize = 128;
+const MAX_ROUGH: usize = 128;
 
 /// The bytes of a beginning at least; a shorter one tells nothing.
 const SHORTEST_BEGINNING: usize = 3;
@@ -72,7 +72,7 @@ impl KeywordIndex {
         let similar = FuzzyMatcher::to(&called.name);
         for (part, opened) in self.parts.iter().enumerate() {
             let names = &opened.names;
-            let mut left = MOST_ROUGH;
+            let mut left = MAX_ROUGH;
             let beginning = names.terms().range().ge(name).into_stream().ok();
             if let Some(mut terms) = beginning.filter(|_| name.len() >= SHORTEST_BEGINNING) {
                 while left > 0 && terms.advance() && terms.key().starts_with(name) {
@@ -84,7 +84,7 @@ impl KeywordIndex {
             }
             let Some(similar) = &similar else { continue };
             let Ok(mut terms) = names.terms().search(similar).into_stream() else { continue };
-            let mut left = MOST_ROUGH;
+            let mut left = MAX_ROUGH;
             while left > 0 && terms.advance() {
                 left -= 1;
                 let Some(changes) = similar.changes(terms.key()) else { continue };

@@ -28,10 +28,10 @@ pub(super) struct KeywordIndex {
 }
 
 /// The frequency of a word in a document at most.
-pub(super) const MOST_OFTEN: usize = crate::text::MOST_OFTEN as usize;
+pub(super) const MAX_OFTEN: usize = crate::text::MAX_OFTEN as usize;
 
 /// The factor of a word's score for the length of its field, by length and by the frequency of the word.
-pub(super) struct LengthNorms(pub(super) Box<[[f32; 256]; MOST_OFTEN]>);
+pub(super) struct LengthNorms(pub(super) Box<[[f32; 256]; MAX_OFTEN]>);
 
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
@@ -110,7 +110,7 @@ impl LengthNorms {
     fn of(parts: &[Arc<IndexSegment>], count: u64, text: impl Fn(&IndexSegment) -> &SegmentField) -> Self {
         let total: u64 = parts.iter().map(|part| text(part).terms.total_num_tokens()).sum();
         let mean = (total as f32 / count.max(1) as f32).max(1.0);
-        let mut factors = Box::new([[0.0; 256]; MOST_OFTEN]);
+        let mut factors = Box::new([[0.0; 256]; MAX_OFTEN]);
         for (often, factors) in (1u8..).zip(factors.iter_mut()) {
             for (id, factor) in (0..=u8::MAX).zip(factors) {
                 let length = FieldNormReader::id_to_fieldnorm(id) as f32;

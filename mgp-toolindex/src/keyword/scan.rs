@@ -5,7 +5,7 @@
 
 use tantivy::postings::BlockSegmentPostings;
 
-use super::reader::MOST_OFTEN;
+use super::reader::MAX_OFTEN;
 
 /// The documents of a part that have one word in one field, with its worth.
 pub(super) struct PostingScan<'a> {
@@ -15,7 +15,7 @@ pub(super) struct PostingScan<'a> {
     at: usize,
     weight: f32,
     lengths: &'a [u8],
-    factors: &'a [[f32; 256]; MOST_OFTEN],
+    factors: &'a [[f32; 256]; MAX_OFTEN],
 }
 
 impl<'a> PostingScan<'a> {
@@ -24,7 +24,7 @@ impl<'a> PostingScan<'a> {
         postings: BlockSegmentPostings,
         weight: f32,
         lengths: &'a [u8],
-        factors: &'a [[f32; 256]; MOST_OFTEN],
+        factors: &'a [[f32; 256]; MAX_OFTEN],
     ) -> Self {
         Self { word, postings, at: 0, weight, lengths, factors }
     }
@@ -61,7 +61,7 @@ impl<'a> PostingScan<'a> {
     }
 
     fn worth(&self, doc: u32, freq: u32) -> f32 {
-        let often = (freq as usize).clamp(1, MOST_OFTEN) - 1;
+        let often = (freq as usize).clamp(1, MAX_OFTEN) - 1;
         self.weight * self.factors[often][self.lengths[doc as usize] as usize]
     }
 }

@@ -21,7 +21,7 @@ const SHORTEST: usize = 4;
 /// The length from which on two changes leave a name recognisable.
 const LONG: usize = 6;
 
-const MOST_CHANGES: usize = 2;
+const MAX_CHANGES: usize = 2;
 
 impl FuzzyMatcher {
     /// Creates the automaton; `None` if the name is too short or too long to be guessed at, or not ASCII, in which
@@ -34,7 +34,7 @@ impl FuzzyMatcher {
         for (at, byte) in name.bytes().enumerate() {
             has[usize::from(byte)] |= 1 << at;
         }
-        let most = if name.len() < LONG { 1 } else { MOST_CHANGES };
+        let most = if name.len() < LONG { 1 } else { MAX_CHANGES };
         Some(Self { length: u32::try_from(name.len()).ok()?, most, has })
     }
 
@@ -46,7 +46,7 @@ impl FuzzyMatcher {
 }
 
 impl Automaton for FuzzyMatcher {
-    type State = [u64; MOST_CHANGES + 1];
+    type State = [u64; MAX_CHANGES + 1];
 
     fn start(&self) -> Self::State {
         [0b1, 0b11, 0b111]
@@ -62,7 +62,7 @@ impl Automaton for FuzzyMatcher {
 
     fn accept(&self, state: &Self::State, byte: u8) -> Self::State {
         let (has, within) = (self.has[usize::from(byte)], (2 << self.length) - 1);
-        let mut next = [0; MOST_CHANGES + 1];
+        let mut next = [0; MAX_CHANGES + 1];
         next[0] = (state[0] & has) << 1;
         for n in 1..=self.most {
             let more = state[n - 1];

@@ -68,7 +68,7 @@ impl Document for NoDocument {
 }
 
 /// The share of deleted tools at which a part is written anew. Until then these still count in how rare a word is.
-const MOST_DELETED: f32 = 0.2;
+const MAX_DELETED: f32 = 0.2;
 
 /// The logarithm of the ratio up to which parts count as of one size: up to four times as large.
 const LAYER_LOG_SIZE: f64 = 2.0;
@@ -80,7 +80,7 @@ const SMALL_PART: u32 = 2_000;
 const FEWEST_MERGED: usize = 4;
 
 /// The number of times that parts are listed anew; merges take longer than that.
-const MOST_TRIES: usize = 10;
+const MAX_TRIES: usize = 10;
 
 /// The memory at which a part is finished.
 const LARGEST_FRESH_BYTES: usize = 16 << 20;
@@ -101,7 +101,7 @@ impl KeywordWriter {
         policy.set_min_layer_size(SMALL_PART);
         policy.set_level_log_size(LAYER_LOG_SIZE);
         policy.set_max_docs_before_merge(usize::MAX);
-        policy.set_del_docs_ratio_before_merge(MOST_DELETED);
+        policy.set_del_docs_ratio_before_merge(MAX_DELETED);
         writer.set_merge_policy(Box::new(policy));
         let documents = DocumentBuilder::new();
         Ok(Self {
@@ -203,7 +203,7 @@ impl KeywordWriter {
             match self.open() {
                 // A merge has replaced the parts between their listing and their opening. Tantivy's own reader prevents
                 // that by a lock that it tries only every 100 milliseconds.
-                Err(_) if tries < MOST_TRIES => tries += 1,
+                Err(_) if tries < MAX_TRIES => tries += 1,
                 opened => break opened?,
             }
         };

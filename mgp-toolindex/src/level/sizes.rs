@@ -27,13 +27,13 @@ pub struct Sizes {
     pub pinned_tokens: u32,
 }
 
-const MOST_COUNTED: usize = 4096;
+const MAX_COUNTED: usize = 4096;
 
 impl Sizes {
     /// Counts the tools of a view, each under its own name. The time is bounded by that for a few thousand definitions.
     pub fn of(view: &ToolView<'_>, tokens: &dyn TokenCounter) -> Self {
         let tools = view.tools().count();
-        let step = tools.div_ceil(MOST_COUNTED).max(1);
+        let step = tools.div_ceil(MAX_COUNTED).max(1);
         let (mut sum, mut counted) = (0_u64, 0_u64);
         for tool in view.tools().step_by(step) {
             sum += u64::from(ListedDefinition::of(tool, tool.name.as_str(), tokens).tokens());

@@ -51,7 +51,7 @@ pub(crate) struct Ranking<'a> {
 }
 
 /// The number of tools that are found by their names at most.
-const MOST_NAMED: usize = 32;
+const MAX_NAMED: usize = 32;
 
 /// The number of candidates of each side for each need.
 const CANDIDATES_OF_NEED: usize = 16;
@@ -176,7 +176,7 @@ impl Ranking<'_> {
             // A name is not looked for in each need: it would be the same one.
             let named = match self.words {
                 Some(words) if number == 0 => {
-                    words.named(&part.text, limit.min(MOST_NAMED), &mut |slot| may_be_found(slot))
+                    words.named(&part.text, limit.min(MAX_NAMED), &mut |slot| may_be_found(slot))
                 }
                 _ => Vec::new(),
             };

@@ -61,21 +61,21 @@ impl RequestPart {
 }
 
 /// The number of needs in a request; each costs a search.
-const MOST_NEEDS: usize = 8;
+const MAX_NEEDS: usize = 8;
 
 /// Returns the needs in a text, if there is more than one. Sentences are split first, and a sentence only where there
 /// is room for all of its parts: half of a need is worse than two in one.
 fn needs(text: &str) -> Vec<&str> {
     let mut sentences = telling(text, split(text, 0..text.len(), after_sentence));
-    if sentences.len() > MOST_NEEDS {
-        sentences.truncate(MOST_NEEDS);
-        sentences[MOST_NEEDS - 1].end = text.len();
+    if sentences.len() > MAX_NEEDS {
+        sentences.truncate(MAX_NEEDS);
+        sentences[MAX_NEEDS - 1].end = text.len();
     }
     let mut needs = Vec::new();
     for (number, sentence) in sentences.iter().enumerate() {
         let still_to_come = sentences.len() - number - 1;
         let within = telling(text, split(text, sentence.clone(), at_joint));
-        if needs.len() + within.len() + still_to_come <= MOST_NEEDS {
+        if needs.len() + within.len() + still_to_come <= MAX_NEEDS {
             needs.extend(within);
         } else {
             needs.push(sentence.clone());

@@ -21,7 +21,7 @@ pub struct SessionSettings {
 }
 
 /// The number of sessions at most. A session of a few dozen tools takes some tens of kilobytes.
-const MOST_SESSIONS: usize = 4096;
+const MAX_SESSIONS: usize = 4096;
 
 impl SessionSettings {
     /// Creates settings with this budget, without pinned tools.
@@ -31,7 +31,7 @@ impl SessionSettings {
             tokens,
             pins: PinnedTools::default(),
             meta_tokens: 0,
-            most_sessions: MOST_SESSIONS,
+            most_sessions: MAX_SESSIONS,
             fills_room: false,
         }
     }

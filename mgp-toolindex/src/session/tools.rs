@@ -217,7 +217,7 @@ impl SessionTools {
             return;
         }
         let whole = self.cache_room(settings);
-        for tool in view.foremost().into_iter().take(MOST_TRIED) {
+        for tool in view.foremost().into_iter().take(MAX_TRIED) {
             if self.pinned.iter().chain(&self.cached).any(|held| held.tool.is_same(tool)) {
                 continue;
             }
@@ -446,7 +446,7 @@ impl SessionTools {
 }
 
 /// The tools that are looked at for room that is left.
-const MOST_TRIED: usize = 128;
+const MAX_TRIED: usize = 128;
 
 /// The part of the room that one tool may fill, so that several servers have some.
 const LARGEST_PART: u32 = 4;

@@ -19,7 +19,7 @@ pub(crate) struct Analyser {
 const KEPT_BYTES: usize = 4096;
 
 /// The number of words up to which a name counts as one word too; longer ones are not written as one.
-const MOST_JOINED: usize = 3;
+const MAX_JOINED: usize = 3;
 
 /// The bytes of a word that count.
 const LONGEST_WORD: usize = 40;
@@ -59,7 +59,7 @@ impl Analyser {
             }
             self.word(part, each)?;
         }
-        if (2..=MOST_JOINED).contains(&parts) { self.word(run, each) } else { ControlFlow::Continue(()) }
+        if (2..=MAX_JOINED).contains(&parts) { self.word(run, each) } else { ControlFlow::Continue(()) }
     }
 
     fn word(&mut self, part: &str, each: &mut dyn FnMut(&str, f32) -> ControlFlow<()>) -> ControlFlow<()> {

@@ -33,16 +33,16 @@ pub(crate) struct ToolDocument {
     pub(crate) id: String,
 }
 
-const MOST_IN_LABELS: usize = 40;
-const MOST_IN_LABEL: usize = 6;
-const MOST_OF_SERVER: usize = 60;
-const MOST_IN_PARAMETERS: usize = 200;
-const MOST_IN_PARAMETER: usize = 24;
-const MOST_IN_DESCRIPTION: usize = 300;
-const MOST_IN_NAME: usize = 8;
+const MAX_IN_LABELS: usize = 40;
+const MAX_IN_LABEL: usize = 6;
+const MAX_OF_SERVER: usize = 60;
+const MAX_IN_PARAMETERS: usize = 200;
+const MAX_IN_PARAMETER: usize = 24;
+const MAX_IN_DESCRIPTION: usize = 300;
+const MAX_IN_NAME: usize = 8;
 
 /// The number of times that a repeated word counts.
-pub(crate) const MOST_OFTEN: u8 = 3;
+pub(crate) const MAX_OFTEN: u8 = 3;
 
 /// The bytes of ids that are compared, up to a factor of two.
 const LONGEST_ID: usize = 128;
@@ -63,23 +63,23 @@ impl DocumentBuilder {
         let id = joined(&format!("{}.{}", cut(&tool.server, LONGEST_ID), cut(&tool.name, LONGEST_ID)));
         let mut document = ToolDocument { called, id, ..ToolDocument::default() };
         self.counts.clear();
-        self.section(&tool.name, MOST_IN_NAME, 1, &mut document.name);
+        self.section(&tool.name, MAX_IN_NAME, 1, &mut document.name);
         self.counts.clear();
         let words = &mut document.words;
-        self.section(&tool.name, MOST_IN_NAME, MOST_OFTEN, words);
-        self.section(&tool.title, MOST_IN_NAME, MOST_OFTEN, words);
-        self.sentences(&tool.description, MOST_IN_DESCRIPTION, words);
-        let mut left = MOST_IN_PARAMETERS;
+        self.section(&tool.name, MAX_IN_NAME, MAX_OFTEN, words);
+        self.section(&tool.title, MAX_IN_NAME, MAX_OFTEN, words);
+        self.sentences(&tool.description, MAX_IN_DESCRIPTION, words);
+        let mut left = MAX_IN_PARAMETERS;
         for parameter in &tool.parameters {
-            left -= self.section(&parameter.name, left.min(MOST_IN_NAME), MOST_OFTEN, words);
-            left -= self.section(&parameter.description, left.min(MOST_IN_PARAMETER), MOST_OFTEN, words);
+            left -= self.section(&parameter.name, left.min(MAX_IN_NAME), MAX_OFTEN, words);
+            left -= self.section(&parameter.description, left.min(MAX_IN_PARAMETER), MAX_OFTEN, words);
         }
-        self.section(&tool.server, MOST_IN_NAME, MOST_OFTEN, words);
-        self.sentences(&tool.server_description, MOST_OF_SERVER, words);
-        let mut left = MOST_IN_LABELS;
+        self.section(&tool.server, MAX_IN_NAME, MAX_OFTEN, words);
+        self.sentences(&tool.server_description, MAX_OF_SERVER, words);
+        let mut left = MAX_IN_LABELS;
         for label in tool.keywords.iter().map(String::as_str).chain(tool.categories.iter().map(AsRef::as_ref))
         {
-            left -= self.section(label, left.min(MOST_IN_LABEL), MOST_OFTEN, words);
+            left -= self.section(label, left.min(MAX_IN_LABEL), MAX_OFTEN, words);
         }
         document
     }
@@ -94,7 +94,7 @@ impl DocumentBuilder {
                 break;
             }
             if !sentence.is_empty() && self.sentences.insert(self.hasher.hash_one(sentence)) {
-                left -= self.section(sentence, left, MOST_OFTEN, into);
+                left -= self.section(sentence, left, MAX_OFTEN, into);
             }
         }
     }

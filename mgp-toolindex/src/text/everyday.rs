@@ -19,13 +19,13 @@ static EVERYDAY: LazyLock<HashMap<String, &'static str, RandomState>> =
 const LONGEST_PHRASE: usize = 6;
 
 /// The bytes of a text that are read.
-const MOST_READ: usize = 4096;
+const MAX_READ: usize = 4096;
 
 /// Returns a text with the words that tools have for what it says, which are added at its end; `None` if there are none.
 ///
 /// A single word that is part of a tool's name, which `is_in_a_name` tells, is a word of tools already.
 pub(crate) fn in_words_of_tools(text: &str, is_in_a_name: impl Fn(&str) -> bool) -> Option<String> {
-    let said = words(&text[..text.floor_char_boundary(MOST_READ)]);
+    let said = words(&text[..text.floor_char_boundary(MAX_READ)]);
     let mut added: Vec<&str> = Vec::new();
     let mut rest = &said[..];
     while !rest.is_empty() {

@@ -4,13 +4,13 @@
 const LONGEST_WORD: usize = 32;
 
 /// The characters of a text that are read.
-const MOST_CHARACTERS: usize = 4096;
+const MAX_CHARACTERS: usize = 4096;
 
 /// Returns the words of a text, in lower case; `camelCase` and `snake_case` are two words each.
 ///
 /// The function is for words that are compared with English word lists. Queries and indexed texts are analysed instead.
 pub(crate) fn lower_words(text: &str) -> impl Iterator<Item = String> {
-    let mut rest = text.chars().take(MOST_CHARACTERS).peekable();
+    let mut rest = text.chars().take(MAX_CHARACTERS).peekable();
     std::iter::from_fn(move || {
         while rest.next_if(|letter| !letter.is_alphanumeric()).is_some() {}
         let (mut word, mut was_small) = (String::new(), false);
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn no_more_is_read_than_is_worth_it() {
-        assert_eq!(words(&"a ".repeat(100_000)).len(), MOST_CHARACTERS / 2);
+        assert_eq!(words(&"a ".repeat(100_000)).len(), MAX_CHARACTERS / 2);
         assert!(words(&"天".repeat(100_000)).iter().all(|word| word.len() < LONGEST_WORD + 4));
     }
 }

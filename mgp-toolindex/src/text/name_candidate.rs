@@ -36,12 +36,12 @@ pub(crate) struct NameCandidate {
 /// The share of a query below which a part is not meant as a name.
 const LEAST_SHARE: f32 = 0.3;
 
-const MOST_SPELLED: usize = 4;
+const MAX_SPELLED: usize = 4;
 
 /// The number of words in a name at most.
 const LONGEST_RUN: usize = 5;
 
-const MOST_WORDS: usize = 24;
+const MAX_WORDS: usize = 24;
 
 /// Returns the parts of a query that may be names of tools, each once, the surest first.
 pub(crate) fn called(text: &str) -> Vec<NameCandidate> {
@@ -50,7 +50,7 @@ pub(crate) fn called(text: &str) -> Vec<NameCandidate> {
             c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}')
         })
         .filter(|word| word.contains(char::is_alphanumeric))
-        .take(MOST_WORDS)
+        .take(MAX_WORDS)
         .collect();
     let says: Vec<bool> = words.iter().map(|word| !is_function_word(&word.to_lowercase())).collect();
     let all = says.iter().filter(|says| **says).count();
@@ -64,7 +64,7 @@ pub(crate) fn called(text: &str) -> Vec<NameCandidate> {
     if words.len() <= LONGEST_RUN {
         add(&words.concat(), 1.0, true);
     }
-    for word in words.iter().filter(|word| is_spelled_as_name(word)).take(MOST_SPELLED) {
+    for word in words.iter().filter(|word| is_spelled_as_name(word)).take(MAX_SPELLED) {
         add(word, 1.0, true);
     }
     for length in (1..=LONGEST_RUN.min(words.len())).rev() {

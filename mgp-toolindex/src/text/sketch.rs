@@ -26,7 +26,7 @@ pub(crate) struct SketchBuilder {
     hasher: FixedState,
 }
 
-const MOST_KEPT: usize = 32;
+const MAX_KEPT: usize = 32;
 
 /// The common share of words from which on texts say nearly the same, as numerator and denominator.
 const NEARLY: (usize, usize) = (4, 5);
@@ -40,11 +40,11 @@ impl WordSketch {
     /// Returns whether the texts have nearly the same words. Texts without words have nothing in common.
     pub(crate) fn is_nearly(&self, other: &Self) -> bool {
         // Most texts differ in their first words already: from so many different ones on they cannot be alike.
-        let most = MOST_KEPT.min(self.words.len() + other.words.len());
+        let most = MAX_KEPT.min(self.words.len() + other.words.len());
         let too_different = most - (most * NEARLY.0).div_ceil(NEARLY.1);
         let (mut one, mut two) = (self.words.iter().peekable(), other.words.iter().peekable());
         let (mut all, mut both) = (0_usize, 0_usize);
-        while all < MOST_KEPT && all - both <= too_different {
+        while all < MAX_KEPT && all - both <= too_different {
             let order = match (one.peek(), two.peek()) {
                 (Some(one), Some(two)) => one.cmp(two),
                 (Some(_), None) => Ordering::Less,
@@ -65,14 +65,14 @@ impl WordSketch {
 
     /// Returns whether the text has all words of another one. For long texts this cannot be told.
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
-        let is_whole = |gist: &Self| (1..MOST_KEPT).contains(&gist.words.len());
+        let is_whole = |gist: &Self| (1..MAX_KEPT).contains(&gist.words.len());
         is_whole(self)
             && is_whole(other)
             && other.words.iter().all(|word| self.words.binary_search(word).is_ok())
     }
 }
 
-const MOST_READ: usize = 300;
+const MAX_READ: usize = 300;
 
 impl SketchBuilder {
     pub(crate) fn new() -> Self {
@@ -90,10 +90,10 @@ impl SketchBuilder {
                     words.insert(self.hasher.hash_one(word) as u32);
                 }
                 read += 1;
-                if read == MOST_READ { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if read == MAX_READ { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         }
-        WordSketch { words: words.into_iter().take(MOST_KEPT).collect() }
+        WordSketch { words: words.into_iter().take(MAX_KEPT).collect() }
     }
 }
 

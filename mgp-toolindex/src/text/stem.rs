@@ -15,7 +15,7 @@ pub(super) struct WordStems {
     known: HashMap<Box<str>, Box<str>, RandomState>,
 }
 
-const MOST_KNOWN: usize = 16_384;
+const MAX_KNOWN: usize = 16_384;
 
 /// The length of a word at least; shorter words have no endings.
 const SHORTEST: usize = 3;
@@ -41,7 +41,7 @@ impl WordStems {
             short if short.len() < SHORTEST => short.into(),
             word => self.stemmer.stem(word).into(),
         };
-        if self.known.len() == MOST_KNOWN {
+        if self.known.len() == MAX_KNOWN {
             self.known.clear();
         }
         self.known.insert(word.as_str().into(), stem.clone());

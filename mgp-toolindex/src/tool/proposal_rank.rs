@@ -71,7 +71,7 @@ fn is_yes(value: &RawJson) -> bool {
 }
 
 /// The characters of a text that are read.
-const MOST_READ: usize = 1_000;
+const MAX_READ: usize = 1_000;
 
 static TABLE: LazyLock<EffectTable> = LazyLock::new(|| {
     let mut table = EffectTable { verbs: Vec::new(), openings: Vec::new(), phrases: Vec::new() };
@@ -92,7 +92,7 @@ static TABLE: LazyLock<EffectTable> = LazyLock::new(|| {
 });
 
 fn says_deprecated(text: &str) -> bool {
-    let text: String = text.chars().take(MOST_READ).collect::<String>().to_lowercase();
+    let text: String = text.chars().take(MAX_READ).collect::<String>().to_lowercase();
     let begins = lower_words(&text).next();
     TABLE.openings.iter().any(|opening| begins.as_deref() == Some(*opening))
         || TABLE.phrases.iter().any(|phrase| text.contains(phrase))

@@ -42,7 +42,7 @@ pub(super) fn faults(workspace: &Workspace) -> Result<Vec<String>> {
 /// Names the circles of more files than the crate may have, and a maximum that is higher than it has to be.
 fn too_large(name: &str, circles: &[Vec<String>]) -> Vec<String> {
     let listed = LARGER.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
-    let most = listed.unwrap_or(MOST_FILES);
+    let most = listed.unwrap_or(MAX_FILES);
     let mut faults: Vec<_> = circles
         .iter()
         .filter(|circle| circle.len() > most)
@@ -54,7 +54,7 @@ fn too_large(name: &str, circles: &[Vec<String>]) -> Vec<String> {
             )
         })
         .collect();
-    let largest = circles.iter().map(Vec::len).max().unwrap_or(0).max(MOST_FILES);
+    let largest = circles.iter().map(Vec::len).max().unwrap_or(0).max(MAX_FILES);
     if listed.is_some_and(|most| largest < most) {
         faults.push(format!(
             "{name}: the largest circle has {largest} files by now; lower its maximum in tidy/circles.rs"
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
 }
 
 /// How many files may import each other in a circle.
-const MOST_FILES: usize = 5;
+const MAX_FILES: usize = 5;
 
 /// The crates that have larger circles, each with the size of its largest; the numbers only ever go down.
 const LARGER: [(&str, usize); 8] = [
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn a_circle_of_more_than_five_files_is_named_and_a_smaller_one_is_not() {
         let circle = |count: usize| (0..count).map(|number| format!("{number}.rs")).collect::<Vec<_>>();
-        assert_eq!(too_large("a", &[circle(MOST_FILES)]), Vec::<String>::new());
-        let faults = too_large("a", &[circle(MOST_FILES + 1)]);
+        assert_eq!(too_large("a", &[circle(MAX_FILES)]), Vec::<String>::new());
+        let faults = too_large("a", &[circle(MAX_FILES + 1)]);
         assert!(faults[0].contains("6 files") && faults[0].ends_with("5.rs"), "{faults:?}");
     }
 

@@ -250,7 +250,7 @@ fn note_step(bound: &BoundEffect, id: (&'static str, &str), answer: Option<&Resp
 /// Records a rollback, and each step that was to be taken back. Without a report nobody knows what became of the steps.
 fn note_rollback(bound: &BoundEffect, id: (&'static str, &str), report: Option<TransactionReport>) {
     let Some(report) = report else { return bound.effect.note(ROLLBACK, Outcome::Failure, &[id]) };
-    for step in report.steps_compensated.iter().take(MOST_STEPS) {
+    for step in report.steps_compensated.iter().take(MAX_STEPS) {
         let is_done = step.status == CompensationStatus::Compensated;
         let ended = if is_done { Outcome::Success } else { Outcome::Failure };
         bound.effect.note(COMPENSATION, ended, &[id, ("step_id", step.step_id.as_str())]);
@@ -268,6 +268,6 @@ const ROLLBACK: &str = "TRANSACTION_ROLLBACK";
 const COMPENSATION: &str = "TRANSACTION_COMPENSATION";
 
 /// The most steps of a transaction.
-const MOST_STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 
 static MEMBER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""compensation""#));

@@ -110,7 +110,7 @@ impl SuggestionGate {
             let view = CallerView::of_agent(&self.visibility, &call.caller);
             VisibleTools::of(&snapshot, |tool| view.finds(&tool.server, &tool.name))
         };
-        let found = snapshot.search(&Search::new(purpose).sight(&visible)).await;
+        let found = snapshot.search(&Search::new(purpose).visible(&visible)).await;
         let is_called =
             |server: &str, name: &str| call.tool.server.as_str() == server && call.tool.name.as_str() == name;
         let mut hits = found.hits.iter();

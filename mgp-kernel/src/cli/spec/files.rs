@@ -52,9 +52,9 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Fai
         let name = name.to_string_lossy();
         if kind.is_file() && name == SpecDocument::FILE_NAME {
             files.push(entry.path());
-            if files.len() > MOST_FILES {
+            if files.len() > MAX_FILES {
                 return Err(Failure::usage(format!(
-                    "there are more than {MOST_FILES} specification documents"
+                    "there are more than {MAX_FILES} specification documents"
                 )));
             }
         } else if kind.is_dir() && depth > 0 && !name.starts_with('.') && !MADE.contains(&&*name) {
@@ -68,7 +68,7 @@ fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Fai
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The largest number of documents of one command.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// The largest number of folders within each other that are searched.
 const DEEPEST: usize = 32;

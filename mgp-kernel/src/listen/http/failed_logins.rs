@@ -36,7 +36,7 @@ impl ClientAddress {
 /// A layer that records failed logins: from where, to which path, by which key or with which claims. Makes
 /// [`RecordsFailedLogins`] services.
 ///
-/// Anybody can fail to log in, so no more than [`MOST_A_MINUTE`] are recorded each minute, and the next event says how many
+/// Anybody can fail to log in, so no more than [`MAX_A_MINUTE`] are recorded each minute, and the next event says how many
 /// there were beside.
 #[derive(Clone)]
 pub(super) struct FailedLoginsLayer(Arc<FailedLogins>);
@@ -179,7 +179,7 @@ impl LoginCounts {
         if minute != self.minute {
             (self.minute, self.recorded) = (minute, 0);
         }
-        if self.recorded >= MOST_A_MINUTE {
+        if self.recorded >= MAX_A_MINUTE {
             self.beside = self.beside.saturating_add(1);
             return None;
         }
@@ -190,14 +190,14 @@ impl LoginCounts {
 
 /// Returns the beginning of a text that anybody may have written, as far as it is visible.
 fn shown(text: &str) -> String {
-    text.chars().filter(|letter| !is_hidden(*letter)).take(MOST_SHOWN).collect()
+    text.chars().filter(|letter| !is_hidden(*letter)).take(MAX_SHOWN).collect()
 }
 
 /// The largest number of failed logins that are recorded in a minute.
-const MOST_A_MINUTE: u32 = 60;
+const MAX_A_MINUTE: u32 = 60;
 
 /// The largest number of characters that are recorded of a text.
-const MOST_SHOWN: usize = 128;
+const MAX_SHOWN: usize = 128;
 
 #[cfg(test)]
 mod tests {
@@ -207,8 +207,8 @@ mod tests {
     fn a_flood_of_failed_logins_is_counted_and_not_recorded() {
         let mut counts = LoginCounts::default();
         let recorded = (0..1_000).filter(|_| counts.count(7).is_some()).count();
-        assert_eq!(recorded, MOST_A_MINUTE as usize);
-        assert_eq!(counts.count(8), Some(1_000 - MOST_A_MINUTE));
+        assert_eq!(recorded, MAX_A_MINUTE as usize);
+        assert_eq!(counts.count(8), Some(1_000 - MAX_A_MINUTE));
         assert_eq!(counts.count(8), Some(0));
     }
 }

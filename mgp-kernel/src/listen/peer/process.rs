@@ -75,7 +75,7 @@ impl Lineage {
     /// in a row are the same: a number that was given to another process in between has another parent the second time.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         let mut last = Self::read(pid)?;
-        for _ in 0..MOST_READS {
+        for _ in 0..MAX_READS {
             let again = Self::read(pid)?;
             if again == last {
                 return Some(again);
@@ -90,7 +90,7 @@ impl Lineage {
         while let Some(youngest) = line.last().filter(|process| process.parent != 0) {
             let parent = Process::read(youngest.parent)?;
             // No process is older than its parent, and none is its own ancestor.
-            if parent.id.started > youngest.id.started || line.len() >= MOST_ANCESTORS {
+            if parent.id.started > youngest.id.started || line.len() >= MAX_ANCESTORS {
                 return None;
             }
             line.push(parent);
@@ -128,8 +128,8 @@ impl From<Vec<Process>> for Lineage {
 }
 
 /// The largest number of reads of a list of ancestors; it changes less often than this for honest reasons.
-const MOST_READS: usize = 8;
-const MOST_ANCESTORS: usize = 1024;
+const MAX_READS: usize = 8;
+const MAX_ANCESTORS: usize = 1024;
 
 #[cfg(test)]
 mod tests {

@@ -60,7 +60,7 @@ pub(crate) enum DownloadError {
 /// The number of attempts in a row that may bring nothing.
 const ATTEMPTS: u32 = 3;
 /// The number of addresses to which an address may lead one after the other.
-const MOST_REDIRECTS: u32 = 5;
+const MAX_REDIRECTS: u32 = 5;
 /// The time in which a server has to answer, or to send more.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -164,7 +164,7 @@ impl Downloader {
     /// Asks for a file from its byte `from` on, at the address to which its own one leads.
     async fn answer(&self, url: &str, from: u64) -> Result<Response<hyper::body::Incoming>, DownloadError> {
         let mut at = url.to_owned();
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let uri: Uri = at.parse().map_err(|_| DownloadError::NotHttps(at.clone()))?;
             if uri.scheme_str() != Some("https") {
                 return Err(DownloadError::NotHttps(at));

@@ -22,7 +22,7 @@ use super::listener::{ChangeListener, ListenFilter, WantedResource};
 use super::pending_changes::ChangeMessage;
 use super::tasks::name;
 use super::watch::{PAUSE, ResourceKey};
-use super::{ChangeListeners, MOST_REQUESTS, MOST_SUBSCRIPTIONS, line};
+use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, line};
 use crate::router::{CallerView, Visibility};
 use crate::servers::upstream::ConnectionKey;
 
@@ -33,7 +33,7 @@ pub(crate) async fn listen(
     visibility: Arc<Visibility>,
     request: Request,
 ) -> Result<Response, Error> {
-    let sight = CallerView::of(&visibility, &request.context)?;
+    let view = CallerView::of(&visibility, &request.context)?;
     let params: SubscriptionsListenParams = request.body()?;
     let asked = params.notifications;
     let mut honoured = SubscriptionFilter::new();
@@ -47,13 +47,13 @@ pub(crate) async fn listen(
         ..ListenFilter::default()
     };
     if let Some(mut uris) = asked.resource_subscriptions {
-        uris.truncate(MOST_SUBSCRIPTIONS);
-        watch_all(&changes, &sight, &request.context, &uris, &mut wanted).await;
+        uris.truncate(MAX_SUBSCRIPTIONS);
+        watch_all(&changes, &view, &request.context, &uris, &mut wanted).await;
         uris.retain(|uri| wanted.uris.values().any(|wish| *wish.shown == **uri));
         honoured.resource_subscriptions = Some(uris);
     }
     // Listening starts before the acknowledgement, so that no change after it is missed.
-    let listener = Arc::new(ChangeListener::request(sight.principal().clone(), wanted));
+    let listener = Arc::new(ChangeListener::request(view.principal().clone(), wanted));
     changes.add(&listener)?;
     // The relays end with the request.
     let mut relayed = JoinSet::new();
@@ -82,7 +82,7 @@ impl ChangeListeners {
     fn add(&self, listener: &Arc<ChangeListener>) -> Result<(), Error> {
         let mut requests = self.requests.lock();
         requests.retain(|request| request.strong_count() > 0);
-        if requests.len() >= MOST_REQUESTS {
+        if requests.len() >= MAX_REQUESTS {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many requests listen already"));
         }
         requests.push(Arc::downgrade(listener));
@@ -93,12 +93,12 @@ impl ChangeListeners {
 /// Subscribes to the resources that the caller may see. Resources whose servers take too long are left out.
 async fn watch_all(
     changes: &Arc<ChangeListeners>,
-    sight: &CallerView<'_>,
+    view: &CallerView<'_>,
     context: &Context,
     uris: &[String],
     wanted: &mut ListenFilter,
 ) {
-    let snapshot = sight.catalog().snapshot();
+    let snapshot = view.catalog().snapshot();
     let deadline = Instant::now() + LONGEST;
     let mut asked = JoinSet::new();
     let mut take = |outcome: Option<Result<Option<(ResourceKey, WantedResource)>, _>>| {
@@ -107,13 +107,13 @@ async fn watch_all(
         }
     };
     for shown in uris {
-        let Some(owner) = sight.resource_owner(&snapshot, shown) else {
+        let Some(owner) = view.resource_owner(&snapshot, shown) else {
             continue;
         };
         if asked.len() >= AT_ONCE {
             take(asked.join_next().await);
         }
-        let (changes, context, principal) = (Arc::clone(changes), context.clone(), sight.principal().clone());
+        let (changes, context, principal) = (Arc::clone(changes), context.clone(), view.principal().clone());
         let Ok(line) = line(&changes.fleet, owner.server, &context) else { continue };
         let (own, shown): (Arc<str>, Arc<str>) = (owner.uri.into(), shown.as_str().into());
         asked.spawn(async move {
@@ -144,7 +144,7 @@ fn relay_tasks(
 ) -> Result<Vec<String>, Error> {
     declares_tasks(context.session()?)?;
     let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
-    for shown in tasks.into_iter().take(MOST_SUBSCRIPTIONS) {
+    for shown in tasks.into_iter().take(MAX_SUBSCRIPTIONS) {
         if let Some(place) = changes.tasks.find(&listener.principal, &shown) {
             let (all_shown, all_own) = by_server.entry(place.server).or_default();
             all_shown.push(shown);

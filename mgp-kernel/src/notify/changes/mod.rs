@@ -161,7 +161,7 @@ impl ChangeListeners {
             listener.noted_as_listing();
         } else if let Some(principal) = &context.principal {
             let mut listing = self.listing.lock();
-            if listing.len() < MOST_LISTING {
+            if listing.len() < MAX_LISTING {
                 listing.insert(principal.clone());
             }
         }
@@ -174,8 +174,8 @@ impl ChangeListeners {
     fn wish(&self, session: &Arc<Session>, key: ResourceKey, wish: WantedResource) -> Result<(), Error> {
         let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
         listener.edit(|wanted| {
-            if wanted.uris.len() >= MOST_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
-                let most = format!("a session subscribes to {MOST_SUBSCRIPTIONS} resources at most");
+            if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
+                let most = format!("a session subscribes to {MAX_SUBSCRIPTIONS} resources at most");
                 return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
             }
             // The old watch is held on, so nothing ends under the lock.
@@ -207,7 +207,7 @@ impl ChangeListeners {
             return listener.lists_tools.load(Ordering::Relaxed);
         }
         let listing = self.listing.lock();
-        listing.len() >= MOST_LISTING || listing.contains(&listener.principal)
+        listing.len() >= MAX_LISTING || listing.contains(&listener.principal)
     }
 
     fn offer(&self, listener: &Arc<ChangeListener>, news: ChangeMessage) {
@@ -230,7 +230,7 @@ impl ChangeListeners {
         let Ok(runtime) = Handle::try_current() else { return };
         let mut errands = self.errands.lock();
         while errands.try_join_next().is_some() {}
-        if errands.len() < MOST_ERRANDS {
+        if errands.len() < MAX_ERRANDS {
             errands.spawn_on(errand, &runtime);
         }
     }
@@ -297,11 +297,11 @@ fn address(session: &Arc<Session>) -> usize {
 }
 
 /// The largest number of resources that one client may subscribe to.
-const MOST_SUBSCRIPTIONS: usize = 1024;
+const MAX_SUBSCRIPTIONS: usize = 1024;
 /// The largest number of principals without a session whose lists are noted. Beyond it, all of them are notified.
-const MOST_LISTING: usize = 4096;
-const MOST_REQUESTS: usize = 4096;
-const MOST_ERRANDS: usize = 4096;
+const MAX_LISTING: usize = 4096;
+const MAX_REQUESTS: usize = 4096;
+const MAX_ERRANDS: usize = 4096;
 
 #[cfg(test)]
 mod tests;

@@ -146,7 +146,7 @@ impl PendingChanges {
 
 impl PendingChangesState {
     fn updated(&mut self, uri: Arc<str>) {
-        if self.updated.len() < MOST_UPDATED || self.updated.contains(&uri) {
+        if self.updated.len() < MAX_UPDATED || self.updated.contains(&uri) {
             self.updated.insert(uri);
         } else {
             // A client that has to look at so many resources may as well look at all of them.
@@ -155,7 +155,7 @@ impl PendingChangesState {
     }
 
     fn message(&mut self, message: Request) {
-        if self.messages.len() >= MOST_MESSAGES {
+        if self.messages.len() >= MAX_MESSAGES {
             self.messages.pop_front();
             self.lost += 1;
         }
@@ -199,8 +199,8 @@ fn text(text: &str) -> RawJson {
     RawJson::from_value(text).unwrap_or_else(|_| RawJson::null())
 }
 
-const MOST_UPDATED: usize = 1024;
-const MOST_MESSAGES: usize = 256;
+const MAX_UPDATED: usize = 1024;
+const MAX_MESSAGES: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -240,20 +240,20 @@ mod tests {
     #[test]
     fn the_oldest_messages_make_room() {
         let mailbox = open();
-        for number in 0..MOST_MESSAGES + 3 {
+        for number in 0..MAX_MESSAGES + 3 {
             mailbox.offer(ChangeMessage::Message(Box::new(message(number))));
         }
         assert_eq!(mailbox.take().unwrap().params.bytes("n"), Some(&b"3"[..]));
-        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MOST_MESSAGES - 1);
+        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MAX_MESSAGES - 1);
     }
 
     #[test]
     fn too_many_updates_become_a_change_of_the_list() {
         let mailbox = open();
-        for number in 0..=MOST_UPDATED {
+        for number in 0..=MAX_UPDATED {
             mailbox.offer(ChangeMessage::Updated(number.to_string().into()));
         }
         assert_eq!(mailbox.take().unwrap().method, Method::RESOURCES_CHANGED);
-        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MOST_UPDATED);
+        assert_eq!(std::iter::from_fn(|| mailbox.take()).count(), MAX_UPDATED);
     }
 }

@@ -56,7 +56,7 @@ impl TaskLocations {
         let shown = Arc::clone(&key.0);
         known.places.insert(key.clone(), place);
         known.begun.push_back(key);
-        if known.begun.len() > MOST_TASKS
+        if known.begun.len() > MAX_TASKS
             && let Some(oldest) = known.begun.pop_front()
         {
             known.places.remove(&oldest);
@@ -114,7 +114,7 @@ pub(crate) fn begun(result: &RawJson) -> Option<Arc<str>> {
     task::begun(result).filter(|id| id.len() <= LONGEST_ID).map(Into::into)
 }
 
-const MOST_TASKS: usize = 65_536;
+const MAX_TASKS: usize = 65_536;
 const LONGEST_ID: usize = 256;
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
     fn the_oldest_task_is_forgotten_when_there_are_too_many() {
         let book = TaskLocations::default();
         let caller = Principal::new("one");
-        for number in 0..=MOST_TASKS {
+        for number in 0..=MAX_TASKS {
             learned(&book, &caller, "a", &format!(r#"{{"taskId":"{number}"}}"#));
         }
         assert_eq!(book.find(&caller, "0"), None);

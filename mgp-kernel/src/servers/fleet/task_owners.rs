@@ -32,7 +32,7 @@ impl TaskOwners {
     /// Keeps the owners of the tasks of a connection that is used from now on.
     pub(super) fn keep(&self, line: &ConnectionKey, place: &str, tasks: &TaskOwnersGate) {
         let mut known = self.0.lock();
-        if known.len() >= MOST_LINES {
+        if known.len() >= MAX_LINES {
             known.retain(|_, of_line| !of_line.tasks.is_empty());
         }
         known.insert(line.clone(), ConnectionTasks { place: place.into(), tasks: tasks.clone() });
@@ -50,4 +50,4 @@ pub(super) fn place(server: &ServerConfig) -> Option<&str> {
 }
 
 /// The number of connections from which on those without tasks are not kept.
-const MOST_LINES: usize = 4096;
+const MAX_LINES: usize = 4096;

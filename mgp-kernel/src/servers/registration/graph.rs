@@ -57,14 +57,14 @@ struct CodeReader {
 impl CodeReader {
     /// Reads one file, and notes the files that it loads.
     fn file(&mut self, file: &Path, language: &Language) -> Result<(), CodeRefusal> {
-        if self.files.len() >= MOST_FILES {
-            return Err(CodeRefusal::Unreadable(format!("it consists of more than {MOST_FILES} files")));
+        if self.files.len() >= MAX_FILES {
+            return Err(CodeRefusal::Unreadable(format!("it consists of more than {MAX_FILES} files")));
         }
         let content =
             read_file(file).map_err(|why| CodeRefusal::Unreadable(format!("{}: {why}", file.display())))?;
         self.bytes += content.len();
-        if self.bytes > MOST_BYTES {
-            return Err(CodeRefusal::Unreadable(format!("its files have more than {MOST_BYTES} bytes")));
+        if self.bytes > MAX_BYTES {
+            return Err(CodeRefusal::Unreadable(format!("its files have more than {MAX_BYTES} bytes")));
         }
         let code = std::str::from_utf8(&content);
         let code = code.map_err(|_| CodeRefusal::Unreadable(format!("{}: it is no text", file.display())))?;
@@ -162,7 +162,7 @@ fn read_file(file: &Path) -> Result<Arc<[u8]>, String> {
         return Err("it is no file".to_owned());
     }
     let mut content = Vec::new();
-    let most = MOST_BYTES_OF_FILE + 1;
+    let most = MAX_BYTES_OF_FILE + 1;
     opened.take(most as u64).read_to_end(&mut content).map_err(|error| error.to_string())?;
     if content.len() == most {
         return Err("it is too long to be inspected".to_owned());
@@ -179,9 +179,9 @@ fn written(digest: &[u8]) -> String {
     })
 }
 
-const MOST_FILES: usize = 200;
-const MOST_BYTES: usize = 4 << 20;
-const MOST_BYTES_OF_FILE: usize = 1 << 20;
+const MAX_FILES: usize = 200;
+const MAX_BYTES: usize = 4 << 20;
+const MAX_BYTES_OF_FILE: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

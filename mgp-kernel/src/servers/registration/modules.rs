@@ -158,11 +158,7 @@ pub(super) fn settings(file: &Path) -> Option<PathBuf> {
     if !ENDINGS.contains(&ending) {
         return None;
     }
-    file.ancestors()
-        .skip(1)
-        .take(MOST_FOLDERS)
-        .map(|folder| folder.join(SETTINGS))
-        .find(|file| file.is_file())
+    file.ancestors().skip(1).take(MAX_FOLDERS).map(|folder| folder.join(SETTINGS)).find(|file| file.is_file())
 }
 
 /// Returns whether a file holds values that are read, and no code.
@@ -191,7 +187,7 @@ fn is_builtin(module: &str) -> bool {
 }
 
 const SETTINGS: &str = "package.json";
-const MOST_FOLDERS: usize = 4;
+const MAX_FOLDERS: usize = 4;
 const COMPILED: &[&str] = &["so", "pyd", "pyc", "dylib", "dll"];
 const NATIVE: &[&str] = &["node", "wasm"];
 const ENDINGS: &[&str] = &["js", "mjs", "cjs", "json", "node", "ts", "mts", "cts", "tsx", "jsx"];

@@ -18,7 +18,7 @@ impl Pauses {
 
 /// Returns the pause after the given number of failures in a row.
 pub(super) fn pause(times: u32) -> Duration {
-    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLED))
+    PAUSE * 2_u32.pow(times.saturating_sub(1).min(MAX_DOUBLED))
 }
 
 /// The pause before a server is asked again for what could not be fetched.
@@ -26,4 +26,4 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The time after which a listening request counts as accepted; that it ended may be due to an intermediary.
 const LASTING: Duration = Duration::from_secs(30);
 /// The largest number of times that the pause is doubled.
-const MOST_DOUBLED: u32 = 6;
+const MAX_DOUBLED: u32 = 6;

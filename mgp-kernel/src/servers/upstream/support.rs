@@ -41,7 +41,7 @@ pub(crate) struct ServerSupport {
     pub(crate) told: Arc<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
     /// The limit on the calls that all servers work on at once.
-    pub(crate) at_once: ConcurrencyLayer,
+    pub(crate) concurrency: ConcurrencyLayer,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
     /// The function that puts the layers of the stack in front of a server.

@@ -44,9 +44,9 @@ impl RetryBudget {
     pub(in crate::call) fn earn(&self) {
         let savings = &self.0.savings;
         // A full account is only looked at, so that calls on other processors keep their copy of it.
-        if savings.load(Ordering::Relaxed) < MOST_SAVED {
+        if savings.load(Ordering::Relaxed) < MAX_SAVED {
             let _ = savings.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| {
-                Some(saved.saturating_add(self.0.earned).min(MOST_SAVED))
+                Some(saved.saturating_add(self.0.earned).min(MAX_SAVED))
             });
         }
     }
@@ -88,7 +88,7 @@ fn nanos(time: Duration) -> u64 {
 }
 
 const RETRY: u64 = 100;
-const MOST_SAVED: u64 = 100 * RETRY;
+const MAX_SAVED: u64 = 100 * RETRY;
 const SECOND_NANOS: u64 = 1_000_000_000;
 
 #[cfg(test)]

@@ -178,7 +178,7 @@ async fn until_down<T: Clone>(
     let mut left_out = 0;
     sleep(schedule.first(chance.draw())).await;
     loop {
-        if live.take_answered() && pulse.is_well() && left_out < MOST_LEFT_OUT {
+        if live.take_answered() && pulse.is_well() && left_out < MAX_LEFT_OUT {
             left_out += 1;
             sleep(schedule.next(chance.draw())).await;
             continue;
@@ -200,4 +200,4 @@ async fn until_down<T: Clone>(
 }
 
 /// The number of probes in a row that are left out because the server answers calls.
-const MOST_LEFT_OUT: u32 = 2;
+const MAX_LEFT_OUT: u32 = 2;

@@ -343,7 +343,7 @@ impl DefinitionGuardShared {
             return Ok(());
         }
         // Resources come and go with the data of a server: nobody reads a record of each.
-        let more = if kind.is_pinned() { 0 } else { news.len().saturating_sub(MOST_RESOURCES_RECORDED) };
+        let more = if kind.is_pinned() { 0 } else { news.len().saturating_sub(MAX_RESOURCES_RECORDED) };
         news.truncate(news.len() - more);
         let events = news.iter().map(|(name, what, why)| {
             let target = AuditTarget::new(Some(self.server.clone()), Some(ToolName::new(name.to_string())));
@@ -442,7 +442,7 @@ const QUARANTINED: &str = "quarantined";
 const REFUSED: &str = "refused";
 const FLAGGED: &str = "flagged";
 /// The largest number of resources of one list that are recorded one by one.
-const MOST_RESOURCES_RECORDED: usize = 64;
+const MAX_RESOURCES_RECORDED: usize = 64;
 /// The largest number of characters of a name that are recorded.
 const MAX_NAME_CHARS: usize = 128;
 

@@ -34,7 +34,7 @@ pub(crate) async fn declared_roots(context: &Context) -> Option<Vec<PathBuf>> {
     let answer =
         answer.inspect_err(|error| tracing::debug!(%error, "a client does not list its roots")).ok()?;
     let listed: ListRootsResult = answer.to().ok()?;
-    Some(listed.roots.iter().take(MOST_ROOTS).filter_map(|root| usable_folder(&local(&root.uri)?)).collect())
+    Some(listed.roots.iter().take(MAX_ROOTS).filter_map(|root| usable_folder(&local(&root.uri)?)).collect())
 }
 
 /// Returns the path of a `file:` URI of this machine.
@@ -49,7 +49,7 @@ fn local(uri: &str) -> Option<PathBuf> {
 /// The longest time that a call waits for the roots of its client.
 const LONGEST: Duration = Duration::from_secs(10);
 /// The largest number of roots of a client that are opened.
-const MOST_ROOTS: usize = 64;
+const MAX_ROOTS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -187,8 +187,8 @@ impl Roots {
 /// `client`.
 fn outside<'a>(end: &Path, open: impl Iterator<Item = &'a PathBuf>, client: Option<&PathBuf>) -> Finding {
     let mut named: Vec<String> = open.map(|folder| format!("`{}`", folder.display())).collect();
-    let further = named.len().saturating_sub(MOST_NAMED);
-    named.truncate(MOST_NAMED);
+    let further = named.len().saturating_sub(MAX_NAMED);
+    named.truncate(MAX_NAMED);
     named.extend((further > 0).then(|| format!("{further} more")));
     let open = if named.is_empty() { "none".to_owned() } else { named.join(", ") };
     let folder = if end.is_dir() { Some(end) } else { end.parent().filter(|folder| folder.is_dir()) };
@@ -212,7 +212,7 @@ fn outside<'a>(end: &Path, open: impl Iterator<Item = &'a PathBuf>, client: Opti
 pub(crate) const UNASKED: &str = "unasked-roots";
 
 /// The largest number of open folders that a refusal names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Returns a path of this machine as the operating system reads it: without the scheme of a `file:` URI, and with the
 /// home directory for `~`.

@@ -69,8 +69,8 @@ fn failure(response: &Response) -> Error {
 fn first_text(result: &Object) -> Option<String> {
     let blocks: Vec<Object> = result.get("content")?.to().ok()?;
     let text = blocks.iter().find_map(|block| block.text("text").map(Cow::into_owned))?;
-    Some(text.chars().take(MOST_CHARACTERS).collect())
+    Some(text.chars().take(MAX_CHARACTERS).collect())
 }
 
 /// The most characters of a failed result that are told.
-const MOST_CHARACTERS: usize = 500;
+const MAX_CHARACTERS: usize = 500;

@@ -1,4 +1,4 @@
-//! The desk's record of the questions that servers asked lately, and of the answers.
+//! The responder's record of the questions that servers asked lately, and of the answers.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;

@@ -12,7 +12,7 @@ pub type CallbackInboundLayer = GateLayer<ServerResponder>;
 /// The service of [`CallbackInboundLayer`].
 ///
 /// The service sits in the stack that answers the server, behind the layer that knows the session. The service takes
-/// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The desk
+/// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The responder
 /// answers in a task of its own: the connection goes on at once. The service reads `context.session` and the stream of
 /// `context.outbox`, writes and refuses nothing, and allocates and locks for its own notification only.
 pub type CallbackInbound<S> = Gated<ServerResponder, S>;

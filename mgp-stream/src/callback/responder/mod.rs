@@ -1,4 +1,4 @@
-//! The client's desk for callbacks: a handler answers the questions of servers, each once.
+//! The client's responder for callbacks: a handler answers the questions of servers, each once.
 
 use std::future::Future;
 use std::sync::{Arc, Weak};
@@ -22,13 +22,13 @@ use super::question::wait_for;
 
 /// Answers the questions that servers ask in the middle of calls. Clones share all records.
 ///
-/// A server sends a question again while it has no answer. The desk handles each question once: while its handler
+/// A server sends a question again while it has no answer. The responder handles each question once: while its handler
 /// works, a repeated question does nothing, and afterwards a repeated question brings the recorded answer once more. A
 /// question counts as repeated only if it comes from the same server, in the same session, about the same call and in
 /// the same words; an answer for one server or call is never given to another, whatever ids they use.
 ///
-/// Handlers run in tasks of the desk, so that no connection waits for them. Handlers end when the server stops waiting,
-/// or with the last clone of the desk. An answer that cannot be delivered is not sent again by itself: the server asks
+/// Handlers run in tasks of the responder, so that no connection waits for them. Handlers end when the server stops waiting,
+/// or with the last clone of the responder. An answer that cannot be delivered is not sent again by itself: the server asks
 /// again, and gets the recorded answer.
 #[derive(Clone)]
 pub struct CallbackResponder(Arc<CallbackResponderInner>);
@@ -40,15 +40,15 @@ struct CallbackResponderInner {
     hasher: RandomState,
 }
 
-/// The desk for the questions of one server.
+/// The responder for the questions of one server.
 #[derive(Debug, Clone)]
 pub struct ServerResponder {
-    desk: CallbackResponder,
+    responder: CallbackResponder,
     server: ServerId,
 }
 
 impl CallbackResponder {
-    /// Creates a desk whose questions `handler` answers.
+    /// Creates a responder whose questions `handler` answers.
     pub fn new(handler: impl CallbackHandler) -> Self {
         let handler = Arc::new(handler);
         Self(Arc::new(CallbackResponderInner {
@@ -58,9 +58,9 @@ impl CallbackResponder {
         }))
     }
 
-    /// Returns the desk for the questions of `server`.
+    /// Returns the responder for the questions of `server`.
     pub fn of_server(&self, server: ServerId) -> ServerResponder {
-        ServerResponder { desk: self.clone(), server }
+        ServerResponder { responder: self.clone(), server }
     }
 }
 
@@ -77,16 +77,16 @@ impl ServerResponder {
         };
         let now = Instant::now();
         let end = now + wait_for(&asked);
-        let desk = &*self.desk.0;
-        let occurrence = Occurrence::new(&asked, session, context.outbox.stream(), &desk.hasher, end);
-        let mut book = desk.book.lock();
+        let responder = &*self.responder.0;
+        let occurrence = Occurrence::new(&asked, session, context.outbox.stream(), &responder.hasher, end);
+        let mut book = responder.book.lock();
         let state = book.note(&self.server, &asked.callback_id, occurrence, now);
         let (server, session) = (self.server.clone(), Arc::clone(session));
         match state {
             CallbackState::New(entry) => {
-                let desk = Arc::downgrade(&self.desk.0);
-                let question = CallbackInProgress { desk, server, number: entry.number(), asked };
-                let work = question.answer(Arc::clone(&self.desk.0.handler), session, context, end);
+                let responder = Arc::downgrade(&self.responder.0);
+                let question = CallbackInProgress { responder, server, number: entry.number(), asked };
+                let work = question.answer(Arc::clone(&self.responder.0.handler), session, context, end);
                 entry.runs(AbortOnDrop::spawn(&runtime, work));
             }
             CallbackState::Answered(entry, answer) => {
@@ -102,8 +102,8 @@ impl ServerResponder {
 
 /// A question that is being answered.
 struct CallbackInProgress {
-    /// The desk, which this task must not keep alive.
-    desk: Weak<CallbackResponderInner>,
+    /// The responder, which this task must not keep alive.
+    responder: Weak<CallbackResponderInner>,
     server: ServerId,
     /// The number of the entry in the book: another question may have taken the id.
     number: u64,
@@ -131,10 +131,10 @@ impl CallbackInProgress {
             return;
         };
         let answer = answer.detached();
-        let Some(desk) = self.desk.upgrade() else { return };
+        let Some(responder) = self.responder.upgrade() else { return };
         let id = self.asked.callback_id;
-        let is_asked = desk.book.lock().answered(&self.server, &id, self.number, &answer);
-        drop(desk);
+        let is_asked = responder.book.lock().answered(&self.server, &id, self.number, &answer);
+        drop(responder);
         if is_asked {
             respond(self.server, id, session, answer).await;
         }

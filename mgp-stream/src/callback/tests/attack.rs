@@ -19,7 +19,7 @@ use crate::callback::{
 };
 use crate::doubles::{TestPort, TestServer, settle};
 
-/// A client with a desk, and the server that asks it.
+/// A client with a responder, and the server that asks it.
 struct Asked {
     port: Arc<TestPort>,
     context: Context,
@@ -27,14 +27,14 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(desk: &CallbackResponder) -> Self {
+    fn new(responder: &CallbackResponder) -> Self {
         let port = TestPort::answering("{}");
         let mut session = session(Revision::V2025_11_25, &["callbacks"], "{}");
         session.outbox = port.outbox();
         let mut context = Context::default();
         context.session = Some(Arc::new(session));
         context.outbox = Outbox::on(StreamId::fresh());
-        let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s")));
+        let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s")));
         Self { port, context, inbound: inbound.layer(TestServer::knowing_nothing()) }
     }
 
@@ -109,11 +109,11 @@ async fn every_timeout_is_told_as_one_that_can_be_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_that_panics_takes_nothing_with_it() {
-    let desk = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
         assert!(request.message != "bad", "a handler fails");
         Some(RawJson::null())
     });
-    let mut client = Asked::new(&desk);
+    let mut client = Asked::new(&responder);
     client.take(&asked("a", "bad")).await;
     settle().await;
     client.take(&asked("a", "bad")).await;
@@ -124,11 +124,11 @@ async fn a_handler_that_panics_takes_nothing_with_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_of_zero_or_without_end_still_gives_people_time() {
-    let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(async |_: CallbackRequest, _: Context| {
         sleep(Duration::from_secs(59)).await;
         Some(RawJson::null())
     });
-    let mut client = Asked::new(&desk);
+    let mut client = Asked::new(&responder);
     client.take(&asked("a", "?").with_timeout_ms(0)).await;
     client.take(&asked("b", "?").with_timeout_ms(u64::MAX)).await;
     sleep(Duration::from_mins(1)).await;
@@ -139,11 +139,11 @@ async fn a_time_of_zero_or_without_end_still_gives_people_time() {
 async fn questions_are_bounded_by_their_size_too() {
     let handled = Arc::<AtomicUsize>::default();
     let count = handled.clone();
-    let desk = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
         count.fetch_add(1, Ordering::Relaxed);
         std::future::pending()
     });
-    let mut client = Asked::new(&desk);
+    let mut client = Asked::new(&responder);
     let large = "x".repeat(1 << 20);
     for number in 0..60 {
         client.take(&asked(&number.to_string(), &large)).await;
@@ -159,11 +159,11 @@ async fn questions_are_bounded_by_their_size_too() {
 async fn what_servers_write_reaches_the_handler_as_it_is() {
     let seen = Arc::<Mutex<Vec<CallbackRequest>>>::default();
     let keep = seen.clone();
-    let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
         keep.lock().push(request.clone());
         async move { RawJson::from_value(&request.options[0]).ok() }
     });
-    let mut client = Asked::new(&desk);
+    let mut client = Asked::new(&responder);
     let nasty = "\u{1b}[2J\u{202e}gpj.exe\0";
     client.take(&asked("a", nasty).with_options([nasty, nasty, ""])).await;
     settle().await;
@@ -194,11 +194,11 @@ async fn answers_that_are_deep_or_large_pass_and_decide_nothing() {
 
 #[test]
 fn without_a_runtime_a_question_is_dropped() {
-    let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-    let mut client = Asked::new(&desk);
+    let responder = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
+    let mut client = Asked::new(&responder);
     let question = asked("a", "?");
     let mut taking = pin!(client.take(&question));
     let mut cx = TaskContext::from_waker(Waker::noop());
     assert!(taking.as_mut().poll(&mut cx).is_ready());
-    assert!(format!("{desk:?}").contains("known: 0"));
+    assert!(format!("{responder:?}").contains("known: 0"));
 }

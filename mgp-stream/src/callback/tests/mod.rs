@@ -2,8 +2,8 @@
 
 mod attack;
 mod bridge;
-mod desk;
 mod native;
 mod owners;
+mod responder;
 mod robust;
 mod schedule;

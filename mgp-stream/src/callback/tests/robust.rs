@@ -1,4 +1,4 @@
-//! Property tests: no message of a peer breaks the desk or the relay.
+//! Property tests: no message of a peer breaks the responder or the relay.
 
 use std::time::Duration;
 
@@ -78,8 +78,8 @@ proptest! {
         run(async {
             let mut relay = CallbackRelay::new();
             let bench = CallbackBench::with_callbacks();
-            let desk = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-            let mut inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
+            let responder = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
+            let mut inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
             for params in &asked {
                 let mut request = Request::notify(method::CALLBACK_REQUEST, params.clone());
                 request.context.session.clone_from(&bench.context.session);

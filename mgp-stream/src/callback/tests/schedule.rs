@@ -151,7 +151,7 @@ fn pair(
 ) -> Pair {
     let network = Network::new(dice);
     let (handled, pace) = (handled.clone(), dice.clone());
-    let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
         *handled.lock().entry((number, request.callback_id)).or_default() += 1;
         let delay = delay(&pace);
         async move {
@@ -170,11 +170,11 @@ fn pair(
     };
     let mut at_client = session(Revision::V2025_11_25, &["callbacks"], "{}");
     at_client.outbox = Outbox::new(Arc::new(up), StreamId::STANDALONE);
-    let inbound =
-        CallbackInboundLayer::new(desk.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
+    let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s")))
+        .layer(TestServer::knowing_nothing());
     let down = Down { network: network.clone(), inbound, session: Arc::new(at_client) };
     context.outbox = Outbox::new(Arc::new(down), StreamId::fresh());
-    Pair { context, network, _desk: desk }
+    Pair { context, network, _desk: responder }
 }
 
 /// The outcomes of the questions of one schedule.

@@ -20,7 +20,7 @@ pub(super) struct Outline {
 }
 
 const DEEPEST: usize = 2;
-const MOST_ALTERNATIVES: usize = 8;
+const MAX_ALTERNATIVES: usize = 8;
 const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nullable", HEADER];
 
 impl Outline {
@@ -62,7 +62,7 @@ impl Outline {
         let below = |schema: &RawJson| Self::at(schema, definitions, depth + 1);
         outline.items = members.get("items").filter(RawJson::is_object).map(|items| Box::new(below(&items)));
         let alternatives = members.get("anyOf").or_else(|| members.get("oneOf")).map(|raw| list(&raw));
-        if let Some(alternatives) = alternatives.filter(|list| list.len() <= MOST_ALTERNATIVES) {
+        if let Some(alternatives) = alternatives.filter(|list| list.len() <= MAX_ALTERNATIVES) {
             outline.any_of = alternatives.iter().map(below).collect();
         }
         if let Some(target) = same_as(&members, definitions) {

@@ -80,7 +80,7 @@ fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f3
             output_types.join(" or ")
         ))
     } else {
-        let missing = asking.shared.sights.missing(asking.context, &tool);
+        let missing = asking.shared.visible_tools.missing(asking.context, &tool);
         if missing.is_empty() { CandidateStatus::Meets } else { CandidateStatus::Lacks(missing) }
     };
     Candidate { tool, relevance: relevance + bonus, standing }
@@ -91,8 +91,8 @@ const CONSIDERED: usize = 20;
 
 async fn search(asking: &ToolRequest<'_>, text: &str) -> SearchResult {
     let mut search = Search::capability(text).limit(CONSIDERED);
-    if let Some(sight) = asking.sight {
-        search = search.sight(sight);
+    if let Some(visible) = asking.visible {
+        search = search.visible(visible);
     }
     asking.snapshot.search(&search).await
 }

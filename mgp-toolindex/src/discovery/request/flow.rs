@@ -138,7 +138,7 @@ impl FlowParameter {
     }
 }
 
-const MOST_PARAMETERS: usize = 64;
+const MAX_PARAMETERS: usize = 64;
 
 fn parameters(schema: &RawJson) -> Vec<FlowParameter> {
     let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
@@ -157,7 +157,7 @@ fn parameters(schema: &RawJson) -> Vec<FlowParameter> {
             schema_type: text("type"),
         }
     };
-    properties.iter().take(MOST_PARAMETERS).map(read).collect()
+    properties.iter().take(MAX_PARAMETERS).map(read).collect()
 }
 
 #[cfg(test)]

@@ -32,12 +32,12 @@ pub(super) async fn request(
     context.trace = context.trace.or(wanted.task_trace_id);
     let key = shared.key(&context);
     let snapshot = shared.index.up_to_date().await;
-    let sight = shared.sights.of(&key, &context, &snapshot);
+    let visible = shared.visible_tools.of(&key, &context, &snapshot);
     let asking = ToolRequest {
         shared,
         context: &context,
         snapshot: &snapshot,
-        sight: sight.as_deref(),
+        visible: visible.as_deref(),
         wanted: &wanted,
     };
 
@@ -49,7 +49,7 @@ pub(super) async fn request(
         tokio::task::yield_now().await;
     }
     let lacking = choice.lacking();
-    for (tool, refusal) in lacking.iter().zip(shared.sights.ask(request, &lacking).await) {
+    for (tool, refusal) in lacking.iter().zip(shared.visible_tools.ask(request, &lacking).await) {
         match refusal {
             Some(refusal) if refusal.origin() == Origin::InputRequired => return Err(refusal),
             refusal => choice.asked(tool, refusal.as_ref()),
@@ -96,7 +96,7 @@ struct ToolRequest<'a> {
     shared: &'a DiscoveryShared,
     context: &'a Context,
     snapshot: &'a Snapshot,
-    sight: Option<&'a VisibleTools>,
+    visible: Option<&'a VisibleTools>,
     wanted: &'a RequestTools,
 }
 

@@ -93,7 +93,7 @@ async fn tools_are_embedded_in_small_batches_of_like_length() {
     let made = running.taken.wait_for(100).await;
     assert!(made.values().all(|made| made.vector.is_some()));
     let calls = embedder.calls.lock();
-    assert!(calls.iter().all(|texts| texts.len() <= MOST_TOOLS));
+    assert!(calls.iter().all(|texts| texts.len() <= MAX_TOOLS));
     let longest: Vec<usize> =
         calls.iter().map(|texts| texts.iter().map(String::len).max().unwrap()).collect();
     assert!(longest.is_sorted(), "{longest:?}");

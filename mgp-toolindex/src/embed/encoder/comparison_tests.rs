@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use fastembed::TextEmbedding;
 
-use super::{MOST_PIECES, SentenceEncoder};
+use super::{MAX_PIECES, SentenceEncoder};
 use crate::embed::fastembed::text_embedding;
 use crate::rows::{QueryRow, ToolRow};
 
@@ -26,7 +26,7 @@ fn folder() -> Option<PathBuf> {
 /// Returns the encoder and the published model, which reads as many pieces.
 fn both() -> Option<(SentenceEncoder, TextEmbedding)> {
     let folder = folder()?;
-    let published = text_embedding(&folder.join("model.onnx"), MOST_PIECES).unwrap();
+    let published = text_embedding(&folder.join("model.onnx"), MAX_PIECES).unwrap();
     Some((SentenceEncoder::load(&folder).unwrap(), published))
 }
 
@@ -104,7 +104,7 @@ fn texts_are_split_as_the_published_tokenizer_splits_them() {
             .map(|(id, _)| *id)
             .collect();
         assert_eq!(
-            encoder.model.pieces.split(text, MOST_PIECES),
+            encoder.model.pieces.split(text, MAX_PIECES),
             expected,
             "{:?}",
             text.chars().take(200).collect::<String>()
@@ -114,7 +114,7 @@ fn texts_are_split_as_the_published_tokenizer_splits_them() {
 }
 
 /// The largest difference of a member of a vector.
-const MOST_APART: f32 = 1e-3;
+const MAX_APART: f32 = 1e-3;
 
 #[test]
 fn vectors_are_those_of_the_published_weights() {
@@ -137,5 +137,5 @@ fn vectors_are_those_of_the_published_weights() {
         "{compared} vectors differ by {apart:.6} at most in a member; the smallest cosine is {alike:.7}"
     );
     assert!(compared > 250);
-    assert!(apart <= MOST_APART, "{apart}");
+    assert!(apart <= MAX_APART, "{apart}");
 }

@@ -22,9 +22,9 @@ pub(super) struct ModelConfig {
 }
 
 /// Sizes of which no encoder of sentences has more.
-const MOST_WIDE: usize = 1 << 13;
-const MOST_LAYERS: usize = 1 << 7;
-const MOST_PIECES: usize = 1 << 20;
+const MAX_WIDE: usize = 1 << 13;
+const MAX_LAYERS: usize = 1 << 7;
+const MAX_PIECES: usize = 1 << 20;
 
 /// The shortest text has two pieces besides its own.
 const FEWEST_PLACES: usize = 3;
@@ -36,17 +36,17 @@ impl ModelConfig {
         if config.model_type != "bert" || config.hidden_act != "gelu" {
             return Err(wrong("only models of the type `bert` with the activation `gelu` are known"));
         }
-        let is_width = |width: usize| width.is_multiple_of(OUTPUTS) && (1..=MOST_WIDE).contains(&width);
+        let is_width = |width: usize| width.is_multiple_of(OUTPUTS) && (1..=MAX_WIDE).contains(&width);
         let heads = config.num_attention_heads;
         let sizes = is_width(config.hidden_size)
             && is_width(config.intermediate_size)
             && heads > 0
             && config.hidden_size.is_multiple_of(heads)
             && (config.hidden_size / heads).is_multiple_of(attention::AT_ONCE)
-            && config.num_hidden_layers <= MOST_LAYERS
-            && (1..=MOST_PIECES).contains(&config.vocab_size)
-            && (1..=MOST_PIECES).contains(&config.type_vocab_size)
-            && (FEWEST_PLACES..=MOST_PIECES).contains(&config.max_position_embeddings)
+            && config.num_hidden_layers <= MAX_LAYERS
+            && (1..=MAX_PIECES).contains(&config.vocab_size)
+            && (1..=MAX_PIECES).contains(&config.type_vocab_size)
+            && (FEWEST_PLACES..=MAX_PIECES).contains(&config.max_position_embeddings)
             && (0.0..1.0).contains(&config.layer_norm_eps);
         if sizes { Ok(config) } else { Err(wrong("a size is not one of such a model")) }
     }

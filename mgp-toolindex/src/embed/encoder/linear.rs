@@ -7,7 +7,7 @@ use std::array;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::lanes::{BLOCK, Lanes, PairWeights, ScalarLanes};
-use super::rows::{MOST_WEIGHT, Rows, SEGMENT, WholeRows, largest, round};
+use super::rows::{MAX_WEIGHT, Rows, SEGMENT, WholeRows, largest, round};
 
 /// Weights as whole numbers of 12 bits and a sign, with a factor for each output.
 ///
@@ -37,7 +37,7 @@ impl Linear {
         let mut scales = Vec::with_capacity(outputs);
         let mut whole = vec![0; inputs];
         for (output, row) in weights.chunks_exact(inputs).enumerate() {
-            let scale = largest(row) / f32::from(MOST_WEIGHT);
+            let scale = largest(row) / f32::from(MAX_WEIGHT);
             scales.push(scale);
             round(row, scale, &mut whole);
             for (input, weight) in whole.iter().enumerate() {
@@ -110,7 +110,7 @@ impl WithSimd for ProductsBy<'_, ScalarLanes> {
 }
 
 /// The number of rows that are multiplied at once at most: their sums fill the registers.
-const MOST_ROWS: usize = 6;
+const MAX_ROWS: usize = 6;
 
 impl Products<'_> {
     #[inline(always)]
@@ -120,7 +120,7 @@ impl Products<'_> {
             let mut first = 0;
             while first < rows {
                 // Groups of about the same size: a last one of a single row would cost nearly as much as a full one.
-                let groups = (rows - first).div_ceil(MOST_ROWS);
+                let groups = (rows - first).div_ceil(MAX_ROWS);
                 let some = (rows - first).div_ceil(groups);
                 match some {
                     1 => self.multiply_rows::<BLOCKS, 1>(lanes, block, first),
@@ -128,7 +128,7 @@ impl Products<'_> {
                     3 => self.multiply_rows::<BLOCKS, 3>(lanes, block, first),
                     4 => self.multiply_rows::<BLOCKS, 4>(lanes, block, first),
                     5 => self.multiply_rows::<BLOCKS, 5>(lanes, block, first),
-                    _ => self.multiply_rows::<BLOCKS, MOST_ROWS>(lanes, block, first),
+                    _ => self.multiply_rows::<BLOCKS, MAX_ROWS>(lanes, block, first),
                 }
                 first += some;
             }

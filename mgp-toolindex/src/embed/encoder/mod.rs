@@ -52,7 +52,7 @@ struct Model {
 }
 
 /// The number of pieces that are read of a text at most.
-const MOST_PIECES: usize = 256;
+const MAX_PIECES: usize = 256;
 
 /// The names of the files of a model.
 const WEIGHTS: &str = "model.safetensors";
@@ -63,7 +63,7 @@ const CONFIG: &str = "config.json";
 const RECIPE: &[u8] = b"mgp encoder 1\0";
 
 /// The largest size of a file with settings, in bytes.
-const MOST_TEXT: u64 = 64 << 20;
+const MAX_TEXT: u64 = 64 << 20;
 
 impl SentenceEncoder {
     /// Loads the model of a folder, which takes about half a second.
@@ -85,7 +85,7 @@ impl SentenceEncoder {
         for byte in &digest.finalize()[..8] {
             let _ = write!(id, "{byte:02x}");
         }
-        let most_pieces = config.max_position_embeddings.min(MOST_PIECES);
+        let most_pieces = config.max_position_embeddings.min(MAX_PIECES);
         Ok(Self { model: Arc::new(Model { id, pieces, network, most_pieces }) })
     }
 
@@ -173,7 +173,7 @@ const fn has_meaning(pieces: &[u32]) -> bool {
 fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
     let failed = |error: std::io::Error| EmbedError::new(format!("{}: {error}", path.display()));
     let mut bytes = Vec::new();
-    File::open(path).map_err(failed)?.take(MOST_TEXT).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path).map_err(failed)?.take(MAX_TEXT).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }
 

@@ -44,7 +44,7 @@ impl Network {
             weights.read("embeddings.token_type_embeddings.weight", &[config.type_vocab_size, width])?;
         let mut places = weights
             .read("embeddings.position_embeddings.weight", &[config.max_position_embeddings, width])?;
-        places.truncate(super::MOST_PIECES * width);
+        places.truncate(super::MAX_PIECES * width);
         // All of a text is of the first kind.
         for place in places.chunks_exact_mut(width) {
             place.iter_mut().zip(&kinds).for_each(|(place, kind)| *place += kind);

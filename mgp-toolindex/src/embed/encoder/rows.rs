@@ -9,10 +9,10 @@ pub(super) const SEGMENT: usize = 64;
 pub(super) type InputSegment = [[i16; 2]; SEGMENT / 2];
 
 /// The largest whole number of an input. With that of a weight, the products of a segment fit into 32 bits.
-const MOST_INPUT: i16 = 8191;
+const MAX_INPUT: i16 = 8191;
 
 /// The largest whole number of a weight.
-pub(super) const MOST_WEIGHT: i16 = 4095;
+pub(super) const MAX_WEIGHT: i16 = 4095;
 
 /// Rows of numbers, one behind the other.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl WholeRows {
         let mut numbers = vec![[[0; 2]; SEGMENT / 2]; segments * rows.count()];
         let mut scales = Vec::with_capacity(rows.count());
         for (row, whole) in rows.iter().zip(numbers.chunks_exact_mut(segments)) {
-            let scale = largest(row) / f32::from(MOST_INPUT);
+            let scale = largest(row) / f32::from(MAX_INPUT);
             scales.push(scale);
             round(row, scale, whole.as_flattened_mut().as_flattened_mut());
         }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_products_of_a_segment_fit_into_32_bits() {
-        let most = i64::from(MOST_INPUT) * i64::from(MOST_WEIGHT);
+        let most = i64::from(MAX_INPUT) * i64::from(MAX_WEIGHT);
         assert!(most * i64::try_from(SEGMENT).unwrap() <= i64::from(i32::MAX));
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let mut rows = Rows::new(2, 20);
         rows.numbers[19] = -3.0;
         let whole = WholeRows::of(&rows);
-        assert_eq!(whole.row(0).as_flattened().as_flattened()[19], -MOST_INPUT);
+        assert_eq!(whole.row(0).as_flattened().as_flattened()[19], -MAX_INPUT);
         assert_eq!(whole.row(1), [[[0; 2]; SEGMENT / 2]]);
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct ClientCore<I> {
 }
 
 /// The number of headers of most messages: a clone of the map has room for as many names.
-const MOST_HEADERS: usize = 12;
+const MAX_HEADERS: usize = 12;
 
 impl<I: RpcService> ClientCore<I> {
     pub(super) fn new(
@@ -82,7 +82,7 @@ impl<I: RpcService> ClientCore<I> {
         inbound: I,
     ) -> Self {
         let room = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
-        let mut post_headers = HeaderMap::with_capacity(MOST_HEADERS);
+        let mut post_headers = HeaderMap::with_capacity(MAX_HEADERS);
         post_headers.extend(headers.clone());
         post_headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         post_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

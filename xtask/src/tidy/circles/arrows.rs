@@ -48,7 +48,7 @@ impl Crate {
             if self.modules.contains_key(&absolute) {
                 aliases.insert(alias, absolute);
             } else if !*is_public || has_word(&module.code, alias) {
-                files.extend(self.file_of(&absolute, MOST_STEPS));
+                files.extend(self.file_of(&absolute, MAX_STEPS));
             }
         }
         for path in paths(&module.code) {
@@ -56,7 +56,7 @@ impl Crate {
                 Some(module) => Some(module.iter().chain(&path[1..]).cloned().collect()),
                 None => self.absolute(place, &path),
             };
-            files.extend(absolute.and_then(|absolute| self.file_of(&absolute, MOST_STEPS)));
+            files.extend(absolute.and_then(|absolute| self.file_of(&absolute, MAX_STEPS)));
         }
         files
     }
@@ -151,7 +151,7 @@ fn read(
 }
 
 /// How often a name may be handed on.
-const MOST_STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -155,10 +155,10 @@ impl Groups {
     fn finish(self, by: GroupBy) -> EventCounts {
         let mut groups: Vec<_> = self.counts.into_iter().collect();
         if by == GroupBy::Hour {
-            groups.drain(..groups.len().saturating_sub(MOST_GROUPS));
+            groups.drain(..groups.len().saturating_sub(MAX_GROUPS));
         } else {
             groups.sort_by(|(_, one), (_, other)| other.cmp(one));
-            groups.truncate(MOST_GROUPS);
+            groups.truncate(MAX_GROUPS);
         }
         EventCounts { total: self.total, groups }
     }
@@ -183,7 +183,7 @@ fn hour_text(hour: i64) -> String {
 }
 
 /// How many groups are told at most: the largest, or the last hours.
-pub(super) const MOST_GROUPS: usize = 1_000;
+pub(super) const MAX_GROUPS: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

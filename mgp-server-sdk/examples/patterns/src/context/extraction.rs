@@ -90,7 +90,7 @@ impl<'a> Selection<'a> {
     /// Chooses further sentences while there is room: all of them where they fit, else those that say more of the text
     /// than most, and nothing that was said.
     fn fill(&mut self) {
-        let all: BTreeSet<usize> = (0..self.sentences.len().min(MOST_CHOSEN)).collect();
+        let all: BTreeSet<usize> = (0..self.sentences.len().min(MAX_CHOSEN)).collect();
         let missing = all.len() < self.sentences.len();
         let before = std::mem::replace(&mut self.chosen, all);
         if !missing && self.fits_with(None, &[]) {
@@ -117,7 +117,7 @@ impl<'a> Selection<'a> {
             } else {
                 misfits += 1;
             }
-            if self.chosen.len() >= MOST_CHOSEN || misfits >= MOST_MISFITS {
+            if self.chosen.len() >= MAX_CHOSEN || misfits >= MAX_MISFITS {
                 break;
             }
         }
@@ -247,10 +247,10 @@ const OF_REPETITION: f32 = 0.3;
 const OF_PLACE: f32 = 0.15;
 const FADING: f32 = 0.9;
 const OF_NUMBERS: f32 = 0.05;
-const MOST_CHOSEN: usize = 200;
+const MAX_CHOSEN: usize = 200;
 
 /// The number of sentences without room after which no shorter one is looked for.
-const MOST_MISFITS: usize = 50;
+const MAX_MISFITS: usize = 50;
 
 #[cfg(test)]
 mod tests {

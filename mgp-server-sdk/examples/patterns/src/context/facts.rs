@@ -42,8 +42,8 @@ pub(super) async fn extract_key_facts(asked: ExtractKeyFacts, cx: Cx) -> Result<
     let ExtractKeyFacts { text, categories: wanted } = asked;
     check_length("text", &text, LONGEST_TEXT)?;
     let wanted = wanted.unwrap_or_default();
-    if wanted.len() > MOST_CATEGORIES {
-        return Err(ToolError::new(format!("`categories` has {MOST_CATEGORIES} names at most")));
+    if wanted.len() > MAX_CATEGORIES {
+        return Err(ToolError::new(format!("`categories` has {MAX_CATEGORIES} names at most")));
     }
     for name in &wanted {
         check_length("categories", name, LONGEST_CATEGORY)?;
@@ -75,7 +75,7 @@ fn read(answer: &str, wanted: &[String]) -> Option<Vec<Fact>> {
     let list = answer.get(answer.find('[')?..=answer.rfind(']')?)?;
     let mut facts: Vec<Fact> = serde_json::from_str(list).ok()?;
     facts.retain(|fact| wanted.contains(&fact.category) && !fact.content.trim().is_empty());
-    facts.truncate(MOST_FACTS);
+    facts.truncate(MAX_FACTS);
     for fact in &mut facts {
         fact.confidence = fact.confidence.clamp(0.0, 1.0);
     }
@@ -95,7 +95,7 @@ fn by_words(text: &str, wanted: &[String]) -> Vec<Fact> {
                 (Some(category), ..) => category.confidence(sentence),
                 (None, Some(vector), Some(meant)) => {
                     let likeness: f32 = vector.iter().zip(meant).map(|(a, b)| a * b).sum();
-                    (likeness >= LEAST_LIKENESS).then_some(likeness.min(MOST_LIKENESS))
+                    (likeness >= LEAST_LIKENESS).then_some(likeness.min(MAX_LIKENESS))
                 }
                 _ => None,
             }
@@ -105,17 +105,17 @@ fn by_words(text: &str, wanted: &[String]) -> Vec<Fact> {
         let (category, confidence) = found.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
         Some(Fact { category: category.clone(), content: sentence.to_owned(), confidence })
     };
-    sentences(text).into_iter().filter_map(|sentence| fact(sentence.0)).take(MOST_FACTS).collect()
+    sentences(text).into_iter().filter_map(|sentence| fact(sentence.0)).take(MAX_FACTS).collect()
 }
 
-const MOST_CATEGORIES: usize = 32;
+const MAX_CATEGORIES: usize = 32;
 const LONGEST_CATEGORY: usize = 64;
-const MOST_FACTS: usize = 100;
+const MAX_FACTS: usize = 100;
 const TOKENS_OF_FACTS: u32 = 4000;
 
 /// The likeness from which on a sentence is about a category that has no words of its own.
 const LEAST_LIKENESS: f32 = 0.35;
-const MOST_LIKENESS: f32 = 0.8;
+const MAX_LIKENESS: f32 = 0.8;
 
 #[cfg(test)]
 mod tests {

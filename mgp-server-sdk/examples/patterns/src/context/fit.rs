@@ -51,13 +51,13 @@ pub(super) struct FittedContext {
 
 pub(super) async fn fit_context(asked: FitContext, cx: Cx) -> Result<Json<FittedContext>, ToolError> {
     let FitContext { messages, budget_tokens, preserve, style } = asked;
-    if !(LEAST_BUDGET..=MOST_BUDGET).contains(&budget_tokens) {
+    if !(LEAST_BUDGET..=MAX_BUDGET).contains(&budget_tokens) {
         return Err(ToolError::new(format!(
-            "`budget_tokens` is a number from {LEAST_BUDGET} to {MOST_BUDGET}"
+            "`budget_tokens` is a number from {LEAST_BUDGET} to {MAX_BUDGET}"
         )));
     }
-    if messages.len() > MOST_MESSAGES {
-        return Err(ToolError::new(format!("`messages` has {MOST_MESSAGES} messages at most")));
+    if messages.len() > MAX_MESSAGES {
+        return Err(ToolError::new(format!("`messages` has {MAX_MESSAGES} messages at most")));
     }
     let first_active = first_active(&messages, share(budget_tokens, ACTIVE_PERCENT));
     let (older, active) = messages.split_at(first_active);
@@ -146,8 +146,8 @@ fn share(of: u32, percent: u32) -> u32 {
 const ACTIVE_PERCENT: u32 = 60;
 const SUMMARY_PERCENT: u32 = 25;
 const LEAST_BUDGET: u32 = 64;
-const MOST_BUDGET: u32 = 400_000;
-const MOST_MESSAGES: usize = 2000;
+const MAX_BUDGET: u32 = 400_000;
+const MAX_MESSAGES: usize = 2000;
 const LONGEST_ROLE: usize = 32;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(super) struct Sentence<'t>(pub(super) &'t str);
 /// stops.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let of_lines = text.lines().flat_map(|line| split(without_mark(line.trim())));
-    of_lines.filter(|sentence| sentence.0.chars().any(char::is_alphanumeric)).take(MOST_SENTENCES).collect()
+    of_lines.filter(|sentence| sentence.0.chars().any(char::is_alphanumeric)).take(MAX_SENTENCES).collect()
 }
 
 fn split(line: &str) -> Vec<Sentence<'_>> {
@@ -58,7 +58,7 @@ fn without_mark(line: &str) -> &str {
     }
 }
 
-const MOST_SENTENCES: usize = 4000;
+const MAX_SENTENCES: usize = 4000;
 
 #[cfg(test)]
 mod tests {
@@ -86,6 +86,6 @@ mod tests {
 
     #[test]
     fn a_text_of_any_length_has_a_bounded_number_of_sentences() {
-        assert_eq!(texts(&"so it was.\n".repeat(100_000)).len(), MOST_SENTENCES);
+        assert_eq!(texts(&"so it was.\n".repeat(100_000)).len(), MAX_SENTENCES);
     }
 }

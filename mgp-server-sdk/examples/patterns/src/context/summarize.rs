@@ -59,11 +59,11 @@ pub(super) async fn summarize(asked: Summarize, cx: Cx) -> Result<Json<Summary>,
 
 /// Checks the demands on a summary.
 pub(super) fn check_limits(limits: SummaryLimits<'_>) -> Result<(), ToolError> {
-    if !(LEAST_TOKENS..=MOST_TOKENS).contains(&limits.max_tokens) {
-        return Err(ToolError::new(format!("`max_tokens` is a number from {LEAST_TOKENS} to {MOST_TOKENS}")));
+    if !(LEAST_TOKENS..=MAX_TOKENS).contains(&limits.max_tokens) {
+        return Err(ToolError::new(format!("`max_tokens` is a number from {LEAST_TOKENS} to {MAX_TOKENS}")));
     }
-    if limits.preserve.len() > MOST_PRESERVED {
-        return Err(ToolError::new(format!("`preserve` has {MOST_PRESERVED} texts at most")));
+    if limits.preserve.len() > MAX_PRESERVED {
+        return Err(ToolError::new(format!("`preserve` has {MAX_PRESERVED} texts at most")));
     }
     for item in limits.preserve {
         check_length("preserve", item, LONGEST_PRESERVED)?;
@@ -110,6 +110,6 @@ async fn by_model(cx: &Cx, text: &str, limits: SummaryLimits<'_>) -> Result<Opti
 }
 
 const LEAST_TOKENS: u32 = 8;
-const MOST_TOKENS: u32 = 100_000;
-const MOST_PRESERVED: usize = 32;
+const MAX_TOKENS: u32 = 100_000;
+const MAX_PRESERVED: usize = 32;
 const LONGEST_PRESERVED: usize = 500;

@@ -52,7 +52,7 @@ impl Board {
             Some(known) if known.is_enabled && token.map(TokenDigest::of) != Some(known.token) => {
                 return Err(Refusal::NameTaken(new.id));
             }
-            None if self.agents.len() >= MOST_AGENTS => self.forget_a_lost_agent(now)?,
+            None if self.agents.len() >= MAX_AGENTS => self.forget_a_lost_agent(now)?,
             _ => {}
         }
         let token = AgentToken::new()?;
@@ -98,11 +98,11 @@ impl Board {
                 return Err(Refusal::Incapable(target.clone()));
             }
         }
-        if self.tasks.len() - self.ended.len() >= MOST_TASKS {
+        if self.tasks.len() - self.ended.len() >= MAX_TASKS {
             return Err(Refusal::TooManyTasks);
         }
         self.make_room(new.text.len());
-        if self.bytes + new.text.len() > MOST_BYTES {
+        if self.bytes + new.text.len() > MAX_BYTES {
             return Err(Refusal::TooManyTasks);
         }
         let eligible =
@@ -266,7 +266,7 @@ impl Board {
         task.lost.push(agent.to_owned());
         let error = if task.new.target.is_some() {
             format!("`{agent}`, the only agent that may do it, was lost or left while it worked on it")
-        } else if task.lost.len() >= MOST_LOST {
+        } else if task.lost.len() >= MAX_LOST {
             format!("the agents {} were lost or left while they worked on it", task.lost.join(", "))
         } else {
             task.state = TaskState::Queued;
@@ -293,7 +293,7 @@ impl Board {
         task.state = TaskState::Ended(end);
         self.ended.push_back(number);
         self.version += 1;
-        if self.ended.len() > MOST_ENDED
+        if self.ended.len() > MAX_ENDED
             && let Some(first) = self.ended.front().copied()
         {
             self.forget_task(first);
@@ -303,7 +303,7 @@ impl Board {
 
     /// Forgets the oldest results until there is room for so many bytes, or none is left.
     fn make_room(&mut self, bytes: usize) {
-        while self.bytes + bytes > MOST_BYTES
+        while self.bytes + bytes > MAX_BYTES
             && let Some(first) = self.ended.front().copied()
         {
             self.forget_task(first);
@@ -345,14 +345,14 @@ impl Board {
 }
 
 /// How many agents are known at once; a lost one makes room for a new one.
-pub(super) const MOST_AGENTS: usize = 1_000;
+pub(super) const MAX_AGENTS: usize = 1_000;
 /// How many tasks may wait or be worked on at once.
-pub(super) const MOST_TASKS: usize = 10_000;
+pub(super) const MAX_TASKS: usize = 10_000;
 /// How many tasks that have ended are kept.
-pub(super) const MOST_ENDED: usize = 10_000;
+pub(super) const MAX_ENDED: usize = 10_000;
 /// The bytes that all tasks and results take together.
-pub(super) const MOST_BYTES: usize = 64 << 20;
+pub(super) const MAX_BYTES: usize = 64 << 20;
 /// How long the result of a task is kept.
 pub(super) const RESULT_KEPT: Duration = Duration::from_hours(1);
 /// How many agents may be lost over a task before it is given to no other.
-pub(super) const MOST_LOST: usize = 3;
+pub(super) const MAX_LOST: usize = 3;

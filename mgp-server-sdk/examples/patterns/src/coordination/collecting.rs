@@ -71,7 +71,7 @@ impl CollectedResults {
         for (id, task) in board.tasks(now, tasks) {
             done += usize::from(task.is_some_and(|task| task.status() == TaskStatus::Done));
             bytes += task.map_or(0, Task::result_bytes);
-            if bytes > MOST_BYTES && task.is_some_and(|task| task.result_bytes() > 0) {
+            if bytes > MAX_BYTES && task.is_some_and(|task| task.result_bytes() > 0) {
                 collected.too_long.push(id.to_owned());
             } else {
                 collected.add(id, task);
@@ -129,4 +129,4 @@ impl CollectedResults {
 }
 
 /// The bytes of the results in one answer. The longest result is shorter.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;

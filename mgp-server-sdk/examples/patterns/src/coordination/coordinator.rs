@@ -23,7 +23,7 @@ struct Shared {
 
 impl Coordinator {
     pub(super) fn new() -> Self {
-        let waiting = Semaphore::new(MOST_WAITING);
+        let waiting = Semaphore::new(MAX_WAITING);
         Self(Arc::new(Shared { board: Mutex::default(), changed: Notify::new(), waiting }))
     }
 
@@ -79,4 +79,4 @@ impl Coordinator {
 
 /// How many callers may wait at once: half of the calls that a kernel makes of a server at once, so that no number of
 /// waiting agents keeps others from being heard.
-pub(super) const MOST_WAITING: usize = 32;
+pub(super) const MAX_WAITING: usize = 32;

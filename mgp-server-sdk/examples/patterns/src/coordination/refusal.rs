@@ -1,6 +1,6 @@
 //! The reasons for which the coordinator refuses a call.
 
-use super::board::{MOST_AGENTS, MOST_TASKS};
+use super::board::{MAX_AGENTS, MAX_TASKS};
 
 /// The reason for which a call is refused, for the model that made it.
 #[derive(Debug, thiserror::Error)]
@@ -21,10 +21,10 @@ pub(super) enum Refusal {
     )]
     NotYours(String),
     #[error(
-        "there are {MOST_TASKS} tasks, or as many bytes of them as there may be: come again when some are done"
+        "there are {MAX_TASKS} tasks, or as many bytes of them as there may be: come again when some are done"
     )]
     TooManyTasks,
-    #[error("there are {MOST_AGENTS} agents: come again when one has left")]
+    #[error("there are {MAX_AGENTS} agents: come again when one has left")]
     TooManyAgents,
     #[error("as many calls wait as may: come again in a moment, or call without waiting")]
     TooManyWaiting,

@@ -147,7 +147,7 @@ pub(super) fn instances(
     variables: &[OfInstance<String>],
     authorities: &[OfInstance<String>],
 ) -> anyhow::Result<Vec<Instance>> {
-    ensure!(urls.len() <= MOST_INSTANCES, "{} instances are too many: {MOST_INSTANCES} at most", urls.len());
+    ensure!(urls.len() <= MAX_INSTANCES, "{} instances are too many: {MAX_INSTANCES} at most", urls.len());
     let mut variables = by_name("--key-env", variables)?;
     let mut authorities = by_name("--ca", authorities)?;
     let urls = by_name("--instance", urls)?;
@@ -180,7 +180,7 @@ impl Authorities {
     fn read(file: &str) -> anyhow::Result<Self> {
         let unreadable = || format!("the certificates in {file} cannot be read");
         let length = Path::new(file).metadata().with_context(unreadable)?.len();
-        ensure!(length <= MOST_CERTIFICATE_BYTES, "{file} is too long for a file of certificates");
+        ensure!(length <= MAX_CERTIFICATE_BYTES, "{file} is too long for a file of certificates");
         let pem = std::fs::read(file).with_context(unreadable)?;
         ensure!(
             memmem::find(&pem, BEGIN.as_bytes()).is_some(),
@@ -197,10 +197,10 @@ fn is_loopback(host: &str) -> bool {
 
 /// The length of the longest name. With `remote.` and the id of a server it still is an id.
 const LONGEST_NAME: usize = 32;
-const MOST_INSTANCES: usize = 16;
+const MAX_INSTANCES: usize = 16;
 /// The first line of a certificate in PEM.
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
-const MOST_CERTIFICATE_BYTES: u64 = 1 << 20;
+const MAX_CERTIFICATE_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -91,7 +91,7 @@ impl Proxy {
             .tools
             .into_iter()
             .filter(|name| is_offered(name))
-            .take(MOST_TOOLS)
+            .take(MAX_TOOLS)
             .filter_map(named)
             .collect())
     }
@@ -163,7 +163,7 @@ fn is_offered(name: &str) -> bool {
 }
 
 const LONGEST_NAME: usize = 64;
-const MOST_TOOLS: usize = 1000;
+const MAX_TOOLS: usize = 1000;
 
 #[cfg(test)]
 mod tests {

@@ -75,7 +75,7 @@ impl RemoteKernel {
             let mut tools = Vec::new();
             let mut params = ListToolsParams::new();
             params.extra.insert(MEMBER, RawJson::parse(WHOLE_LIST)?);
-            for _ in 0..MOST_PAGES {
+            for _ in 0..MAX_PAGES {
                 let page: ListToolsResult = client.send(&params).await?;
                 tools.extend(page.tools);
                 params.cursor = page.next_cursor;
@@ -197,7 +197,7 @@ const EXTENSIONS: [&str; 4] = ["security", "streaming", "discovery", "tool_disco
 
 /// The wish for all tools, whatever a model is given.
 const WHOLE_LIST: &str = r#"{"level":"L0"}"#;
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// The time of a call in all, as a multiple of the time between signs of progress.
 const TIMES_IN_ALL: u32 = 10;

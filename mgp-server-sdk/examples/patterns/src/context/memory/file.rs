@@ -24,7 +24,7 @@ impl MemoryFile {
         let mut file = locked(path).map_err(|error| told(&error))?;
         let mut entries = Vec::new();
         let (mut number, mut whole_bytes) = (0, 0);
-        let mut reader = BufReader::new((&file).take(MOST_BYTES));
+        let mut reader = BufReader::new((&file).take(MAX_BYTES));
         let mut line = String::new();
         while reader.read_line(&mut line).map_err(|error| told(&error))? > 0 {
             number += 1;
@@ -89,4 +89,4 @@ fn locked(path: &Path) -> io::Result<File> {
 }
 
 /// The bytes of a file that are read; more than a memory writes.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;

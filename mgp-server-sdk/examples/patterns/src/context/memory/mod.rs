@@ -67,7 +67,7 @@ impl Memory {
         // A text that was kept again stands where it was kept last.
         let newest_first =
             entries.into_iter().rev().filter(|entry: &MemoryEntry| seen.insert(entry.id.clone()));
-        for entry in newest_first.take(MOST_MEMORIES) {
+        for entry in newest_first.take(MAX_MEMORIES) {
             memories.push_front(Memorized { vector: embedder.vector(&entry.content), entry });
         }
         Ok(Self { kept: Mutex::new(KeptMemories { memories, file }), embedder })
@@ -87,10 +87,10 @@ impl Memory {
         let id = entry.id.clone();
         kept.memories.retain(|kept| kept.entry.id != id);
         kept.memories.push_back(Memorized { entry, vector });
-        let forgotten = kept.memories.len().saturating_sub(MOST_MEMORIES);
+        let forgotten = kept.memories.len().saturating_sub(MAX_MEMORIES);
         kept.memories.drain(..forgotten);
         if let Some(file) = &mut kept.file
-            && file.lines() > 2 * MOST_MEMORIES
+            && file.lines() > 2 * MAX_MEMORIES
         {
             file.rewrite(kept.memories.iter().map(|kept| &kept.entry))?;
         }
@@ -144,7 +144,7 @@ fn id_of(content: &str) -> String {
 }
 
 /// The most texts that are kept.
-pub(super) const MOST_MEMORIES: usize = 10_000;
+pub(super) const MAX_MEMORIES: usize = 10_000;
 
 /// The most bytes of one text.
 pub(super) const LONGEST_MEMORY: usize = 16 << 10;
@@ -201,19 +201,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("memory.jsonl");
         let memory = Memory::open(Some(&file)).unwrap();
-        for number in 0..MOST_MEMORIES {
+        for number in 0..MAX_MEMORIES {
             store(&memory, &format!("number{number}"), &[]);
         }
         let stored = store(&memory, "the last one", &[]);
-        assert_eq!((stored.memories, stored.forgotten), (MOST_MEMORIES, 1));
+        assert_eq!((stored.memories, stored.forgotten), (MAX_MEMORIES, 1));
         assert!(contents(&memory.recall("number0", &[], 50)).iter().all(|content| *content != "number0"));
-        for number in 0..MOST_MEMORIES {
+        for number in 0..MAX_MEMORIES {
             store(&memory, &format!("more{number}"), &[]);
         }
         let lines = std::fs::read_to_string(&file).unwrap().lines().count();
-        assert!(lines <= 2 * MOST_MEMORIES, "{lines}");
+        assert!(lines <= 2 * MAX_MEMORIES, "{lines}");
         drop(memory);
-        assert_eq!(Memory::open(Some(&file)).unwrap().kept.lock().memories.len(), MOST_MEMORIES);
+        assert_eq!(Memory::open(Some(&file)).unwrap().kept.lock().memories.len(), MAX_MEMORIES);
     }
 
     #[test]

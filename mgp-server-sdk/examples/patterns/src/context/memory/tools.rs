@@ -73,7 +73,7 @@ pub(crate) async fn recall_memory(asked: RecallMemory, cx: Cx) -> Result<Json<Re
     let RecallMemory { query, limit, tags } = asked;
     check_length("query", &query, LONGEST_QUERY)?;
     check_tags(&tags)?;
-    let most = limit.unwrap_or(USUAL_RECALLED).clamp(1, MOST_RECALLED);
+    let most = limit.unwrap_or(USUAL_RECALLED).clamp(1, MAX_RECALLED);
     let memory = Arc::clone(cx.state::<Arc<Memory>>()?);
     let found = tokio::task::spawn_blocking(move || memory.recall(&query, &tags, most)).await?;
     let memories = found.into_iter().map(|(relevance, entry)| RecalledMemory {
@@ -87,14 +87,14 @@ pub(crate) async fn recall_memory(asked: RecallMemory, cx: Cx) -> Result<Json<Re
 }
 
 fn check_tags(tags: &[String]) -> Result<(), ToolError> {
-    if tags.len() > MOST_TAGS {
-        return Err(ToolError::new(format!("`tags` has {MOST_TAGS} words at most")));
+    if tags.len() > MAX_TAGS {
+        return Err(ToolError::new(format!("`tags` has {MAX_TAGS} words at most")));
     }
     tags.iter().try_for_each(|tag| check_length("tags", tag, LONGEST_TAG))
 }
 
 const LONGEST_QUERY: usize = 4096;
 const USUAL_RECALLED: usize = 5;
-const MOST_RECALLED: usize = 50;
-const MOST_TAGS: usize = 16;
+const MAX_RECALLED: usize = 50;
+const MAX_TAGS: usize = 16;
 const LONGEST_TAG: usize = 64;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::super::agent::{AgentType, NewAgent};
-use super::super::board::{Board, MOST_AGENTS, MOST_BYTES, MOST_ENDED, MOST_LOST, MOST_TASKS};
+use super::super::board::{Board, MAX_AGENTS, MAX_BYTES, MAX_ENDED, MAX_LOST, MAX_TASKS};
 use super::super::refusal::Refusal;
 use super::super::task::{NewTask, Priority, Task, TaskEnd, TaskState, TaskStatus};
 
@@ -129,12 +129,12 @@ fn a_task_that_takes_too_long_ends_and_says_so() {
 fn the_task_of_a_lost_agent_is_given_to_another_until_too_many_were_lost() {
     let mut on = Fixture::new();
     let id = on.delegate(task("perilous"));
-    for number in 1..=MOST_LOST {
+    for number in 1..=MAX_LOST {
         let token = on.register(agent(&format!("a{number}"), &[]));
         assert_eq!(on.next(&token).as_deref(), Some("perilous"));
         on.now += SILENCE;
         assert_eq!(on.enabled(), Vec::<String>::new());
-        let last = number == MOST_LOST;
+        let last = number == MAX_LOST;
         assert_eq!(on.status(&id), if last { TaskStatus::Failed } else { TaskStatus::Queued });
     }
     assert_eq!(on.error(&id), "the agents a1, a2, a3 were lost or left while they worked on it");
@@ -206,7 +206,7 @@ fn there_are_only_so_many_agents_and_a_lost_one_makes_room() {
     let mut on = Fixture::new();
     let first = on.register(agent("first", &[]));
     on.now += SILENCE / 2;
-    for number in 1..MOST_AGENTS {
+    for number in 1..MAX_AGENTS {
         on.register(agent(&format!("a{number}"), &[]));
     }
     assert!(matches!(on.board.register(on.now, agent("new", &[]), None), Err(Refusal::TooManyAgents)));
@@ -221,14 +221,14 @@ fn there_are_only_so_many_tasks_and_results() {
     let mut on = Fixture::new();
     let token = on.register(NewAgent { silence: 10 * TIMEOUT, ..agent("a", &[]) });
     let mut ids = Vec::new();
-    for _ in 0..=MOST_ENDED {
+    for _ in 0..=MAX_ENDED {
         let id = on.delegate(task("x"));
         on.next(&token).unwrap();
         on.complete(&token, &id, "y").unwrap();
         ids.push(id);
     }
     assert_eq!((on.status(&ids[0]), on.status(&ids[1])), (TaskStatus::Unknown, TaskStatus::Done));
-    for _ in 0..MOST_TASKS {
+    for _ in 0..MAX_TASKS {
         on.delegate(task("x"));
     }
     assert!(matches!(on.board.delegate(on.now, task("x")), Err(Refusal::TooManyTasks)));
@@ -239,7 +239,7 @@ fn there_are_only_so_many_tasks_and_results() {
 fn tasks_and_results_take_only_so_many_bytes() {
     let mut on = Fixture::new();
     let token = on.register(NewAgent { silence: 10 * TIMEOUT, ..agent("a", &[]) });
-    let half = "x".repeat(MOST_BYTES / 2);
+    let half = "x".repeat(MAX_BYTES / 2);
     let id = on.delegate(task("small"));
     on.next(&token).unwrap();
     on.complete(&token, &id, &half).unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::super::board::RESULT_KEPT;
-use super::super::coordinator::{Coordinator, MOST_WAITING};
+use super::super::coordinator::{Coordinator, MAX_WAITING};
 use super::super::server;
 
 /// A client of a coordinator. As behind a kernel, agents and those who delegate share it.
@@ -323,7 +323,7 @@ async fn only_so_many_callers_wait_and_others_are_served_meanwhile() {
     let fixture = Fixture::new().await;
     let task = fixture.delegate("work").await;
     let mut waiting = Vec::new();
-    for _ in 0..MOST_WAITING {
+    for _ in 0..MAX_WAITING {
         let collecting = fixture.clone();
         let arguments = json!({"task_ids": [task], "timeout_ms": 60_000});
         waiting.push(tokio::spawn(async move { collecting.ask("collect_results", arguments).await }));

@@ -1,4 +1,4 @@
-//! Tests of the client's desk.
+//! Tests of the client's responder.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::callback::bench::session;
 use crate::callback::{CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder};
 use crate::doubles::{TestPort, TestServer, raw, settle, text};
 
-/// A desk that answers with what it was asked, after a time, and counts.
+/// A responder that answers with what it was asked, after a time, and counts.
 struct Client {
-    desk: CallbackResponder,
+    responder: CallbackResponder,
     handled: Arc<AtomicUsize>,
 }
 
@@ -27,14 +27,14 @@ impl Client {
     fn echo(after: Duration) -> Self {
         let handled = Arc::<AtomicUsize>::default();
         let count = handled.clone();
-        let desk = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
+        let responder = CallbackResponder::new(move |request: CallbackRequest, _: Context| {
             count.fetch_add(1, Ordering::Relaxed);
             async move {
                 sleep(after).await;
                 RawJson::from_value(&request.message).ok()
             }
         });
-        Self { desk, handled }
+        Self { responder, handled }
     }
 
     fn handled(&self) -> usize {
@@ -51,16 +51,16 @@ struct Link {
 }
 
 impl Link {
-    fn to(name: &str, desk: &CallbackResponder, extensions: &[&str], server: Arc<TestPort>) -> Self {
+    fn to(name: &str, responder: &CallbackResponder, extensions: &[&str], server: Arc<TestPort>) -> Self {
         let mut session = session(Revision::V2025_11_25, extensions, "{}");
         session.outbox = server.outbox();
-        let inbound = CallbackInboundLayer::new(desk.of_server(ServerId::from(name)))
+        let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from(name)))
             .layer(TestServer::knowing_nothing());
         Self { server, session: Arc::new(session), inbound, call: StreamId::fresh() }
     }
 
-    fn new(name: &str, desk: &CallbackResponder) -> Self {
-        Self::to(name, desk, &["callbacks"], TestPort::answering("{}"))
+    fn new(name: &str, responder: &CallbackResponder) -> Self {
+        Self::to(name, responder, &["callbacks"], TestPort::answering("{}"))
     }
 
     async fn asks(&mut self, request: &CallbackRequest) -> Result<Response, Error> {
@@ -94,7 +94,7 @@ const SOON: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn a_question_is_answered_beside_the_connection() {
     let client = Client::echo(SOON);
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     link.asks(&asked("cb-001", "Sure?")).await.unwrap();
     settle().await;
     assert!(link.answers().is_empty());
@@ -108,7 +108,7 @@ async fn a_question_is_answered_beside_the_connection() {
 #[tokio::test(start_paused = true)]
 async fn a_repeated_question_is_handled_once_and_answered_each_time() {
     let client = Client::echo(SOON);
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     for _ in 0..3 {
         link.asks(&asked("cb", "Sure?")).await.unwrap();
     }
@@ -129,7 +129,7 @@ async fn a_repeated_question_is_handled_once_and_answered_each_time() {
 #[tokio::test(start_paused = true)]
 async fn two_servers_may_use_the_same_id() {
     let client = Client::echo(SOON);
-    let (mut one, mut two) = (Link::new("one", &client.desk), Link::new("two", &client.desk));
+    let (mut one, mut two) = (Link::new("one", &client.responder), Link::new("two", &client.responder));
     one.asks(&asked("cb-001", "One?")).await.unwrap();
     two.asks(&asked("cb-001", "Two?")).await.unwrap();
     sleep(SOON * 2).await;
@@ -141,7 +141,7 @@ async fn two_servers_may_use_the_same_id() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_is_never_one_to_another_question_of_the_same_id() {
     let client = Client::echo(SOON);
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     link.asks(&asked("cb-1", "Delete a file?")).await.unwrap();
     sleep(SOON * 2).await;
     link.asks(&asked("cb-1", "Delete everything?")).await.unwrap();
@@ -151,7 +151,7 @@ async fn an_answer_is_never_one_to_another_question_of_the_same_id() {
     link.asks(&asked("cb-1", "Delete everything?")).await.unwrap();
     sleep(SOON * 2).await;
     assert_eq!(client.handled(), 3, "about another call");
-    let mut restarted = Link::new("s", &client.desk);
+    let mut restarted = Link::new("s", &client.responder);
     restarted.call = link.call;
     restarted.asks(&asked("cb-1", "Delete everything?")).await.unwrap();
     sleep(SOON * 2).await;
@@ -162,7 +162,7 @@ async fn an_answer_is_never_one_to_another_question_of_the_same_id() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_too_late_is_not_sent() {
     let client = Client::echo(Duration::from_secs(61));
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     link.asks(&asked("a", "?").with_timeout_ms(2000)).await.unwrap();
     link.asks(&asked("b", "?")).await.unwrap();
     link.asks(&asked("c", "?").with_timeout_ms(70_000)).await.unwrap();
@@ -177,7 +177,7 @@ async fn an_answer_that_comes_too_late_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_notification_is_handled_once_and_not_answered() {
     let client = Client::echo(SOON);
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     let told = CallbackRequest::new("n", CallbackType::Notification, "Done.");
     for _ in 0..2 {
         link.asks(&told).await.unwrap();
@@ -188,13 +188,13 @@ async fn a_notification_is_handled_once_and_not_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn what_no_handler_knows_is_not_answered_and_what_one_knows_is() {
-    let desk = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(async |request: CallbackRequest, _: Context| {
         match request.callback_type.as_str() {
             "llm_completion" => request.unknown.get("messages"),
             _ => None,
         }
     });
-    let mut link = Link::new("s", &desk);
+    let mut link = Link::new("s", &responder);
     let later = r#"{"callback_id":"a","callback_type":"llm_completion","messages":[1]}"#;
     link.sends(Object::parse(later).unwrap()).await.unwrap();
     link.asks(&CallbackRequest::new("b", CallbackType::from("oracle"), "?")).await.unwrap();
@@ -205,9 +205,9 @@ async fn what_no_handler_knows_is_not_answered_and_what_one_knows_is() {
 #[tokio::test(start_paused = true)]
 async fn answers_are_any_json() {
     for json in ["5", r#""text""#, r#"{"a":1}"#, "null", "true"] {
-        let desk =
+        let responder =
             CallbackResponder::new(move |_: CallbackRequest, _: Context| async move { Some(raw(json)) });
-        let mut link = Link::new("s", &desk);
+        let mut link = Link::new("s", &responder);
         link.asks(&asked("a", "?")).await.unwrap();
         settle().await;
         assert_eq!(link.answers(), [format!(r#"{{"callback_id":"a","response":{json}}}"#)]);
@@ -217,9 +217,9 @@ async fn answers_are_any_json() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
     let client = Client::echo(SOON);
-    let mut link = Link::new("s", &client.desk);
+    let mut link = Link::new("s", &client.responder);
     link.sends(Object::new()).await.unwrap();
-    let mut plain = Link::to("s", &client.desk, &[], TestPort::new());
+    let mut plain = Link::to("s", &client.responder, &[], TestPort::new());
     assert_eq!(plain.asks(&asked("a", "?")).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
     sleep(SOON * 2).await;
     assert_eq!(client.handled(), 0);
@@ -229,7 +229,7 @@ async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
 async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     let client = Client::echo(SOON);
     let lost = TestPort::deciding(async |_| Err(Error::disconnected("gone")));
-    let mut link = Link::to("s", &client.desk, &["callbacks"], lost);
+    let mut link = Link::to("s", &client.responder, &["callbacks"], lost);
     link.asks(&asked("a", "?")).await.unwrap();
     sleep(Duration::from_mins(1)).await;
     assert_eq!(link.answers().len(), 1);
@@ -237,7 +237,7 @@ async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
     sleep(Duration::from_mins(1)).await;
     assert_eq!((client.handled(), link.answers().len()), (1, 2));
 
-    let mut deaf = Link::to("t", &client.desk, &["callbacks"], TestPort::new());
+    let mut deaf = Link::to("t", &client.responder, &["callbacks"], TestPort::new());
     deaf.asks(&asked("a", "?")).await.unwrap();
     sleep(SOON * 2).await;
     for _ in 0..9 {
@@ -250,7 +250,7 @@ async fn an_answer_that_is_lost_is_sent_again_only_when_it_is_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn one_server_is_not_worked_for_without_end() {
     let client = Client::echo(Duration::from_secs(30));
-    let (mut one, mut two) = (Link::new("one", &client.desk), Link::new("two", &client.desk));
+    let (mut one, mut two) = (Link::new("one", &client.responder), Link::new("two", &client.responder));
     for number in 0..70 {
         one.asks(&asked(&number.to_string(), "?")).await.unwrap();
     }
@@ -264,11 +264,11 @@ async fn one_server_is_not_worked_for_without_end() {
         }
     }
     sleep(Duration::from_secs(31)).await;
-    let known = format!("{:?}", client.desk);
+    let known = format!("{:?}", client.responder);
     assert!(known.contains("known: 257"), "{known}");
     sleep(Duration::from_mins(20)).await;
     two.asks(&asked("1", "?")).await.unwrap();
-    assert!(format!("{:?}", client.desk).contains("known: 1,"));
+    assert!(format!("{:?}", client.responder).contains("known: 1,"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,17 +281,17 @@ async fn handlers_end_with_their_desk() {
     }
     let ended = Arc::<AtomicUsize>::default();
     let counted = ended.clone();
-    let desk = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
+    let responder = CallbackResponder::new(move |_: CallbackRequest, _: Context| {
         let guard = Ended(counted.clone());
         async move {
             let _guard = guard;
             pending::<Option<RawJson>>().await
         }
     });
-    let mut link = Link::new("s", &desk);
+    let mut link = Link::new("s", &responder);
     link.asks(&asked("a", "?")).await.unwrap();
     settle().await;
-    drop(desk);
+    drop(responder);
     assert_eq!(ended.load(Ordering::Relaxed), 0);
     drop(link);
     settle().await;

@@ -137,7 +137,7 @@ impl OutboxPort for Up {
 struct Pair {
     context: Context,
     network: Network,
-    _desk: CallbackResponder,
+    _responder: CallbackResponder,
 }
 
 type Handled = Arc<Mutex<HashMap<(usize, Box<str>), u32>>>;
@@ -174,7 +174,7 @@ fn pair(
         .layer(TestServer::knowing_nothing());
     let down = Down { network: network.clone(), inbound, session: Arc::new(at_client) };
     context.outbox = Outbox::new(Arc::new(down), StreamId::fresh());
-    Pair { context, network, _desk: responder }
+    Pair { context, network, _responder: responder }
 }
 
 /// The outcomes of the questions of one schedule.

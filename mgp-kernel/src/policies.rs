@@ -34,7 +34,7 @@ pub(crate) struct Policies {
     pub(crate) scopes: ScopeBook,
     /// The calls with idempotency keys that are made once, if the configuration has the kernel remember them.
     pub(crate) keyed_calls: Option<IdempotencyBook>,
-    /// What agents have spent of their budgets.
+    /// The amounts that agents have spent of their budgets.
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
     pub(crate) session_states: Arc<StateOwners>,

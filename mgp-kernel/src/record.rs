@@ -23,7 +23,7 @@ pub(crate) struct AuditTrail {
     pub(crate) log: AuditLog,
     /// The ends that the record had.
     pub(crate) ends: AuditLogEnds,
-    /// How far each server was told what is recorded.
+    /// The position in the record up to which each server was told of events.
     pub(crate) forwarded: ForwardedPositions,
     /// The form in which the arguments of calls are recorded.
     pub(crate) arguments: ArgumentRecording,

@@ -18,7 +18,7 @@ impl StepUndo {
     }
 }
 
-/// What is known about taking the effect of a tool back.
+/// The knowledge about taking the effect of a tool back.
 #[derive(Debug, Default)]
 pub(crate) struct StepRule {
     /// True if the tool says that it changes nothing.

@@ -5,13 +5,13 @@ use crate::json::{Object, RawJson};
 use crate::mgp::{CallRecord, Operation, PermissionResponse, Refusal, ResolvedTool, TraceId};
 use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
-/// What is known about a request beyond its bytes: one named slot for each thing our layers exchange.
+/// The facts about a request beyond its bytes: one named slot for each thing that the layers exchange.
 ///
 /// A security layer that finds its slot empty refuses.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Context {
-    /// What was agreed with the peer. Written by the era layer.
+    /// The agreement with the peer. Written by the era layer.
     pub session: Option<Arc<Session>>,
     /// The session of the client at this program, where there is one. Written by whoever accepts the connection.
     pub client: Option<Arc<ClientSession>>,
@@ -34,11 +34,11 @@ pub struct Context {
     pub input: Option<Arc<InputExchange>>,
     /// In which chain of requests this one stands. Written by the layer that records.
     pub trace: Option<TraceId>,
-    /// What the layers find out about the request. Written by the layer that records, filled by those further in.
+    /// The findings of the layers about the request. Written by the layer that records, filled by those further in.
     pub trail: Option<Arc<CallRecord>>,
     /// The tool the request is for. Written by whoever knows the catalog.
     pub tool: Option<Arc<ResolvedTool>>,
-    /// What the request asks of a server, if it calls no tool. Written in front of the server.
+    /// The operation that the request asks of a server, if it calls no tool. Written in front of the server.
     pub operation: Option<Arc<Operation>>,
     /// The arguments as a server reads them that converts them to the types of its schema, where that is something else than
     /// what is forwarded. Written by whoever checks arguments; whoever judges them judges both.

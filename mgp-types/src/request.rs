@@ -18,14 +18,14 @@ const META: &str = "_meta";
 pub struct Request {
     /// The kind of the request: a call or a notification.
     pub kind: RequestKind,
-    /// What is asked for.
+    /// The method of the request.
     pub method: Method,
     /// The parameters.
     pub params: Params,
-    /// What is known about the request beyond its bytes. It has a place of its own, so that a request is small to move from
+    /// The facts about the request beyond its bytes. They have a place of their own, so that a request is small to move from
     /// layer to layer.
     pub context: Box<Context>,
-    /// What layers of third parties attach.
+    /// The values that layers of third parties attach.
     pub extensions: Extensions,
 }
 

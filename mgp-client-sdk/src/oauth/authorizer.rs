@@ -34,7 +34,7 @@ pub(super) struct Authorizer {
     pub(super) settings: Settings,
     /// The token that requests carry.
     current: ArcSwapOption<CurrentToken>,
-    /// Whether the store was read.
+    /// True once the store of logins was read.
     is_loaded: AtomicBool,
     /// The nonces that the server and the issuer gave last.
     server_nonce: Mutex<Option<Box<str>>>,
@@ -58,7 +58,7 @@ struct TokenNeed {
     /// The header that was refused, if there was one.
     refused: Option<HeaderValue>,
     challenges: Vec<Challenge>,
-    /// Whether the token was good and its scopes were too few.
+    /// True if the token was valid and its scopes were too few.
     lacks_scopes: bool,
     attempt: u32,
 }

@@ -10,7 +10,7 @@ use super::discovery::Discovered;
 use super::exchange::joined;
 use super::token_request::{Form, Token, TokenEndpoint, read, refusal};
 
-/// What a person needs to sign in on another device.
+/// The address and the code that a person needs to sign in on another device.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DeviceCode {

@@ -77,7 +77,7 @@ pub(super) struct RegisteredClient {
     pub(super) redirect_uri: Box<str>,
 }
 
-/// What a client says of itself.
+/// The description of a client that it registers at an issuer.
 #[derive(Serialize)]
 struct RegistrationRequest<'a> {
     client_name: &'a str,

@@ -38,7 +38,7 @@ pub trait TokenStore: Send + Sync + 'static {
     fn remove<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<bool, OAuthError>>;
 }
 
-/// What a login is for: a server, and the owner of the login there.
+/// The key of a stored login: a server, and the owner of the login there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct LoginKey {

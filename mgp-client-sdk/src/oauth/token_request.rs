@@ -49,7 +49,7 @@ impl Form {
 pub(super) struct Token {
     #[serde(rename = "access_token")]
     pub(super) access: Box<str>,
-    /// Whether the token is bound to the key of the client.
+    /// True if the token is to be bound to the key of the client.
     #[serde(default)]
     pub(super) is_bound: bool,
     #[serde(default, rename = "refresh_token", skip_serializing_if = "Option::is_none")]

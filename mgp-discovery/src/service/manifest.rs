@@ -6,7 +6,7 @@ use mgp_types::ext::{
 
 use super::ListedTool;
 
-/// What is true of a server as a whole, for its manifest.
+/// The facts about a server as a whole, for its manifest.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "made by whoever has the facts")]
 pub struct ManifestFacts {

@@ -25,7 +25,7 @@ pub(super) struct DocumentedTool {
     pub(super) line: usize,
     /// True if the name stands between backticks.
     pub(super) is_quoted: bool,
-    /// What stands above the first section.
+    /// The text above the first section of a specification.
     pub(super) preamble: Vec<Block>,
     pub(super) sections: Vec<Section>,
 }

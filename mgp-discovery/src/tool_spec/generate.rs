@@ -22,7 +22,7 @@ pub struct GeneratedSpec {
     pub document: String,
     /// The invocation names of its tools.
     pub tools: Vec<String>,
-    /// What was filled in and should be written by a person, a sentence for each gap.
+    /// The gaps that were filled in and should be written by a person, a sentence for each.
     pub gaps: Vec<String>,
 }
 

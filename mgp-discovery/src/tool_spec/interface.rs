@@ -10,7 +10,7 @@ use super::schema_diff::ANNOTATIONS;
 use super::section::SectionKind;
 use super::version::ToolVersion;
 
-/// What callers of a tool rely on: its name, its version, and the schemas of its parameters and its output.
+/// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInterface {
     pub(super) name: String,
@@ -25,7 +25,7 @@ pub struct ToolInterface {
     pub(super) rest: RestOfInterface,
 }
 
-/// What else is told of a tool. Two interfaces of different sources are not compared by it.
+/// The further facts about a tool. Two interfaces of different sources are not compared by them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RestOfInterface {
     /// The further members of a definition.

@@ -43,6 +43,6 @@ fn become_program(mut server: Command) -> std::io::Result<Exit> {
     })
 }
 
-/// How the program is installed from the sources of `mgp`.
+/// The command that installs `mgp-patterns` from the sources of `mgp`.
 const INSTALL: &str =
     "put it beside `mgp`: `cargo install --path mgp-server-sdk/examples/patterns` in a checkout makes it";

@@ -108,7 +108,7 @@ impl ServerEvents {
     }
 }
 
-/// What changed of the tools of a server, in numbers: an agent need not see each tool of a server that it may use.
+/// The changes of a server's tools, in numbers: an agent need not see each tool of a server that it may use.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct ToolsChange {
     pub(crate) server_id: ServerId,

@@ -5,17 +5,17 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long the server of a call waited for others: for the answers to questions of its own.
+/// The time for which the server of a call waited for answers to questions of its own.
 #[derive(Debug, Default)]
 pub(super) struct Asked(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// For how many answers it waits now.
+    /// The number of answers for which the server waits now.
     open: u32,
-    /// Since when it waits for any.
+    /// The time since which the server waits for any.
     since: Option<Instant>,
-    /// How long it did before.
+    /// The time for which the server waited for earlier questions of the call.
     before: Duration,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct AttemptLimit {
 pub(super) struct Signs {
     /// When the last one came.
     pub(super) last: Option<Instant>,
-    /// How long the server waited for others.
+    /// The time for which the server waited for answers to its own questions.
     pub(super) asked: AskedTime,
 }
 
@@ -44,7 +44,7 @@ impl AttemptLimit {
     }
 }
 
-/// How often it is looked, within one time limit, whether the server still waits for somebody else.
+/// The number of times, within one time limit, that an attempt checks if the server still waits for somebody else.
 const LOOKS: u32 = 16;
 
 /// Tells whether the server of a call reads deadlines.

@@ -17,17 +17,17 @@ pub use self::layer::BreakerLayer;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BreakerSettings {
-    /// How far back calls are counted.
+    /// The time span in which calls are counted.
     pub window: Duration,
-    /// How many calls have to be counted before anything is decided.
+    /// The number of calls that have to be counted before the breaker decides anything.
     pub min_calls: NonZeroU32,
-    /// How many of a hundred have to fail.
+    /// The percentage of calls that have to fail for the breaker to open.
     pub failure_percent: u32,
-    /// How long it is open, the first time; each further time in a row is twice as long.
+    /// The time for which the breaker is open the first time; each further time in a row is twice as long.
     pub open_for: Duration,
-    /// How long it is open at most.
+    /// The longest time for which the breaker is open.
     pub max_open: Duration,
-    /// How many calls go through half-open, all of which have to succeed.
+    /// The number of calls that go through a half-open breaker, all of which have to succeed.
     pub probes: NonZeroU32,
 }
 
@@ -61,13 +61,13 @@ impl Default for BreakerSettings {
 struct Breaker {
     settings: BreakerSettings,
     state: State,
-    /// How often the state has changed.
+    /// The number of times that the state of the breaker has changed.
     changes: u64,
-    /// How often in a row it has opened.
+    /// The number of times in a row that the breaker has opened.
     openings: u32,
 }
 
-/// Where a breaker is.
+/// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a breaker has these states")]
 pub enum BreakerState {
@@ -86,7 +86,7 @@ pub(super) struct Pass {
     changes: u64,
 }
 
-/// How the end of a call counts for the server.
+/// The way in which the end of a call counts for its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallEnd {
     /// The server answers.
@@ -120,7 +120,7 @@ impl Breaker {
         Self { settings, state, changes: 0, openings: 0 }
     }
 
-    /// Where it is. An open breaker turns half-open when a call comes after its time.
+    /// Returns the state of the breaker. An open breaker turns half-open when a call comes after its time.
     const fn state(&self) -> BreakerState {
         match self.state {
             State::Closed { .. } => BreakerState::Closed,

@@ -32,7 +32,7 @@ impl Deadline {
         Attached::to(request).map(|attached| Self(attached.end(Instant::now())))
     }
 
-    /// How long it is until then; nothing if it is past.
+    /// Returns the time until the deadline; zero if it is past.
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
@@ -100,7 +100,7 @@ impl CallTime {
     }
 }
 
-/// How long a call may go on after its time because people were asked until a moment ago.
+/// The time for which a call may go on after its deadline because people were asked until a moment ago.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The time limit of a call that begins.

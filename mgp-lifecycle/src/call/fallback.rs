@@ -142,7 +142,7 @@ pin_project! {
     }
 }
 
-/// What it takes to call another tool in the place of the first.
+/// The facts that are needed to call another tool in the place of the first.
 struct Call<S> {
     service: S,
     request: Request,
@@ -295,7 +295,7 @@ fn is_reserved(name: &str) -> bool {
     }
 }
 
-/// What a caller sends again to a tool that has asked for it.
+/// The members of `params` with which a caller answers questions of the first tool.
 const OF_THE_FIRST_CALL: [&str; 2] = ["inputResponses", "requestState"];
 
 const KERNEL_WORD: &str = "mgp";

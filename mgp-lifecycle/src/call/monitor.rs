@@ -17,7 +17,7 @@ use super::deadline::CallTime;
 ///
 /// Where the call has a budget of time, the monitor is the extension of its request that holds the deadline.
 pub(super) struct CallMonitor {
-    /// Where messages go; nowhere if the caller wants none.
+    /// The receiver of messages about the call; `None` if the caller wants none.
     port: Option<Arc<dyn OutboxPort>>,
     /// Since when signs of life are heard, if anything depends on them.
     heard_since: Option<Instant>,

@@ -308,5 +308,5 @@ fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, telling: Te
 /// The most bytes of an outcome that is kept.
 const MAX_OUTCOME_BYTES: usize = 1 << 20;
 
-/// How long a call waits for the first one with its key, where it has no deadline of its own.
+/// The time for which a call without a deadline waits for the first one with its key.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);

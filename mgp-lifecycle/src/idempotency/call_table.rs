@@ -18,7 +18,7 @@ use super::store::{StoredCall, StoredState};
 /// know how the call ended.
 pub(super) type RunningCall = watch::Receiver<Option<CallOutcome>>;
 
-/// How many keys are remembered, and how many bytes of outcomes.
+/// The limits on the number of remembered keys and on the bytes of their outcomes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyLimits {
     pub(super) keys_of_caller: usize,
@@ -41,7 +41,7 @@ pub(super) enum KeptOutcome {
     TooLarge,
 }
 
-/// What is known of a call that comes again.
+/// The knowledge about a call that comes again.
 #[derive(Debug)]
 pub(super) enum KnownCall {
     Running(FirstCall, RunningCall),
@@ -264,5 +264,5 @@ fn expired_at(keys: &CallerKeys, now: Timestamp) -> Vec<Digest> {
 /// The least time to wait for a key to expire.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
-/// How many keys of a caller one call forgets.
+/// The number of keys of a caller that one call forgets at most.
 const MAX_AT_ONCE: usize = 256;

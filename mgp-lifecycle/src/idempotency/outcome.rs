@@ -56,7 +56,7 @@ impl CallOutcome {
     }
 }
 
-/// What becomes of a key when its call has ended.
+/// The treatment of a key when its call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The outcome is kept, and told to whoever makes the call again.

@@ -243,11 +243,11 @@ fn gone() -> Error {
     Error::internal("the transaction was forgotten while it was rolled back")
 }
 
-/// How long a call that takes a step back may take.
+/// The maximum time of a call that takes a step back.
 const LONGEST_CALL: Duration = Duration::from_mins(10);
 
 /// The pause before a rollback that was interrupted goes on.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 
-/// How long [`TransactionBook::run`] sleeps at the most.
+/// The longest time for which [`TransactionBook::run`] sleeps.
 const LONGEST_SLEEP: Duration = Duration::from_mins(1);

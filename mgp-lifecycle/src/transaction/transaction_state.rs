@@ -68,7 +68,7 @@ impl StepState {
     }
 }
 
-/// What a rollback does next.
+/// The next step of a rollback.
 #[derive(Debug)]
 pub(super) enum NextUndo {
     /// A step runs, and is waited for.

@@ -150,5 +150,5 @@ const MAX_OF_OWNER: usize = 1000;
 /// All transactions that are remembered.
 const MAX_REMEMBERED: usize = 20_000;
 
-/// How long a transaction is remembered after its end.
+/// The time for which a transaction is remembered after its end.
 const REMEMBERED: Duration = Duration::from_hours(24);

@@ -67,7 +67,7 @@ pub struct Authenticated {
     token: Option<TokenGrant>,
 }
 
-/// What a token lets its sender do, and how the sender gets one for more.
+/// The scopes of a token, and the way in which its sender gets a token for more.
 #[cfg(feature = "oauth")]
 #[derive(Debug, Clone)]
 pub(super) struct TokenGrant {

@@ -26,7 +26,7 @@ pub(super) struct TokenClaims {
     pub(super) cnf: Confirmation,
 }
 
-/// What a token is bound to. A token that is bound to anything else is refused, as nobody could prove that here.
+/// The key or certificate to which a token is bound. A token bound to anything else is refused, as nobody could prove that here.
 #[derive(Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Confirmation {

@@ -17,7 +17,7 @@ pub(super) struct OpenQuestions {
 }
 
 type Question = OnceCell<TokenAnswer>;
-/// What came of a question.
+/// The outcome of a question to the issuer.
 type TokenAnswer = Result<Arc<KnownToken>, TokenError>;
 
 impl OpenQuestions {

@@ -21,7 +21,7 @@ pub struct ValidatedCall<'a> {
     pub arguments: Vec<CallArgument>,
     /// The natures of the arguments, such as path, URL or command, by name.
     pub natures: &'a ArgumentNatures,
-    /// What the tool does with files.
+    /// The use that the tool makes of files.
     pub(super) access: PathAccess,
     /// The folders of the client that calls.
     pub(super) folders: CallFolders<'a>,

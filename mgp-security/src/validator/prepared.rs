@@ -22,7 +22,7 @@ use crate::{Finding, Schema, SchemaViolation};
 pub(super) struct PreparedTool {
     tool: Arc<ResolvedTool>,
     natures: ArgumentNatures,
-    /// What the tool does with files.
+    /// The use that the tool makes of files.
     access: PathAccess,
     schema: Option<Schema>,
     names: ArgumentNames,

@@ -36,7 +36,7 @@ pub struct ResourceTemplate {
     kept: KeptContents,
 }
 
-/// Where and how long contents stay cached.
+/// The scope and the time in which contents stay cached.
 #[derive(Debug, Clone, Default)]
 struct KeptContents {
     hint: Option<CacheHint>,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{TokenSettings, TokenTool, arguments, call_binding, meta, refusal};
 
-/// Whether a call may be made.
+/// The decision if a call may be made.
 pub(crate) enum Confirmation {
     /// The call may be made.
     Given,

@@ -66,7 +66,7 @@ impl TokenTool {
     }
 }
 
-/// What the client of one call carries for the server.
+/// The tokens that the client of one call carries for the server.
 #[derive(Debug)]
 pub(crate) struct CallTokens {
     pub(crate) session: Option<CallSession>,

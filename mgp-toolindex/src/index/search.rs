@@ -22,7 +22,7 @@ pub struct Search<'a> {
     pub filter: ToolFilter,
     /// The tools that the agent may see; all if `None`.
     pub visible: Option<&'a VisibleTools>,
-    /// How much words and meaning count in a search by both.
+    /// The weights of words and of meaning in a search by both.
     pub weights: FusionWeights,
     /// Set if the text names a capability, as a program does: it is in the words of tools, and tools that say nearly the
     /// same may stand beside one another, because the caller may not be allowed to call each.
@@ -98,6 +98,6 @@ pub struct SearchHit {
     pub tool: Arc<Tool>,
     /// The fit, from 0 to 1.
     pub score: f32,
-    /// What speaks for the tool; in a search by category nothing.
+    /// The evidence for the tool; none in a search by category.
     pub evidence: MatchEvidence,
 }

@@ -29,7 +29,7 @@ pub(super) struct Spread {
     pub(super) deviation: f32,
 }
 
-/// How much each kind of evidence counts in a search by words and meaning, in the unit of BM25.
+/// The weight of each kind of evidence in a search by words and meaning, in the unit of BM25.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct FusionWeights {

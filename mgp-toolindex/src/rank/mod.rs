@@ -42,7 +42,7 @@ pub(crate) struct Ranking<'a> {
     /// The vectors of the tools, and the meanings of the parts of the request in their order; `None` for a part without
     /// one.
     pub(crate) meanings: Option<(&'a Vectors, &'a [Option<QueryMeaning>])>,
-    /// How much each kind of evidence counts.
+    /// The weight of each kind of evidence.
     pub(crate) weights: FusionWeights,
     /// A function that returns the name of a tool's server.
     pub(crate) server: &'a dyn Fn(Slot) -> &'a str,
@@ -65,7 +65,7 @@ pub(crate) struct RankedTool {
     pub(crate) slot: Slot,
     /// The fit, from 0 to 1.
     pub(crate) score: f32,
-    /// What speaks for it, of the request as a whole.
+    /// The evidence for the tool from the request as a whole.
     pub(crate) evidence: MatchEvidence,
 }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-/// What is said, in lower case with single spaces, and the words that tools have for it.
+/// An everyday phrase, in lower case with single spaces, and the words that tools have for it.
 static EVERYDAY: LazyLock<HashMap<String, &'static str, RandomState>> =
     LazyLock::new(|| read(include_str!("everyday.txt")).collect());
 

@@ -118,7 +118,7 @@ record! {
 }
 
 words! {
-    /// How far an import is.
+    /// The state of an import.
     ImportStatus {
         /// The data is there.
         Imported = "imported",
@@ -132,7 +132,7 @@ words! {
 record! {
     /// The result of `mgp/data/import`.
     pub struct ImportedData {
-        /// How far the import is.
+        /// The state of the import.
         plain status: ImportStatus;
         /// The name of the data at the server that fetched it.
         optional imported_resource_id: Box<str>;

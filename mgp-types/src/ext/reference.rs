@@ -22,7 +22,7 @@ impl ReferenceGate {
     }
 }
 
-/// What an answer is to.
+/// The kind of a request's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceAnswer {
     /// A list of tools.

@@ -229,7 +229,7 @@ pub fn report<'a>(
     report
 }
 
-/// What a caller can and cannot do with the scopes it has; made by [`report`].
+/// The tools that a caller can and cannot use with its scopes; made by [`report`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScopeReport<'a> {

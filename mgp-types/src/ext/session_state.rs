@@ -28,11 +28,11 @@ record! {
         required created_at: Timestamp;
         /// The moment at which the session ends, if nothing is called until then.
         optional expires_at: Timestamp;
-        /// Where the session belongs to.
+        /// The server and the tool to which the session belongs.
         optional metadata: SessionMetadata;
     }
 
-    /// Where a session belongs to.
+    /// The server and the tool to which a session belongs.
     pub struct SessionMetadata: Default, Eq {
         /// The name of the server that owns the session.
         optional server_name: Box<str>;
@@ -42,7 +42,7 @@ record! {
 }
 
 words! {
-    /// What happened to a session.
+    /// An event in the life of a session.
     SessionChange {
         /// The session began.
         Created = "session_created",

@@ -51,7 +51,7 @@ words! {
     Impact {
         /// Nothing is changed.
         Safe = "safe",
-        /// What is changed can be changed back.
+        /// The change that the tool makes can be changed back.
         Reversible = "reversible",
         /// Something can be lost for good.
         Destructive = "destructive",
@@ -150,7 +150,7 @@ pub struct ToolDeclaration {
     /// The estimated costs of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// What is left of the tool's quota.
+    /// The rest of the tool's quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Quota>,
     /// True if repeating a call changes nothing more.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use super::{EventType, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
 
-/// What the layers found out about a request on its way in, for the one that writes the record when it is over.
+/// The findings of the layers about a request on its way in, for the layer that writes the record when the request is over.
 ///
 /// The layer that records puts an empty trail into the request's context; those further in fill it, without a lock.
 /// Each fact is noted once: the first that notes it is the one that decided.
@@ -23,7 +23,7 @@ pub struct CallRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// What the event is that tells the cause, beside `TOOL_BLOCKED`; `None` if there is nothing more to tell.
+    /// The event that tells the cause, beside `TOOL_BLOCKED`; `None` if there is nothing more to tell.
     pub event: Option<EventType>,
     /// The section that refused, like `access`.
     pub by: &'static str,
@@ -106,7 +106,7 @@ impl CallRecord {
         self.risk.get().copied()
     }
 
-    /// What the arguments were checked with.
+    /// The validators that checked the arguments.
     pub fn validators(&self) -> &[ValidatorName] {
         self.validators.get().map_or(&[], Vec::as_slice)
     }

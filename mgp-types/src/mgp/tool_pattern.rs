@@ -119,7 +119,7 @@ impl ToolPattern {
     /// Creates the pattern of the tools `tool` of the servers `server`.
     ///
     /// # Errors
-    /// One of the two is empty, or no server can have such an id.
+    /// The part for the server or for the tool is empty, or no server can have such an id.
     pub fn new(server: &str, tool: &str) -> Result<Self, ToolPatternError> {
         if server.is_empty() || tool.is_empty() {
             return Err(ToolPatternError::Empty(format!("{server}.{tool}").into()));

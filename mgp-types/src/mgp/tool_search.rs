@@ -132,7 +132,7 @@ record! {
     }
 }
 
-/// What speaks for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
+/// The evidence for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
 pub struct MatchEvidence {
@@ -140,7 +140,7 @@ pub struct MatchEvidence {
     pub words: f32,
     /// The likeness of the tool's meaning and the request's; negative if other tools are more alike.
     pub meaning: f32,
-    /// What speaks for the tool whatever it says: the request names its server.
+    /// The evidence for the tool that its texts do not give: the request names its server.
     pub prior: f32,
 }
 

@@ -10,7 +10,7 @@ use mgp_types::mgp::{Recovery, RetryStrategy, Timestamp};
 use mgp_types::{Error, Principal, code};
 use parking_lot::Mutex;
 
-/// What agents have spent of their budgets, in the present span of each. It is forgotten when the kernel ends.
+/// The amounts that agents have spent of their budgets, in the present span of each. They are forgotten when the kernel ends.
 ///
 /// Only agents of the configuration that have a budget are counted, so their number is bounded.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ struct Spent {
     units: f64,
 }
 
-/// What a call takes of a budget before it is made; settled with what it really cost.
+/// The amount that a call takes of a budget before it is made, settled later with the real cost.
 #[derive(Debug, Clone)]
 pub(super) struct ReservedUnits {
     agent: Box<str>,

@@ -45,7 +45,7 @@ impl CallHintsGate {
     }
 }
 
-/// What remains to be done with the result of a call.
+/// The work that remains to be done with the result of a call.
 pub(crate) struct HintedCall {
     reserved: Option<ReservedUnits>,
     /// True if the client is told what is left of the budget.

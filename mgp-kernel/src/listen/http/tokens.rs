@@ -61,7 +61,7 @@ struct TokenAgents {
 struct FoundAgents {
     config: Arc<Config>,
     of_issuers: HashMap<Box<str>, HashMap<Box<str>, Principal, RandomState>, RandomState>,
-    /// Whether tokens of agents are exchanged for those of a server.
+    /// True if tokens of agents are exchanged for those of a server.
     exchanges: bool,
 }
 

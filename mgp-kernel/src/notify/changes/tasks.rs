@@ -121,7 +121,7 @@ const LONGEST_ID: usize = 256;
 mod tests {
     use super::*;
 
-    /// What is told of a result with which a server answers.
+    /// Returns the notification about a task for the result with which a server answers.
     fn learned(book: &TaskLocations, principal: &Principal, server: &str, result: &str) -> String {
         let mut response = Response::new(RawJson::parse(result.to_owned()).unwrap());
         book.learn(principal, &server.into(), &mut response);

@@ -16,13 +16,13 @@ use super::is_operator;
 
 /// All that is recorded, for operators.
 const AUDIT: &str = "audit";
-/// What is decided about permissions, for operators.
+/// The events about decisions on permissions, for operators.
 const PERMISSIONS: &str = "permissions";
 /// A call of a tool that succeeded, for operators and for the agent that made it.
 const TOOL_COMPLETED: &str = "tool.completed";
 /// A call of a tool that failed, for operators and for the agent that made it.
 const TOOL_FAILED: &str = "tool.failed";
-/// What was refused, for operators.
+/// The events about refused calls, for operators.
 const ACCESS_DENIED: &str = "security.access_denied";
 const PERMISSION_DENIED: &str = "security.permission_denied";
 const VALIDATION_FAILED: &str = "security.validation_failed";

@@ -120,7 +120,7 @@ pub(crate) struct OwnNameGate {
 }
 
 impl Gate for OwnNameGate {
-    /// Whether the call asks for a task, which may hold questions.
+    /// True if the call asks for a task, which may hold questions.
     type Pass = bool;
 
     fn enter(&self, request: &mut Request) -> Flow<bool> {

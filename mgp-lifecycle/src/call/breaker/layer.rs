@@ -54,7 +54,7 @@ impl BreakerLayer {
         Self(Arc::new(Shared { breaker, sign, began: Instant::now() }))
     }
 
-    /// Where the breaker is.
+    /// Returns the state of the breaker.
     pub fn state(&self) -> BreakerState {
         self.0.breaker.lock().breaker.state()
     }

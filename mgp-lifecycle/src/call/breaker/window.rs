@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How many calls were answered and failed lately. The time is cut into slices, which are forgotten one by one.
+/// The numbers of calls that were answered and that failed lately. The time is cut into slices, which are forgotten one by one.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     slice_nanos: u64,
@@ -32,7 +32,7 @@ impl Window {
         *counted = counted.saturating_add(1);
     }
 
-    /// How many failed, and how many there were.
+    /// Returns the number of failed calls, and the number of all calls.
     pub(super) fn sums(&self, now: Duration) -> (u64, u64) {
         let last = self.number(now);
         let recent = self.slices.iter().filter(|slice| slice.number + SLICES as u64 > last);

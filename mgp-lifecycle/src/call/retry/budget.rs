@@ -13,13 +13,13 @@ use tokio::time::Instant;
 pub struct RetryBudget(Arc<Account>);
 
 struct Account {
-    /// What a call earns, in hundredths of a retry.
+    /// The share of a retry that a call earns, in hundredths.
     earned: u64,
-    /// What was earned and not spent yet.
+    /// The retries that were earned and not spent yet, in hundredths.
     savings: AtomicU64,
     /// The time that fills the reserve by one retry; `None` if there is no reserve.
     cell_nanos: Option<u64>,
-    /// How far ahead of time the reserve may be used.
+    /// The span of time ahead for which the reserve may be used.
     ahead_nanos: u64,
     /// When the reserve is full again, in nanoseconds since the beginning.
     full_at: AtomicU64,

@@ -93,9 +93,9 @@ pub(super) struct Retries {
 pub(super) struct FailedAttempt<'a> {
     pub(super) request: &'a Request,
     pub(super) error: &'a Error,
-    /// How many retries there were before it.
+    /// The number of retries before this attempt.
     pub(super) retries: u32,
-    /// How long it is until the deadline of the call.
+    /// The time until the deadline of the call.
     pub(super) left: Option<Duration>,
     /// True if the caller was shown a part of a result, or asked something.
     pub(super) has_shown: bool,

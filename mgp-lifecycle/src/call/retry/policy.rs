@@ -9,9 +9,9 @@ use crate::random_source::share;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// How often a call is made again at most, whatever an error says. The first attempt does not count.
+    /// The maximum number of retries of a call, whatever an error says. The first attempt does not count.
     pub max_retries: u32,
-    /// How often it is made again where the error does not say.
+    /// The number of retries of a call whose error names none.
     pub usual_retries: u32,
     /// The first pause where the error asks for none or a shorter one; an `immediate` retry needs none.
     pub base_delay: Duration,
@@ -32,7 +32,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to wait before the next attempt, after so many retries; `None` if there is none.
+    /// Returns the wait before the next attempt, after so many retries; `None` if there is none.
     ///
     /// Those who failed together should not come back together: `chance`, a random number, makes a pause longer, never
     /// shorter than the error asks for, by up to a half for a growing pause and a quarter for a fixed one. A pause that

@@ -313,7 +313,7 @@ fn range(span: &Span) -> Range<usize> {
     span.start..span.end
 }
 
-/// How many words braces are expanded to; those that would become more stay as they are written.
+/// The maximum number of words that braces are expanded to; those that would become more stay as they are written.
 const MAX_BRACED_WORDS: usize = 64;
 
 /// The lists of `names.txt`, which explains each.

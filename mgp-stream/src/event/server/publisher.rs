@@ -52,7 +52,7 @@ impl Publisher {
     /// Creates a publisher with these channels, and no subscribers.
     ///
     /// # Errors
-    /// One of the names is not a channel name.
+    /// A name in the list is not a channel name.
     pub fn new<I: IntoIterator<Item: AsRef<str>>>(channels: I) -> Result<Self, ChannelError> {
         let publisher = Self(Arc::default());
         channels.into_iter().try_for_each(|channel| publisher.declare(channel.as_ref()))?;
@@ -73,7 +73,7 @@ impl Publisher {
     /// asked.
     ///
     /// # Errors
-    /// One of the names is not a channel name.
+    /// A name in the list is not a channel name.
     pub fn declare_as(&self, channel: &str, other_name: &str) -> Result<(), ChannelError> {
         self.0.declare(ChannelName::try_from(channel)?, Some(ChannelName::try_from(other_name)?));
         Ok(())

@@ -69,7 +69,7 @@ impl Linear {
 
 mgp_types::partial_debug!(Linear, self => segments: self.segments);
 
-/// What the number of outputs is a multiple of.
+/// The number of which the count of outputs is a multiple.
 pub(super) const OUTPUTS: usize = 2 * BLOCK;
 
 struct Products<'a> {

@@ -182,7 +182,7 @@ impl WordVectors {
 struct Norm {
     scales: Vec<f32>,
     shifts: Vec<f32>,
-    /// What is added to each variance.
+    /// The number that is added to each variance.
     epsilon: f32,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct WholeRows {
     /// The segments of a row. The last one is filled up with zeros.
     pub(super) segments: usize,
     pub(super) numbers: Vec<InputSegment>,
-    /// What one is worth, in each row.
+    /// The value of the integer one, in each row.
     pub(super) scales: Vec<f32>,
 }
 

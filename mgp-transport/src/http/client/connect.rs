@@ -23,7 +23,7 @@ type Network = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Network = HttpConnector;
 
-/// What a client's TLS is made of besides the certificates of the public authorities.
+/// The certificates and keys of a client's TLS besides the certificates of the public authorities.
 #[derive(Clone, Default)]
 pub(super) struct ClientTls {
     /// Further trusted certificates in DER.

@@ -80,7 +80,7 @@ impl TlsConfig {
     /// key, all in PEM.
     ///
     /// # Errors
-    /// One of them is not PEM of its kind, or the key is not that of the certificate.
+    /// A certificate or key is not PEM of its kind, or the key is not that of the certificate.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, Error> {
         let parts =
             TlsParts { certified: certified(chain, key)?, clients: WebPkiClientVerifier::no_client_auth() };

@@ -18,7 +18,7 @@ words! {
         Success = "success",
         /// The tool did not do what it was asked for.
         Failure = "failure",
-        /// What the tool was asked for was so already.
+        /// The state that the tool was asked for held already.
         NoChangeNeeded = "no_change_needed",
         /// The tool did a part of what it was asked for.
         PartialSuccess = "partial_success",

@@ -234,7 +234,7 @@ struct DoorAnswer {
     body: DoorBody,
     /// The seconds to wait before the next attempt.
     retry_after: Option<u64>,
-    /// What a caller is to prove, where it lacks scopes.
+    /// The challenge for a caller that lacks scopes.
     challenge: Option<String>,
     /// The revision of the document, for readers that have one already.
     revision: Option<String>,

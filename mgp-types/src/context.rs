@@ -15,9 +15,9 @@ pub struct Context {
     pub session: Option<Arc<Session>>,
     /// The session of the client at this program, where there is one. Written by whoever accepts the connection.
     pub client: Option<Arc<ClientSession>>,
-    /// Who the request comes from. Written by whatever authenticates.
+    /// The sender of the request. Written by whatever authenticates.
     pub principal: Option<Principal>,
-    /// Who speaks in the name of the principal, if somebody does. Written by whatever allows it.
+    /// The party that speaks in the name of the principal, if one does. Written by whatever allows it.
     pub speaker: Option<Principal>,
     /// The scopes of the token that the request came with; `None` without a token. Written by whatever authenticates.
     #[cfg(feature = "ext")]
@@ -32,7 +32,7 @@ pub struct Context {
     /// The questions and answers of the request, where asking means answering with a question.
     /// Written by the layer that carries them.
     pub input: Option<Arc<InputExchange>>,
-    /// In which chain of requests this one stands. Written by the layer that records.
+    /// The chain of requests to which the request belongs. Written by the layer that records.
     pub trace: Option<TraceId>,
     /// The findings of the layers about the request. Written by the layer that records, filled by those further in.
     pub trail: Option<Arc<CallRecord>>,
@@ -40,8 +40,8 @@ pub struct Context {
     pub tool: Option<Arc<ResolvedTool>>,
     /// The operation that the request asks of a server, if it calls no tool. Written in front of the server.
     pub operation: Option<Arc<Operation>>,
-    /// The arguments as a server reads them that converts them to the types of its schema, where that is something else than
-    /// what is forwarded. Written by whoever checks arguments; whoever judges them judges both.
+    /// The arguments as a server reads them that converts them to the types of its schema, where that is something else
+    /// than what is forwarded. Written by whoever checks arguments; whoever judges them judges both.
     pub converted: Option<RawJson>,
     /// The permissions that the request's sender granted. Written by the layer that holds them.
     pub grants: Option<Arc<PermissionResponse>>,

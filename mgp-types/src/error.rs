@@ -37,7 +37,7 @@ struct ErrorInner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// This process decided the error.
+    /// The error was decided by this process.
     Local,
     /// The peer answered with the error.
     Peer,
@@ -200,8 +200,8 @@ impl Error {
         self.0.origin
     }
 
-    /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4), else what
-    /// the peer's structured error or that of a tool registry says, if the crate has the feature `ext`.
+    /// Returns the recovery advice that this process set, else the advice in the peer's `data._mgp` (MGP §14.4), else
+    /// what the peer's structured error or that of a tool registry says, if the crate has the feature `ext`.
     pub fn recovery(&self) -> Option<Recovery> {
         let of_peer = || {
             let data = self.0.data.as_ref()?;

@@ -26,9 +26,9 @@ pub(crate) struct UserSocket {
 /// The users that a socket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketAudience {
-    /// This user alone.
+    /// Only the user who runs the kernel may connect.
     User,
-    /// This user and the members of the group that this process runs as.
+    /// The user who runs the kernel may connect, and the members of the group that the kernel runs as.
     Group,
 }
 
@@ -244,8 +244,8 @@ pub(crate) fn agents_path(operators: &Path, sharers: SharingKey) -> PathBuf {
     operators.with_file_name(name)
 }
 
-/// Returns whether clients of any key can share the kernel whose operators reach it at `operators`, at another socket than
-/// `own`, at which one may begin to listen just now.
+/// Returns whether clients of any key can share the kernel whose operators reach it at `operators`, at another socket
+/// than `own`, at which one may begin to listen just now.
 pub(crate) async fn is_shared(operators: &Path, own: Option<&Path>) -> bool {
     let folder = operators.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(files) = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))) else { return false };

@@ -23,7 +23,7 @@ pub(super) struct ListCache(Mutex<HashMap<ListKey, CachedList, RandomState>>);
 #[derive(PartialEq, Eq, Hash)]
 struct ListKey {
     principal: Principal,
-    /// Its client session, if that has lists of its own.
+    /// The client session of the list, if that has lists of its own.
     client: Option<ClientSessionId>,
     /// The scopes of its token.
     scopes: Option<Arc<Scopes>>,

@@ -22,7 +22,7 @@ pub(super) struct AttemptLimit {
 /// The signs of life that a server has given about an attempt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signs {
-    /// When the last one came.
+    /// The time at which the last sign of life came.
     pub(super) last: Option<Instant>,
     /// The time for which the server waited for answers to its own questions.
     pub(super) asked: AskedTime,
@@ -84,7 +84,7 @@ mgp_types::partial_debug!(ReadsDeadlines);
 pub struct AttemptTimeoutLayer(SendingLayer);
 
 impl AttemptTimeoutLayer {
-    /// At most `timeout` without a sign of life, and `max_timeout` in all, which is no less.
+    /// Creates limits of at most `timeout` without a sign of life, and of `max_timeout` in all, which is no less.
     pub fn new(timeout: Duration, max_timeout: Duration) -> Self {
         Self(SendingLayer::new().attempt_timeout(timeout, max_timeout))
     }

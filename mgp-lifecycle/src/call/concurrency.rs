@@ -18,13 +18,14 @@ use crate::refusal::unsent;
 ///
 /// Sits around the attempt's timeout, for the time in line is not the server's. Reads and writes nothing. Calls are let
 /// through in the order in which they began to wait. Beyond the line, and after too long in it, they are refused with
-/// 3001, marked as [`NotExecuted`](super::NotExecuted). Notifications, questions about health, calls that end work or feed it, and
-/// those that last as long as a subscription or a task are never held back and take no place. Allocates for calls that wait.
-/// Dropping the future gives the place back. A layer, its clones, and the services behind them share the limit.
+/// 3001, marked as [`NotExecuted`](super::NotExecuted). Notifications, questions about health, calls that end work or
+/// feed it, and those that last as long as a subscription or a task are never held back and take no place. Allocates for
+/// calls that wait. Dropping the future gives the place back. A layer, its clones, and the services behind them share the
+/// limit.
 ///
-/// A limit may lie [within](Self::within) another one: a call then takes a place of both, and waits in the line of its own
-/// limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent) reads
-/// `context.principal`, and allocates for agents that it has not seen lately.
+/// A limit may lie [within](Self::within) another one: a call then takes a place of both, and waits in the line of its
+/// own limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent)
+/// reads `context.principal`, and allocates for agents that it has not seen lately.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLayer(Arc<Limit>);
 
@@ -47,12 +48,12 @@ type AgentLimits = ArcSwap<HashMap<Option<Principal>, ConcurrencyLayer>>;
 pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl ConcurrencyLayer {
-    /// At most `max_calls` at once, with a line in which as many wait for at most ten seconds.
+    /// Allows `max_calls` at once at most, with a line in which as many wait for at most ten seconds.
     pub fn new(max_calls: NonZeroUsize) -> Self {
         Self::with_line(max_calls, max_calls.get(), USUAL_PATIENCE)
     }
 
-    /// At most `max_calls` at once, with a line in which `max_waiting` wait for at most `patience`.
+    /// Allows `max_calls` at once at most, with a line in which `max_waiting` wait for at most `patience`.
     pub fn with_line(max_calls: NonZeroUsize, max_waiting: usize, patience: Duration) -> Self {
         let semaphore = |number: usize| Arc::new(Semaphore::new(number.min(Semaphore::MAX_PERMITS)));
         let (places, line) = (semaphore(max_calls.get()), semaphore(max_waiting));

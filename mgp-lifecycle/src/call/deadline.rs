@@ -14,7 +14,7 @@ use super::sending::{Sending, SendingLayer};
 use crate::methods::is_open_ended;
 use crate::span::LONGEST;
 
-/// When nobody waits for a call any more: an extension of its request.
+/// The time after which nobody waits for a call any more: an extension of its request.
 ///
 /// Callers may attach one. [`DeadlineLayer`] enforces it and attaches what holds in the end; layers further
 /// in read it, so that no retry begins that could not end in time.
@@ -79,9 +79,9 @@ impl Attached {
 /// The time of a call that has a budget: a value without a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallTime {
-    /// When the call ends if nobody is asked anything.
+    /// The time at which the call ends if nobody is asked anything.
     pub(super) budget_end: Instant,
-    /// When the call ends in any case, because nobody waits for it any more.
+    /// The time at which the call ends in any case, because nobody waits for it any more.
     pub(super) last_moment: Option<Instant>,
 }
 
@@ -113,9 +113,9 @@ pub(super) enum Term {
 }
 
 impl Term {
-    /// Finds out when a call that begins at `now` ends: after `budget`, unless the request says that it ends before. A call
-    /// that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out of the
-    /// parameters.
+    /// Finds out when a call that begins at `now` ends: after `budget`, unless the request says that it ends before. A
+    /// call that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out of
+    /// the parameters.
     pub(super) fn begin(budget: Duration, request: &mut Request, now: Instant) -> Option<Self> {
         let budget_end = (!is_open_ended(request)).then(|| now + budget);
         let wished = take_wish(request).map(|wished| now + wished.min(LONGEST));
@@ -157,14 +157,14 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
 /// the deadline that the request itself says.
 ///
 /// Sits around retries, and within all layers that wait for people. Reads and writes the [`Deadline`] among the request's
-/// extensions, and takes `deadline_ms` out of `_mgp`: the time that is left is written again for servers that
-/// [read it](SendingLayer::carry_when). A call whose time is over is dropped, which takes it back at the server, and ends in
+/// extensions, and takes `deadline_ms` out of `_mgp`: the time that is left is written again for servers that [read
+/// it](SendingLayer::carry_when). A call whose time is over is dropped, which takes it back at the server, and ends in
 /// 3003. Passes notifications.
 #[derive(Debug, Clone)]
 pub struct DeadlineLayer(SendingLayer);
 
 impl DeadlineLayer {
-    /// At most `budget` for each call.
+    /// Gives each call `budget` at most.
     pub fn new(budget: Duration) -> Self {
         Self(SendingLayer::new().deadline(budget))
     }

@@ -45,9 +45,9 @@ impl FallbackLayer {
         self
     }
 
-    /// Where tools of several servers stand side by side: `known_as` gives the name under which a tool of the server that
-    /// the request was for is known here. A server names its own tools; one that it does not have is none of its
-    /// business, and the answer is `None`.
+    /// Sets the names of tools where those of several servers stand side by side: `known_as` gives the name under which a
+    /// tool of the server that the request was for is known here. A server names its own tools; one that it does not have
+    /// is none of its business, and the answer is `None`.
     #[must_use]
     pub fn known_as(
         mut self,
@@ -225,7 +225,7 @@ impl<S> Call<S> {
         Some(request)
     }
 
-    /// What the caller wishes of the time that is left was said when the first call began.
+    /// Shortens the time that the caller wishes to what is left of it since the first call began.
     fn shorten_wish(&self, params: &mut Object) -> Option<()> {
         let mut wishes = CallOptions::of(params);
         if let Some(wished) = wishes.deadline_ms {

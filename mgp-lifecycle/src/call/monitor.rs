@@ -19,9 +19,9 @@ use super::deadline::CallTime;
 pub(super) struct CallMonitor {
     /// The receiver of messages about the call; `None` if the caller wants none.
     port: Option<Arc<dyn OutboxPort>>,
-    /// Since when signs of life are heard, if anything depends on them.
+    /// The time since which signs of life are heard, if anything depends on them.
     heard_since: Option<Instant>,
-    /// When the last sign of life came, in nanoseconds since then.
+    /// The time of the last sign of life, in nanoseconds since `heard_since`.
     last_sign_nanos: AtomicU64,
     has_shown: AtomicBool,
     asked: Asked,
@@ -67,14 +67,15 @@ impl CallMonitor {
         monitor
     }
 
-    /// Begins to watch whether the caller is shown something. An outbox that leads nowhere is not watched, and nothing is allocated.
+    /// Begins to watch whether the caller is shown something. An outbox that leads nowhere is not watched, and nothing is
+    /// allocated.
     pub(super) fn of_caller(request: &mut Request) -> Option<Arc<Self>> {
         let is_open = request.context.outbox.is_open();
         is_open.then(|| Self::begin(request, Watch::Caller, None))
     }
 
-    /// Returns whether the caller was shown parts of a result or asked something. Such a call is not made again: the caller
-    /// would get the parts twice, or be asked twice.
+    /// Returns whether the caller was shown parts of a result or asked something. Such a call is not made again: the
+    /// caller would get the parts twice, or be asked twice.
     pub(super) fn has_shown(&self) -> bool {
         self.has_shown.load(Ordering::Relaxed)
     }

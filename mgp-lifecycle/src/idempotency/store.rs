@@ -30,8 +30,8 @@ pub(super) enum StoredState {
     Done(Option<u32>),
 }
 
-/// What of keys outlives the process. Writes are asked for when a method is called, in that order, whatever becomes of the
-/// futures.
+/// The store of the keys that outlive the process. Writes are asked for when a method is called, in that order, whatever
+/// becomes of the futures.
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
     /// Returns all calls, but for those that expired before `now`, which are removed.
     #[cfg(feature = "store")]

@@ -25,7 +25,7 @@ pub enum ShutdownPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ShutdownPermission {
     Yes,
-    /// This peer may not stop the server.
+    /// The peer may not stop the server.
     NotToThem,
     /// No peer may stop the server: the answer is `accepted: false`.
     ToNobody,

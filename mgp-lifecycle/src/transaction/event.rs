@@ -54,7 +54,7 @@ pub(super) struct Beginning {
 pub(super) enum RollbackCause {
     /// The owner asked for it, perhaps with a reason.
     Asked(Option<Box<str>>),
-    /// Nothing happened for too long.
+    /// The transaction stood still for too long.
     Expired,
 }
 

@@ -13,7 +13,7 @@ use super::redact;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum ArgumentRecording {
-    /// Nothing is recorded.
+    /// No part of the arguments is recorded.
     #[default]
     Omitted,
     /// The HMAC-SHA-256 of the arguments' bytes is recorded as `arguments_digest`, so that their content can be

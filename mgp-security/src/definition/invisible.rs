@@ -28,7 +28,7 @@ pub(super) enum HidingPlace {
     Selectors,
     /// Control characters, with which terminals hide text.
     Control,
-    /// So much white space that the text behind it is out of sight.
+    /// White space that puts the text behind it out of sight.
     Space,
 }
 

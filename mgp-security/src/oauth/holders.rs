@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use super::resource_server::KnownToken;
 
-/// The principals with tokens that hold. What a principal opened ends with the last of its tokens, and when nobody is known by
-/// its subject any more.
+/// The principals with tokens that hold. What a principal opened ends with the last of its tokens, and when nobody is
+/// known by its subject any more.
 #[derive(Default)]
 pub(super) struct TokenHolders(Mutex<HashMap<Principal, TokenHolder, RandomState>>);
 
@@ -20,7 +20,7 @@ struct TokenHolder {
     /// The issuer and the subject of the token that the principal came with last.
     issuer: Box<str>,
     subject: Box<str>,
-    /// That token, where tokens are kept.
+    /// The token of the holder, where tokens are kept.
     token: Option<Box<str>>,
     /// The token that only its issuer can tell about, if the principal came with one, and when the issuer is asked again.
     asked: Option<(Box<str>, Timestamp)>,

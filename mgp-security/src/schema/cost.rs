@@ -14,8 +14,8 @@ use crate::percent::percent_decoded;
 #[derive(Debug)]
 pub(super) struct CheckCost {
     schema: Value,
-    /// The steps for a value without parts; `None` for a schema that refers to itself, whose steps depend on the depth of the
-    /// value.
+    /// The steps for a value without parts; `None` for a schema that refers to itself, whose steps depend on the depth of
+    /// the value.
     expansion: Option<u64>,
 }
 
@@ -54,7 +54,8 @@ impl CheckCost {
     }
 }
 
-/// Returns the number of values within `value`, itself included, and of pieces of its texts, if it is no more than `most`.
+/// Returns the number of values within `value`, itself included, and of pieces of its texts, if it is no more than
+/// `most`.
 fn parts(value: &Value, most: u64) -> Option<u64> {
     let mut left = most;
     let mut waiting = vec![value];
@@ -79,7 +80,7 @@ struct Places<'a> {
     root: &'a Value,
     /// The places that have a name, of which several can end alike.
     named: HashMap<&'a str, Vec<&'a Value>>,
-    /// For what stands within a schema with a name of its own, that schema: pointers begin there.
+    /// The schemas with a name of their own by the schemas within them: pointers begin there.
     bases: HashMap<*const Map<String, Value>, &'a Value>,
 }
 
@@ -165,9 +166,9 @@ fn last_part(name: &str) -> &str {
 enum AppliedTo<'a> {
     /// The value itself.
     Itself,
-    /// Its member of this name.
+    /// The member of the object that has this name.
     Member(&'a str),
-    /// Its item at this place.
+    /// The item of the list at this place.
     Item(usize),
     /// All its members.
     Members,

@@ -27,7 +27,7 @@ pub enum Constraint {
     Default(Value),
     /// All of these demands.
     All(Vec<Self>),
-    /// At least one of these demands.
+    /// A demand that holds if at least one of these demands does.
     Any(Vec<Self>),
     /// The contrary of a demand.
     Not(Box<Self>),
@@ -51,7 +51,7 @@ enum ConstraintPlace {
     Field,
     /// Within `All` only.
     All,
-    /// Where its outcome is negated, or one of several.
+    /// The demand stands where its outcome is negated, or one of several.
     Nested,
 }
 

@@ -9,7 +9,7 @@ use tantivy_fst::Automaton;
 pub(crate) struct FuzzyMatcher {
     length: u32,
     most: usize,
-    /// For each byte, the positions of the name that have it.
+    /// The positions in the name at which each byte stands.
     has: Box<[u64; 256]>,
 }
 

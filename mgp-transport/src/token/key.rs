@@ -81,7 +81,7 @@ impl SealingKey {
         }
     }
 
-    /// Also opens tokens that `previous` sealed. Several keys can be previous ones.
+    /// Opens tokens that `previous` sealed, too. Several keys can be previous ones.
     #[must_use]
     pub fn with_previous(mut self, previous: [u8; 32]) -> Self {
         self.previous.push(CipherKey::new(previous));

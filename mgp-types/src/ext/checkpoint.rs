@@ -11,7 +11,7 @@ pub const MAX_CHECKPOINT_BYTES: usize = 8192;
 pub const RESUME: &str = "resume";
 
 record! {
-    /// Where an interrupted call goes on: `_meta.resume` of the same call, made again.
+    /// The point at which an interrupted call goes on: `_meta.resume` of the same call, made again.
     pub struct Resume shows operation_id: Eq {
         /// The operation that the interrupted call was about.
         required operation_id: into Box<str>;

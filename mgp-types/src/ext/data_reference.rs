@@ -140,7 +140,7 @@ record! {
         optional rows_imported: u64;
         /// The operation whose progress tells how the import goes on.
         optional operation_id: Box<str>;
-        /// Why the import failed.
+        /// The reason for which the import failed.
         optional error: StructuredError;
     }
 }

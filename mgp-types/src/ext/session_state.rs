@@ -10,8 +10,8 @@ pub const MAX_SESSION_STATE_BYTES: usize = 65_536;
 /// The member of `_meta` that carries the state token, of a call and of its result.
 pub const SESSION_STATE: &str = "session_state";
 
-/// The member of a result's `_meta` that tells whether the call changed the state. With `true` and no token beside it, the
-/// session is over.
+/// The member of a result's `_meta` that tells whether the call changed the state. With `true` and no token beside it,
+/// the session is over.
 pub const STATE_CHANGED: &str = "state_changed";
 
 /// The member of a result's `_meta` that tells that the new state was too long to be sent.
@@ -48,7 +48,7 @@ words! {
         Created = "session_created",
         /// The session was used and goes on for another while.
         Renewed = "session_renewed",
-        /// Nothing was called for too long.
+        /// The session expired, because nothing was called for too long.
         Expired = "session_expired",
         /// The server ended the session.
         Invalidated = "session_invalidated",
@@ -65,7 +65,7 @@ record! {
         plain session_id: Box<str>;
         /// The moment at which it happened.
         plain timestamp: Timestamp;
-        /// Why it happened.
+        /// The reason for the event.
         optional reason: Box<str> => into with_reason;
     }
 }

@@ -184,15 +184,15 @@ record! {
         optional expires_at: Timestamp;
         /// All events of the server.
         list supported_events: String;
-        /// Why there is no subscription.
+        /// The reason for which there is no subscription.
         optional reason: Box<str>;
         /// True if the server pushes events; if not, the client asks for them.
         #[serde(default = "yes")]
         plain supported: bool;
         /// The seconds after which the client asks again.
         optional poll_interval_seconds: u32;
-        /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the last
-        /// event, `after_seq`.
+        /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the
+        /// last event, `after_seq`.
         optional poll_method: Box<str>;
     }
 }
@@ -249,7 +249,7 @@ pub struct ActionHint {
     /// The arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Object>,
-    /// Why the call would be of use.
+    /// The use that the call would be of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
 }
@@ -271,9 +271,9 @@ pub fn event_in_both_words(event: &Event, after_gap: bool) -> Object {
 }
 
 words! {
-    /// Why a subscription ended.
+    /// The reason for which a subscription ended.
     SubscriptionEnd {
-        /// Its time is over.
+        /// The time of the subscription is over.
         Ttl = "ttl",
         /// The server needs the room.
         ResourcePressure = "resource_pressure",
@@ -289,7 +289,7 @@ record! {
     pub struct SubscriptionEnded: Eq {
         /// The subscription.
         plain subscription_id: SubscriptionId;
-        /// Why it ended; `None` for a reason of a later version.
+        /// The reason for which the subscription ended; `None` for a reason of a later version.
         #[serde(deserialize_with = "if_known")]
         optional reason: SubscriptionEnd;
         /// True if the client may subscribe again.

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 use super::{EventType, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
 
-/// The findings of the layers about a request on its way in, for the layer that writes the record when the request is over.
+/// The findings of the layers about a request on its way in, for the layer that writes the record when the request is
+/// over.
 ///
 /// The layer that records puts an empty trail into the request's context; those further in fill it, without a lock.
 /// Each fact is noted once: the first that notes it is the one that decided.
@@ -19,7 +20,7 @@ pub struct CallRecord {
     cancelled: OnceLock<()>,
 }
 
-/// Why a request was not let through.
+/// The reason for which a request was not let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -91,7 +92,7 @@ impl CallRecord {
         self.cancelled.get_or_init(|| ());
     }
 
-    /// Which server, and which of its tools, the request is for.
+    /// Returns the server that the request is for, and the tool.
     pub fn target(&self) -> Option<(&ServerId, Option<&ToolName>)> {
         self.target.get().map(|(server, tool)| (server, tool.as_ref()))
     }
@@ -111,12 +112,12 @@ impl CallRecord {
         self.validators.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Why the request was refused, if it was.
+    /// Returns the reason for which the request was refused, if it was.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.refusal.get()
     }
 
-    /// On whose word the request was let through, where somebody was asked.
+    /// Returns the person on whose word the request was let through, where somebody was asked.
     pub fn approved_by(&self) -> Option<&str> {
         self.grant.get().map(|approver| &**approver)
     }

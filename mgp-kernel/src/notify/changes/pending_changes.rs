@@ -55,7 +55,7 @@ struct PendingChangesState {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Delivery {
-    /// Nothing may be taken out yet.
+    /// The changes may not be taken out yet.
     #[default]
     Held,
     /// Nobody delivers: the next one who adds a message has to start it.

@@ -34,7 +34,7 @@ pub(crate) enum AgentLists {
     Own(Arc<CatalogSnapshot>),
     /// The future lists of the agent's own connection, which has not listed anything yet.
     Coming,
-    /// Nothing: the agent does not reach the server.
+    /// The agent does not reach the server, and is offered nothing.
     Nothing,
 }
 

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-/// The numbers of calls that were answered and that failed lately. The time is cut into slices, which are forgotten one by one.
+/// The numbers of calls that were answered and that failed lately. The time is cut into slices, which are forgotten one
+/// by one.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     slice_nanos: u64,
@@ -9,7 +10,7 @@ pub(super) struct Window {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slice {
-    /// Which slice of time it counts, from 1; 0 counts nothing.
+    /// The number of the slice of time, from 1; 0 for a slice that counts nothing.
     number: u64,
     answered: u32,
     failed: u32,

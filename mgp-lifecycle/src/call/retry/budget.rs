@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many retries there may be beside the calls of all who share it, so that many callers together do not storm a
-/// server in trouble.
+/// The number of retries that there may be beside the calls of all who share the budget, so that many callers together do
+/// not storm a server in trouble.
 ///
 /// Each call earns a part of a retry, up to a hundred retries; what calls do not pay for comes out of a small reserve
 /// that time fills, or a client of few calls could never retry. Clones share both. No call locks or allocates for it.
@@ -21,7 +21,7 @@ struct Account {
     cell_nanos: Option<u64>,
     /// The span of time ahead for which the reserve may be used.
     ahead_nanos: u64,
-    /// When the reserve is full again, in nanoseconds since the beginning.
+    /// The time at which the reserve is full again, in nanoseconds since the beginning.
     full_at: AtomicU64,
     began: Instant,
 }

@@ -77,7 +77,7 @@ pub(crate) fn is_harmless(tool: &ResolvedTool) -> bool {
     repeats || (reads && has_no_effects && !destroys) || declared_harmless
 }
 
-/// Those that read, and those that leave a state that is the same after the second time.
+/// The methods that read, and those that leave a state that is the same after the second time.
 const REPEATABLE: [&str; 21] = [
     method::PING,
     method::SERVER_DISCOVER,

@@ -4,8 +4,8 @@ use mgp_types::mgp::{Recovery, RetryStrategy};
 
 use crate::random_source::share;
 
-/// How far the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where they do not
-/// say.
+/// The extent to which the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where
+/// they do not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
@@ -20,7 +20,7 @@ pub struct RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// At most five retries, two where nothing is said, after 100 milliseconds to 30 seconds.
+    /// Returns a policy of at most five retries, two where an error says nothing, after 100 milliseconds to 30 seconds.
     fn default() -> Self {
         Self {
             max_retries: 5,

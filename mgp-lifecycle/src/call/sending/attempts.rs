@@ -33,7 +33,7 @@ pub(super) struct Attempts {
     /// The limit by which the call takes a place, if it takes one.
     places: Option<ConcurrencyLayer>,
     limit: Option<AttemptLimit>,
-    /// When the present step began, if any time depends on it.
+    /// The time at which the present step began, if any time limit depends on it.
     since: Option<Instant>,
     /// True if the present step has been waited for.
     has_waited: bool,
@@ -71,7 +71,7 @@ pub(super) enum Alarm {
     Deadline,
 }
 
-/// When a step ends if nothing comes of it.
+/// The time at which a step ends if nothing comes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepEnd {
     /// The step ends with the time limit of the attempt.
@@ -147,8 +147,8 @@ impl Attempts {
         }))
     }
 
-    /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A call
-    /// that would stand in line in vain, because the breaker is open, is refused at once.
+    /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A
+    /// call that would stand in line in vain, because the breaker is open, is refused at once.
     pub(super) fn enter(&mut self) -> Option<Wait> {
         if let Some(places) = &self.places {
             self.place = places.try_place();

@@ -39,7 +39,7 @@ pub(super) enum OptionalParameters {
     Whole,
     /// Type, values and the first words.
     Outline,
-    /// Nothing, also for those within required ones.
+    /// No part: optional parameters are left out, also those within required ones.
     Gone,
 }
 

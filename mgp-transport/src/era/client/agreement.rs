@@ -108,7 +108,7 @@ pub(crate) enum RoundHandler {
     None,
     /// No party, though the caller wants to: the request continues rounds that this server does not know.
     Unknown,
-    /// This side.
+    /// The side of this process.
     Ours,
     /// The caller behind the request.
     Callers,

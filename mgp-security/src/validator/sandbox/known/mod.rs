@@ -57,7 +57,7 @@ pub(super) enum Runs {
     Shell(usize),
     /// After `--`.
     Dashes,
-    /// At the first argument that names a program of the table.
+    /// The command begins at the first argument that names a program of the table.
     Search,
 }
 
@@ -132,8 +132,8 @@ named! {
         "rest" => Rest,
         /// An option without a value.
         "flag" => Flag,
-        /// A format of `date`, a method that reads, the format of an answer, a URL, a script of sed, or a file to write, in a
-        /// call that only reads.
+        /// A format of `date`, a method that reads, the format of an answer, a URL, a script of sed, or a file to write,
+        /// in a call that only reads.
         "stamp" => Stamp,
         "get" => Get,
         "format" => Format,

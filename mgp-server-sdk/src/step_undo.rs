@@ -18,7 +18,7 @@ impl StepUndo {
     }
 }
 
-/// The knowledge about taking the effect of a tool back.
+/// The declarations of a tool about taking its effect back.
 #[derive(Debug, Default)]
 pub(crate) struct StepRule {
     /// True if the tool says that it changes nothing.

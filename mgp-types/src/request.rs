@@ -22,8 +22,8 @@ pub struct Request {
     pub method: Method,
     /// The parameters.
     pub params: Params,
-    /// The facts about the request beyond its bytes. They have a place of their own, so that a request is small to move from
-    /// layer to layer.
+    /// The facts about the request beyond its bytes. They have a place of their own, so that a request is small to move
+    /// from layer to layer.
     pub context: Box<Context>,
     /// The values that layers of third parties attach.
     pub extensions: Extensions,
@@ -84,8 +84,8 @@ impl Request {
         self.params.object(META)?.get(key)
     }
 
-    /// The members of `_meta`, for changes; `None` if there is no `_meta`. It is parsed once on the way of the request, and
-    /// written with the parameters.
+    /// The members of `_meta`, for changes; `None` if there is no `_meta`. It is parsed once on the way of the request,
+    /// and written with the parameters.
     pub fn meta_mut(&mut self) -> Option<&mut Object> {
         self.params.object_mut(META)
     }

@@ -10,7 +10,8 @@ use super::schema_diff::ANNOTATIONS;
 use super::section::SectionKind;
 use super::version::ToolVersion;
 
-/// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its output.
+/// The interface on which callers of a tool rely: its name, its version, and the schemas of its parameters and its
+/// output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInterface {
     pub(super) name: String,

@@ -46,7 +46,7 @@ pub(crate) async fn serve(
             let _place = place;
             let client = kernel.fleet().client_session();
             let connections = &kernel.lifecycle().connections;
-            let _visit = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
+            let _connection = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
             // Where it is not known who started the client, an agent may have.
             let is_started = match &process {
                 PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),

@@ -30,7 +30,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel) {
         let kernel = kernel.clone();
         connections.spawn(async move {
             let _place = place;
-            let _visit = kernel.lifecycle().connections.command();
+            let _connection = kernel.lifecycle().connections.command();
             let folder = process.folder();
             let connection = Arc::new(match user {
                 SocketPeer::Owner(_) => OperatorConnection::of_account(&process),

@@ -136,14 +136,14 @@ mod tests {
     async fn the_time_counts_from_the_last_visit_and_a_short_one_counts_as_well() {
         let connections = SocketConnections::default();
         let linger = Duration::from_mins(5);
-        let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
-        let visits = async {
+        let connection = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+        let coming_and_going = async {
             sleep(Duration::from_mins(10)).await;
-            drop(visit);
+            drop(connection);
             sleep(Duration::from_mins(4)).await;
             drop(connections.command());
         };
-        let (ended, ()) = tokio::join!(ended_after(&connections, linger), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, linger), coming_and_going);
         assert_eq!(ended.as_secs(), 19 * 60);
         assert!(connections.clients().is_empty());
     }
@@ -151,13 +151,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn without_a_linger_the_last_client_ends_it_and_nobody_before_the_first() {
         let connections = SocketConnections::default();
-        let visits = async {
+        let coming_and_going = async {
             sleep(Duration::from_secs(5)).await;
-            let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+            let connection = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
             sleep(Duration::from_secs(100)).await;
-            drop(visit);
+            drop(connection);
         };
-        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::ZERO), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::ZERO), coming_and_going);
         assert_eq!(ended.as_secs(), 105);
         assert_eq!(ended_after(&SocketConnections::default(), Duration::ZERO).await, FIRST_VISIT);
     }
@@ -165,13 +165,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_that_is_outdated_ends_with_the_last_client() {
         let connections = SocketConnections::default();
-        let visit = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
-        let visits = async {
+        let connection = connections.client(Principal::new("local"), ClientSession::new(|_| {}), None);
+        let coming_and_going = async {
             connections.set_outdated();
             sleep(Duration::from_secs(7)).await;
-            drop(visit);
+            drop(connection);
         };
-        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::from_mins(5)), visits);
+        let (ended, ()) = tokio::join!(ended_after(&connections, Duration::from_mins(5)), coming_and_going);
         assert_eq!(ended.as_secs(), 7);
     }
 }

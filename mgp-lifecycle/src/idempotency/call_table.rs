@@ -14,8 +14,8 @@ use super::outcome::CallOutcome;
 #[cfg(feature = "store")]
 use super::store::{StoredCall, StoredState};
 
-/// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has nobody
-/// know how the call ended.
+/// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has
+/// nobody know how the call ended.
 pub(super) type RunningCall = watch::Receiver<Option<CallOutcome>>;
 
 /// The limits on the number of remembered keys and on the bytes of their outcomes.
@@ -41,7 +41,7 @@ pub(super) enum KeptOutcome {
     TooLarge,
 }
 
-/// The knowledge about a call that comes again.
+/// The state of a call that comes again.
 #[derive(Debug)]
 pub(super) enum KnownCall {
     Running(FirstCall, RunningCall),

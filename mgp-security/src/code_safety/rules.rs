@@ -54,7 +54,8 @@ pub(super) trait Meaning<'t> {
     }
 }
 
-/// The patterns that were compared with the parents of nodes of one tree, by the index of the parent.
+/// The results of comparing patterns with the parents of nodes of one tree, so that a parent is compared once and not
+/// once for each of its children.
 #[derive(Default)]
 pub(super) struct Seen(HashMap<(*const Pattern, usize), bool>);
 
@@ -226,7 +227,19 @@ impl Pattern {
             let look = |at: Node<'t>| is_found |= part.finds(at, code, lists, seen, places);
             match (part.axis, part.field) {
                 (Axis::Parent, _) => {
-                    is_found = node.parent().is_some_and(|at| part.finds_once(at, code, lists, seen, places));
+                    is_found = node.parent().is_some_and(|parent| {
+                        let key = (std::ptr::from_ref(part), parent.index());
+                        if let Some(known) = seen.0.get(&key) {
+                            return *known;
+                        }
+                        let marked = places.len();
+                        let found = part.finds(parent, code, lists, seen, places);
+                        // What marks places is compared again, to mark them again.
+                        if places.len() == marked {
+                            seen.0.insert(key, found);
+                        }
+                        found
+                    });
                 }
                 (Axis::Below, _) => {
                     is_found = node.descendants().any(|at| part.finds(at, code, lists, seen, places));
@@ -240,27 +253,6 @@ impl Pattern {
             }
         }
         true
-    }
-
-    /// Returns whether the parent of a node is like the pattern, which is found out once for all of its children.
-    fn finds_once<'t>(
-        &self,
-        parent: Node<'t>,
-        code: &impl Meaning<'t>,
-        lists: &Lists,
-        seen: &mut Seen,
-        places: &mut Vec<Node<'t>>,
-    ) -> bool {
-        let key = (std::ptr::from_ref(self), parent.index());
-        if let Some(known) = seen.0.get(&key) {
-            return *known;
-        }
-        let before = places.len();
-        let is_found = self.finds(parent, code, lists, seen, places);
-        if places.len() == before {
-            seen.0.insert(key, is_found);
-        }
-        is_found
     }
 }
 
@@ -422,3 +414,42 @@ fn is_word(token: &str) -> bool {
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#""[^"]*"|[()\[\]!^@]|>>|[^\s()\[\]!^@"]+"#).expect("the expression is constant")
 });
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::syntax::{Grammar, Tree};
+    use super::*;
+
+    /// Code of which nothing is known, and the number of times that its paths were asked for.
+    #[derive(Default)]
+    struct Counted(Cell<usize>);
+
+    impl<'t> Meaning<'t> for Counted {
+        fn paths(&self, _: Node<'t>) -> Paths {
+            self.0.set(self.0.get() + 1);
+            Paths::default()
+        }
+
+        fn text(&self, _: Node<'t>) -> Option<Rc<str>> {
+            None
+        }
+
+        fn number(&self, _: Node<'t>) -> Option<f64> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_parent_is_compared_once_for_all_of_its_children() {
+        let lists: &Lists = Box::leak(Box::new(Lists::read("")));
+        let rules = Rules::read("[strict]\n(identifier ^(argument_list (identifier #path a)))\n", lists);
+        let tree = Tree::parse(Grammar::Python, "", &format!("f({})", "a, ".repeat(100)), "").unwrap();
+        let (code, mut seen) = (Counted::default(), Seen::default());
+        for node in tree.nodes() {
+            rules.check(node, &code, &mut seen, &mut Findings::new(SafetyLevel::Strict));
+        }
+        assert_eq!(code.0.get(), 100);
+    }
+}

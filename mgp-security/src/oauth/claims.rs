@@ -26,7 +26,8 @@ pub(super) struct TokenClaims {
     pub(super) cnf: Confirmation,
 }
 
-/// The key or certificate to which a token is bound. A token bound to anything else is refused, as nobody could prove that here.
+/// The key or certificate to which a token is bound. A token bound to anything else is refused, as nobody could prove
+/// that here.
 #[derive(Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Confirmation {
@@ -86,8 +87,8 @@ impl TokenClaims {
         subject.ok_or(TokenError::Invalid)
     }
 
-    /// Returns the subject in the answer of an issuer, which need not name one: then it is the person or, for a token that is
-    /// nobody's, the client, with the kind of name in front.
+    /// Returns the subject in the answer of an issuer, which need not name one: then it is the person or, for a token
+    /// that is nobody's, the client, with the kind of name in front.
     ///
     /// # Errors
     /// The answer names nobody.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{TokenSettings, TokenTool, arguments, call_binding, meta, refusal};
 
-/// The decision if a call may be made.
+/// The decision about a call that may need a confirmation.
 pub(crate) enum Confirmation {
     /// The call may be made.
     Given,

@@ -22,7 +22,7 @@ impl ReferenceGate {
     }
 }
 
-/// The kind of a request's answer.
+/// The kind of an answer, which decides where references may stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceAnswer {
     /// A list of tools.

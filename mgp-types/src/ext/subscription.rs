@@ -249,7 +249,7 @@ pub struct ActionHint {
     /// The arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Object>,
-    /// The use that the call would be of.
+    /// The reason for which the call would be of use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
 }

@@ -51,7 +51,7 @@ words! {
     Impact {
         /// Nothing is changed.
         Safe = "safe",
-        /// The change that the tool makes can be changed back.
+        /// The call changes something, and the change can be taken back.
         Reversible = "reversible",
         /// Something can be lost for good.
         Destructive = "destructive",

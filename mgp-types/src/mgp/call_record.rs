@@ -117,7 +117,7 @@ impl CallRecord {
         self.refusal.get()
     }
 
-    /// Returns the person on whose word the request was let through, where somebody was asked.
+    /// Returns the approver on whose word the request was let through, where one was asked.
     pub fn approved_by(&self) -> Option<&str> {
         self.grant.get().map(|approver| &**approver)
     }

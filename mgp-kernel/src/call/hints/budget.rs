@@ -10,7 +10,8 @@ use mgp_types::mgp::{Recovery, RetryStrategy, Timestamp};
 use mgp_types::{Error, Principal, code};
 use parking_lot::Mutex;
 
-/// The amounts that agents have spent of their budgets, in the present span of each. They are forgotten when the kernel ends.
+/// The amounts that agents have spent of their budgets, in the present span of each. They are forgotten when the kernel
+/// ends.
 ///
 /// Only agents of the configuration that have a budget are counted, so their number is bounded.
 #[derive(Debug, Default)]

@@ -145,6 +145,8 @@ fn ways_into_the_interpreter_are_refused() {
             "print.__self__",
             "x = '\\x5f\\x5fglobals\\x5f\\x5f'",
             "# coding: rot13\nvzcbeg bf",
+            "#!/usr/bin/env python\n# coding: rot13\nvzcbeg bf",
+            "\n# coding: rot13\nvzcbeg bf",
         ],
     );
 }
@@ -154,6 +156,7 @@ fn harmless_reflection_is_accepted() {
     all_accepted(
         SafetyLevel::Strict,
         &[
+            "# a\n# b\n# coding: rot13\nx = 1",
             "self.__class__.__name__",
             "type(self).__name__",
             "return self.__class__(*args)",

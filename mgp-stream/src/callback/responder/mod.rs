@@ -27,9 +27,9 @@ use super::question::wait_for;
 /// question counts as repeated only if it comes from the same server, in the same session, about the same call and in
 /// the same words; an answer for one server or call is never given to another, whatever ids they use.
 ///
-/// Handlers run in tasks of the responder, so that no connection waits for them. Handlers end when the server stops waiting,
-/// or with the last clone of the responder. An answer that cannot be delivered is not sent again by itself: the server asks
-/// again, and gets the recorded answer.
+/// Handlers run in tasks of the responder, so that no connection waits for them. Handlers end when the server stops
+/// waiting, or with the last clone of the responder. An answer that cannot be delivered is not sent again by itself: the
+/// server asks again, and gets the recorded answer.
 #[derive(Clone)]
 pub struct CallbackResponder(Arc<CallbackResponderInner>);
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -65,14 +65,11 @@ async fn what_is_held_and_flagged_is_shown_with_the_reason_and_the_command() {
     assert!(shown.contains("`mgp pin approve files add`") && shown.contains("flagged"), "{shown}");
     let mut kernel = Kernel::start(&home, &[]);
     let _talk = Talk::open(&mut kernel);
-    let servers = loop {
+    // Remembered tools are there before the server has listed anything.
+    let servers = found("two tools are listed, and one is held", || {
         let servers = home.json(["servers", "--wait"])["servers"][0].clone();
-        // Remembered tools are there before the server has listed anything.
-        if servers["tools"] == 2 && servers["held"] == 1 {
-            break servers;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+        (servers["tools"] == 2 && servers["held"] == 1).then_some(servers)
+    });
     assert_eq!((&servers["held"], &servers["flagged"]), (&1.into(), &1.into()));
     let shown = home.run(["servers", "--wait"]);
     assert!(shown.out.contains("HELD") && shown.err.contains("mgp pin list files --waiting"), "{shown:?}");
@@ -127,9 +124,7 @@ async fn instructions_that_are_held_are_shown_and_approved() {
     let approved = home.run(["pin", "approve", "files", "text:instructions", "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     // The server is read anew after the answer.
-    while !told(&mut Kernel::start(&home, &[])).1.contains("metres") {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until("clients are told", || told(&mut Kernel::start(&home, &[])).1.contains("metres"));
     assert_eq!(standings(&home), []);
 }
 
@@ -182,9 +177,7 @@ async fn all_of_a_servers_definitions_are_approved_at_once_by_whoever_is_shown_t
     );
     let mut kernel = Kernel::start(&home, &[]);
     let _talk = Talk::open(&mut kernel);
-    while offered(&home) != ["sum"] {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until("what changed is held", || offered(&home) == ["sum"]);
     let asked = home.run(["pin", "approve", "files"]);
     assert_eq!(asked.code, Some(1), "{asked:?}");
     for part in ["twice", "hidden-instruction", "`sum`", "--yes"] {
@@ -200,9 +193,7 @@ async fn all_of_a_servers_definitions_are_approved_at_once_by_whoever_is_shown_t
         approved["approved"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["add", "echo", "sum"], "{approved}");
     assert_eq!(approved["left"][0]["name"], "mgp.access.grant", "{approved}");
-    while offered(&home) != ["echo", "add", "sum"] {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until("what was approved is offered", || offered(&home) == ["echo", "add", "sum"]);
     assert_eq!(standings(&home), [("mgp.access.grant".to_owned(), "held".to_owned())]);
     drop(kernel);
     // What was approved stays so, and what changes is another definition.
@@ -243,6 +234,8 @@ async fn what_changes_with_the_configuration_is_approved_at_once_and_nothing_els
     list("One.");
     assert_eq!(offered(&home), ["echo", "fail"]);
 
+    // A kernel that still runs would list the old definitions for the new configuration.
+    home.run(["stop"]);
     configured(&home, "env = { EDITION = \"two\" }\n");
     list("Two.");
     assert!(offered(&home).is_empty());

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 use crate::home::Home;
 use crate::identity_provider::{Endpoint, Fault, IdentityProvider};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -116,6 +116,10 @@ impl Protected {
         home.write("mgp.toml", &format!("{state}{text}{}", server::configured(&home, "work", of_server)));
         let kernel = Kernel::start(&home, &["--http", &format!("127.0.0.1:{port}")]);
         let port = kernel.port();
+        until("its server is listed", || {
+            let servers = home.json(["servers", "--wait"]);
+            servers["servers"].as_array().unwrap().iter().any(|row| row["id"] == "work" && row["tools"] != 0)
+        });
         Self { home, kernel, provider, port, resource: resource.to_owned() }
     }
 
@@ -234,9 +238,6 @@ async fn a_token_passes_the_doors_and_changes_nothing() {
         );
         exchange(kernel.port, &request).await
     };
-    // The list waits for a server that starts.
-    let (message, headers) = list();
-    kernel.post(authorization.trim_start_matches("Authorization: ").trim_end(), &headers, &message).await;
     for path in ["/catalog", "/openapi.json", "/capabilities"] {
         let answer = ask("GET", path, "").await;
         assert!(answer.status == 200 && answer.body.contains("work.echo"), "{path}: {}", answer.body);
@@ -445,10 +446,6 @@ async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it() {
         claims["scope"] = scope.into();
         kernel.provider.issue(&claims)
     };
-    // A call waits for its server, however long that starts; a list waits for half a second of the kernel's.
-    let (message, headers) = call("work__echo");
-    let called = kernel.post(&format!("Bearer {}", token("mgp:use work:write")), &headers, &message).await;
-    assert_eq!(called.status, 200, "{}", called.body);
     let listed = async |scope: &str| {
         let (message, headers) = list();
         let token = token(scope);

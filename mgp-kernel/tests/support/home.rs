@@ -33,7 +33,7 @@ impl Drop for Home {
         for state in ["state", ".local/state/mgp"] {
             let note = std::fs::read(self.path(state).join("kernel.json")).unwrap_or_default();
             if let Ok(note) = serde_json::from_slice::<Value>(&note) {
-                let _ = Command::new("kill").arg(note["pid"].to_string()).status();
+                let _ = Command::new("kill").arg(note["pid"].to_string()).stderr(Stdio::null()).status();
             }
         }
     }

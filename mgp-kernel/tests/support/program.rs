@@ -178,6 +178,11 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
+        // A test that fails shows what its kernel said last, and whether it still ran.
+        if std::thread::panicking() {
+            let told = std::fs::read_to_string(&self.told).unwrap_or_default();
+            eprintln!("the kernel {}, ended {:?}, said:\n{told}", self.child.id(), self.child.try_wait());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

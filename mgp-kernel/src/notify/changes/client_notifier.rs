@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mgp_types::{Principal, Request, Session, Severity};
+use mgp_types::{Object, Principal, Request, Session, Severity};
 use tokio::runtime::Handle;
 
 use super::levels::tell_levels;
@@ -36,7 +36,6 @@ impl ServerNotifications for ClientNotifier {
         let Some(changes) = self.0.upgrade() else { return };
         // The agents that may use the server may have changed, with the same tools.
         changes.revision.fetch_add(1, Ordering::AcqRel);
-        changes.levels.forget(line);
         let (errand, line) = (Arc::clone(&changes), line.clone());
         changes.run(async move {
             tell_levels(&errand).await;
@@ -44,6 +43,13 @@ impl ServerNotifications for ClientNotifier {
                 ask_again(&errand, &line).await;
             }
         });
+    }
+
+    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
+        let changes = self.0.upgrade()?;
+        // The server knows nothing of what an earlier connection was asked for.
+        changes.levels.forget(line);
+        changes.level_to_ask_for(line, capabilities).map(|(level, _)| level)
     }
 
     fn ended(&self, line: &ConnectionKey) {

@@ -48,13 +48,12 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
     for upstream in changes.fleet.all() {
         for (line, session, capabilities) in upstream.lines() {
             // A server without sessions gets the level with each request.
-            if session.describes_each_request() || !has(&capabilities, &["logging"]) {
+            if session.describes_each_request() {
                 continue;
             }
-            let Some((level, principal)) = changes.most_verbose(&line) else { continue };
-            if changes.levels.is_news(&line, level) {
+            if let Some((level, principal)) = changes.level_to_ask_for(&line, &capabilities) {
                 let mut params = Object::new();
-                params.set("level", RawJson::from_value(level.as_str()).unwrap_or_else(|_| RawJson::null()));
+                params.set("level", RawJson::from_text(level.as_str()));
                 let mut request = Request::call(Method::SET_LEVEL, params);
                 request.context.principal = Some(principal);
                 wanted.push((line, upstream.service(), request));
@@ -70,6 +69,17 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
 }
 
 impl ChangeListeners {
+    /// Returns the level that a server of these capabilities is to be asked for, and notes it as asked for; `None` if it
+    /// was asked for that already, or nobody wants messages of it.
+    pub(super) fn level_to_ask_for(
+        &self,
+        line: &ConnectionKey,
+        capabilities: &Object,
+    ) -> Option<(Severity, Principal)> {
+        let wanted = has(capabilities, &["logging"]).then(|| self.most_verbose(line))??;
+        self.levels.is_news(line, wanted.0).then_some(wanted)
+    }
+
     /// Returns the least severe level that a session wants on the connection, and the principal of that session.
     fn most_verbose(&self, line: &ConnectionKey) -> Option<(Severity, Principal)> {
         let sessions = self.sessions.lock();

@@ -1,7 +1,7 @@
 //! What clients are told, and what servers are asked for it.
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Method, Object, Request, Revision};
+use mgp_types::{Method, Object, Request, Revision, Severity};
 
 use crate::router::test_kernel::{GRANTED, TestClient, TestKernel, until};
 use crate::servers::upstream::{ConnectionKey, ListKind};
@@ -307,6 +307,22 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let late = scene.server("late");
     scene.told.connected(&"late".into(), true);
     until(|| late.methods() == ["logging/setLevel"]).await;
+}
+
+#[tokio::test]
+async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
+    let scene = TestKernel::open().await;
+    let line = "late".into();
+    let with_logs = Object::parse(r#"{"logging":{}}"#).unwrap();
+    assert_eq!(scene.told.log_level(&line, &with_logs), None, "nobody wants any");
+    let peer = TestClient::begin(&scene, "some").await;
+    peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
+    assert_eq!(scene.told.log_level(&line, &Object::new()), None);
+    assert_eq!(scene.told.log_level(&line, &with_logs), Severity::named("debug"));
+    let late = scene.server("late");
+    scene.told.connected(&line, true);
+    peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
+    assert!(late.methods().is_empty(), "{:?}", late.methods());
 }
 
 #[tokio::test]

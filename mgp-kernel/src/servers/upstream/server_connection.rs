@@ -250,9 +250,22 @@ impl ConnectionShared {
         if let Some(is_listening) = is_listening {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
+        self.ask_log_level(&client, &session).await;
         let missed = self.publish(&client, ListsToRefresh::ALL).await?;
         self.list_later(missed);
         Ok(())
+    }
+
+    /// Asks a server with sessions for the log level that its clients want. One without gets it with each request.
+    async fn ask_log_level(&self, client: &ServerClient, session: &Session) {
+        if session.describes_each_request() {
+            return;
+        }
+        if let Some(level) = self.support.told.log_level(&self.line, &client.capabilities())
+            && let Err(error) = client.set_log_level(level.as_str().into()).await
+        {
+            tracing::debug!(server = %self.server, %error, "the server did not take a level of logging");
+        }
     }
 
     /// Asks for missed lists again, all at once, after a pause that is longer each time.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Request, Session};
+use mgp_types::{Object, Request, Session, Severity};
 
 use super::connection_key::ConnectionKey;
 
@@ -21,6 +21,13 @@ pub(crate) trait ServerNotifications: Send + Sync + 'static {
     /// server knows nothing of earlier requests.
     fn connected(&self, line: &ConnectionKey, is_new: bool) {
         tracing::debug!(server = %line.server, is_new, "a server is connected");
+    }
+
+    /// Returns the log level to ask a server of these capabilities for before its clients' first call; `None` if there is
+    /// no need to ask.
+    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
+        tracing::debug!(server = %line.server, ?capabilities, "nobody wants log messages");
+        None
     }
 
     /// Notes that a connection has ended for good.

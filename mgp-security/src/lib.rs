@@ -66,17 +66,11 @@ pub mod definition;
 #[cfg(test)]
 mod doubles;
 mod finding;
-#[cfg(any(
-    feature = "access",
-    feature = "auth",
-    feature = "limit",
-    feature = "permission",
-    feature = "validate"
-))]
+#[cfg(feature = "gate")]
 mod gate;
 #[cfg(feature = "jose")]
 pub mod jose;
-#[cfg(any(feature = "access", feature = "auth", feature = "permission"))]
+#[cfg(feature = "latest-time")]
 mod latest_time;
 #[cfg(feature = "limit")]
 pub mod limit;
@@ -90,26 +84,13 @@ pub mod oauth;
 mod percent;
 #[cfg(feature = "permission")]
 pub mod permission;
-#[cfg(any(
-    feature = "access",
-    feature = "audit",
-    feature = "auth",
-    feature = "permission",
-    feature = "scope",
-    feature = "validate"
-))]
+#[cfg(feature = "random")]
 mod random;
 #[cfg(feature = "limit")]
 mod rates;
 #[cfg(all(feature = "ext", feature = "validate"))]
 pub mod reference;
-#[cfg(any(
-    feature = "access",
-    feature = "auth",
-    feature = "limit",
-    feature = "permission",
-    feature = "scope"
-))]
+#[cfg(feature = "refusal")]
 mod refusal;
 mod reject;
 #[cfg(feature = "schema")]
@@ -126,7 +107,7 @@ mod secret;
 mod shell;
 #[cfg(feature = "sqlite")]
 #[cfg_attr(
-    not(any(feature = "access", feature = "auth", feature = "permission")),
+    not(feature = "latest-time"),
     allow(dead_code, reason = "the other sections need a part of the database each")
 )]
 pub mod sqlite;
@@ -140,13 +121,7 @@ mod words;
 
 pub use clock::Clock;
 pub use finding::Finding;
-#[cfg(any(
-    feature = "access",
-    feature = "auth",
-    feature = "limit",
-    feature = "permission",
-    feature = "validate"
-))]
+#[cfg(feature = "gate")]
 pub use gate::GateFuture;
 #[cfg(any(feature = "validate", feature = "permission", feature = "audit"))]
 pub use mgp_types::canonical::{CanonicalError, Digest, digest};

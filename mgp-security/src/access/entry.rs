@@ -16,7 +16,7 @@ use crate::refusal::refusal;
 ///
 /// The field `tool_name` alone tells an entry for a tool from an entry for a server, so no two fields can disagree
 /// about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AccessEntry {
     /// The agent that the entry is about; always exactly one.
@@ -30,6 +30,7 @@ pub struct AccessEntry {
     /// The authenticated operator that granted the entry, whatever name the request claimed.
     pub granted_by: String,
     /// The name that the request claimed for the grantor.
+    #[serde(rename = "granted_by_label")]
     pub label: Option<String>,
     /// The reason given for the entry.
     pub justification: Option<String>,
@@ -112,21 +113,8 @@ impl StoredEntry {
 
 impl Serialize for StoredEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entry = &self.entry;
-        WireEntry {
-            id: self.id,
-            entry_type: entry.entry_type(),
-            agent_id: &entry.agent_id,
-            server_id: &entry.server_id,
-            tool_name: entry.tool_name.as_ref(),
-            permission: entry.permission,
-            granted_by: &entry.granted_by,
-            granted_by_label: entry.label.as_deref(),
-            justification: entry.justification.as_deref(),
-            granted_at: entry.granted_at,
-            expires_at: entry.expires_at,
-        }
-        .serialize(serializer)
+        WireEntry { id: self.id, entry_type: self.entry.entry_type(), entry: &self.entry }
+            .serialize(serializer)
     }
 }
 
@@ -151,15 +139,8 @@ impl TryFrom<AccessRevoke> for EntryKey {
 struct WireEntry<'a> {
     id: u64,
     entry_type: EntryType,
-    agent_id: &'a AgentId,
-    server_id: &'a ServerId,
-    tool_name: Option<&'a ToolName>,
-    permission: AccessPermission,
-    granted_by: &'a str,
-    granted_by_label: Option<&'a str>,
-    justification: Option<&'a str>,
-    granted_at: Timestamp,
-    expires_at: Option<Timestamp>,
+    #[serde(flatten)]
+    entry: &'a AccessEntry,
 }
 
 fn scope(entry_type: EntryType, tool: Option<ToolName>) -> Result<Option<ToolName>, AccessError> {

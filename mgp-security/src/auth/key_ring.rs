@@ -15,8 +15,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::store::KeyStore;
 use super::{ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
+use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
-use crate::refusal::{limited, refusal};
+use crate::refusal::refusal;
 use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 

@@ -10,7 +10,7 @@ use mgp_types::{Error, Flow, Gate, Method, Principal, PrincipalKind, Request, Re
 
 use super::Limits;
 use super::limiter::{Dimension, Limiter};
-use crate::refusal::limited;
+use super::refusal::limited;
 
 /// A gate that refuses requests that exceed a rate limit. Clones share their counts.
 ///

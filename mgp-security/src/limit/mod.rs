@@ -20,9 +20,12 @@
 mod gate;
 mod limiter;
 mod limits;
+mod refusal;
 
 pub use self::gate::LimitGate;
 pub use self::limits::Limits;
+#[cfg(feature = "auth")]
+pub(crate) use self::refusal::limited;
 pub use crate::rates::Rates;
 
 #[cfg(test)]

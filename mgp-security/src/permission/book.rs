@@ -211,9 +211,7 @@ impl GrantBook {
                 return None;
             }
             Some(GrantRecord { verdict: GrantVerdict::Approved(terms), decided_at, .. })
-                if settings.heeds_operators()
-                    && !settings.denies(permission)
-                    && terms.hold_at(*decided_at, now) =>
+                if settings.heeds_operators() && terms.hold_at(*decided_at, now) =>
             {
                 return Some(terms.clone());
             }

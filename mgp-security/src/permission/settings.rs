@@ -8,9 +8,9 @@ use mgp_types::mgp::{ApprovalPolicy, Permission, Timestamp};
 
 use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 
-/// The settings for a server's permissions: the policy (§3.3), and the configured grants and denials.
+/// The settings for a server's permissions: the policy (§3.3), and the configured grants.
 ///
-/// Configured grants and denials count under every policy, and so do denials of operators. Beyond that:
+/// Configured grants count under every policy, and so do denials of operators. Beyond that:
 ///
 /// | policy | |
 /// |---|---|
@@ -22,7 +22,8 @@ use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 #[must_use]
 pub struct PermissionSettings {
     policy: ApprovalPolicy,
-    configured: HashMap<Permission, ConfiguredGrant, RandomState>,
+    /// The configured grants, each with the check of its scope.
+    configured: HashMap<Permission, (GrantTerms, Option<Box<ScopeCheck>>), RandomState>,
     exceptions: Vec<Permission>,
     on_refusal: OnRefusal,
     patience: Duration,
@@ -37,12 +38,6 @@ pub enum OnRefusal {
     Reject,
     /// The connection proceeds, and calls that need the permission are refused.
     Degrade,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum ConfiguredGrant {
-    Granted { terms: GrantTerms, scope: Option<Box<ScopeCheck>> },
-    Denied,
 }
 
 /// The decision of the settings alone about a permission.
@@ -74,17 +69,8 @@ impl PermissionSettings {
     /// Fails if the scope cannot be checked.
     pub fn with_grant(mut self, permission: Permission, terms: GrantTerms) -> Result<Self, ScopeError> {
         let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
-        // A configured denial wins, whichever of the two comes first.
-        if !matches!(self.configured.get(&permission), Some(ConfiguredGrant::Denied)) {
-            self.configured.insert(permission, ConfiguredGrant::Granted { terms, scope });
-        }
+        self.configured.insert(permission, (terms, scope));
         Ok(self)
-    }
-
-    /// Denies `permission`, whoever grants it.
-    pub fn with_denial(mut self, permission: Permission) -> Self {
-        self.configured.insert(permission, ConfiguredGrant::Denied);
-        self
     }
 
     /// Sets the permissions for which an operator is asked even under `auto_approve`.
@@ -126,12 +112,9 @@ impl PermissionSettings {
 
     /// Returns the decision of the settings alone.
     pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> SettingsDecision<'_> {
-        match self.configured.get(permission) {
-            Some(ConfiguredGrant::Denied) => return SettingsDecision::Denied,
-            Some(ConfiguredGrant::Granted { terms, scope }) if terms.hold_at(Timestamp::EPOCH, now) => {
-                return SettingsDecision::Approved(terms, scope.as_deref());
-            }
-            _ => {}
+        let configured = self.configured.get(permission);
+        if let Some((terms, scope)) = configured.filter(|(terms, _)| terms.hold_at(Timestamp::EPOCH, now)) {
+            return SettingsDecision::Approved(terms, scope.as_deref());
         }
         match self.policy {
             ApprovalPolicy::AutoApprove if !self.is_excepted(permission) => {
@@ -145,11 +128,6 @@ impl PermissionSettings {
     /// Returns whether the configuration, rather than the policy, decides about the permission.
     pub(super) fn is_configured(&self, permission: &Permission) -> bool {
         self.configured.contains_key(permission)
-    }
-
-    /// Returns whether the configuration denies the permission, whoever grants it.
-    pub(super) fn denies(&self, permission: &Permission) -> bool {
-        matches!(self.configured.get(permission), Some(ConfiguredGrant::Denied))
     }
 
     fn is_excepted(&self, permission: &Permission) -> bool {

@@ -1,8 +1,7 @@
 //! The effective security of a tool, computed from all sources that have a say in it.
 
 use mgp_types::mgp::{
-    EXTENSION_ID, EffectiveSecurity, Permission, RiskLevel, ServerId, ToolName, ToolSecurity, TrustLevel,
-    ValidatorName,
+    EXTENSION_ID, EffectiveSecurity, Permission, RiskLevel, ToolSecurity, TrustLevel, ValidatorName,
 };
 use mgp_types::{Object, RawJson};
 
@@ -80,18 +79,6 @@ pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     set("confirmation_required", RawJson::from_value(&security.confirmation));
     shown.set(ToolSecurity::MEMBER, members.to_raw());
     shown
-}
-
-/// Returns the security of a tool of which only the name is known.
-pub(super) fn of_name(server: &ServerId, name: &ToolName, rules: &ToolRules) -> (Object, EffectiveSecurity) {
-    tracing::debug!(%server, tool = %name, "a tool is called that was never listed");
-    let mut definition = Object::new();
-    if let Ok(name) = RawJson::from_value(name) {
-        definition.set("name", name);
-    }
-    let mut security = effective(&definition, rules);
-    security.risk = RiskLevel::Dangerous;
-    (definition, security)
 }
 
 enum Declared {

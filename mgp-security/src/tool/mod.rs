@@ -1,8 +1,8 @@
 //! Tool security (MGP §4): the effective security of each tool, computed from all sources that have a say in it.
 //!
 //! [`effective`] combines the server's declaration, the operator's [`ToolRules`], the trust in the server, and, where a
-//! server declares nothing (§8.2), a guess from the definition. [`ResolveToolLayer`] puts the result into each call's
-//! context, where validators, permissions and confirmation read it.
+//! server declares nothing (§8.2), a guess from the definition. Validators, permissions and confirmation read the result
+//! in the context of each call.
 
 mod derive;
 mod effective;
@@ -10,7 +10,6 @@ mod lexicon;
 mod nature;
 mod normalized_text;
 mod operation;
-mod resolve;
 mod rules;
 mod schema;
 #[cfg(test)]
@@ -22,8 +21,6 @@ pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
-pub(crate) use self::resolve::RequestTarget;
-pub use self::resolve::{ResolveTool, ResolveToolLayer};
 pub use self::rules::ToolRules;
 pub(crate) use self::uri::UriReadings;
 pub(crate) use crate::words::words;

@@ -32,7 +32,7 @@ pub struct OperationsGate(Arc<OperationRules>);
 
 /// The rules that decide about the operations of one server.
 #[derive(Debug, Clone)]
-pub(super) struct OperationRules {
+struct OperationRules {
     server: ServerId,
     rules: ToolRules,
     passed: PassedMethods,
@@ -73,7 +73,7 @@ struct Draft {
 }
 
 impl OperationRules {
-    pub(super) fn new(server: ServerId, rules: ToolRules) -> Self {
+    fn new(server: ServerId, rules: ToolRules) -> Self {
         Self { server, rules, passed: PassedMethods::default(), safe: PassedMethods::default() }
     }
 
@@ -82,7 +82,7 @@ impl OperationRules {
     /// # Errors
     /// Fails if the method is not passed to this server, or if different programs read differently what the request
     /// names.
-    pub(super) fn resolve(&self, request: &mut Request) -> Result<(), Error> {
+    fn resolve(&self, request: &mut Request) -> Result<(), Error> {
         if request.method == Method::TOOLS_CALL {
             return Ok(());
         }

@@ -5,7 +5,6 @@
 //! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`] for files.
 
 mod call;
-mod compose;
 mod gate;
 mod names;
 pub mod path;
@@ -19,7 +18,6 @@ pub(crate) mod text;
 mod validate;
 
 pub use self::call::{CallArgument, Located, ValidatedCall};
-pub use self::compose::{AllOf, AnyOf, Not};
 pub use self::gate::{ArgumentTypes, ValidateGate};
 #[cfg(feature = "code-safety")]
 pub use self::standard::CodeValidator;

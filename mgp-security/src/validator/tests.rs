@@ -222,22 +222,12 @@ impl Validator for Says {
     }
 }
 
-fn says(yes: bool) -> Arc<dyn Validator> {
-    Arc::new(Says(ValidatorName::read("com.example.part"), yes))
-}
-
 #[tokio::test]
-async fn validators_of_third_parties_are_added_and_composed() {
-    let case = |validator| Case::with_argument("a", "com.example.whole").validator(validator);
-    let name = "com.example.whole";
-    for (a, b) in [(true, true), (true, false), (false, true), (false, false)] {
-        let all: Arc<dyn Validator> = Arc::new(AllOf::new(name, [says(a), says(b)]));
-        let any: Arc<dyn Validator> = Arc::new(AnyOf::new(name, [says(a), says(b)]));
-        let not: Arc<dyn Validator> = Arc::new(Not::new(name, says(a)));
-        for (validator, expected) in [(all, a && b), (any, a || b), (not, !a)] {
-            let (result, _) = case(validator.clone()).call("{}").await;
-            assert_eq!(result.is_ok(), expected, "{validator:?}");
-        }
+async fn validators_of_third_parties_are_added() {
+    for passes in [true, false] {
+        let says: Arc<dyn Validator> = Arc::new(Says(ValidatorName::read("com.example.part"), passes));
+        let (result, _) = Case::with_argument("a", "com.example.part").validator(says).call("{}").await;
+        assert_eq!(result.is_ok(), passes);
     }
 }
 

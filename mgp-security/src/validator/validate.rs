@@ -9,8 +9,7 @@ use super::call::{Located, ValidatedCall};
 
 /// A check of the arguments of a call, applied before the call is forwarded (MGP §4.5).
 ///
-/// Third parties add their own validators under a name in reverse-domain notation, and compose existing ones with
-/// [`AllOf`](super::AllOf), [`AnyOf`](super::AnyOf) and [`Not`](super::Not).
+/// Third parties add their own validators under a name in reverse-domain notation.
 ///
 /// ```
 /// use mgp_security::Finding;

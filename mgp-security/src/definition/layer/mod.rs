@@ -25,7 +25,7 @@ use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
     HoldReason, ServerId, pinned_for,
 };
-use crate::tool::{MAX_TOOLS, RequestTarget};
+use crate::tool::MAX_TOOLS;
 use crate::{Clock, GateFuture, random};
 
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]
@@ -212,6 +212,12 @@ impl<S: RpcService> DefinitionGuardService<S> {
     }
 }
 
+/// Returns the name of the tool that the body of a call names.
+fn named_tool(request: &Request) -> Result<ToolName, Error> {
+    let name = request.params.text("name").filter(|name| !name.is_empty());
+    name.map(|name| ToolName::new(&*name)).ok_or_else(|| Error::invalid_params("`name` is missing"))
+}
+
 impl DefinitionGuardShared {
     const fn of(&self, kind: DefinitionKind) -> &ListState {
         &self.lists[kind as usize]
@@ -228,13 +234,18 @@ impl DefinitionGuardShared {
             |name: &DefinitionName, hold: HoldReason| Err(hold.refusal(holder, name, &request.context));
         let (kind, name) = match used {
             UsedDefinitions::Tool => {
-                let RequestTarget { server, tool } = RequestTarget::of(request, Some(&self.server))?;
-                let tool = tool.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
-                if server == self.server && guard.is_admitted(holder, DefinitionKind::Tool, tool.as_str()) {
+                let resolved = request.context.tool.as_deref();
+                let is_own = resolved.is_none_or(|tool| tool.server == self.server);
+                let tool = match resolved {
+                    Some(tool) => tool.name.clone(),
+                    // The body counts and never a header, because the server reads the body.
+                    None => named_tool(request)?,
+                };
+                if is_own && guard.is_admitted(holder, DefinitionKind::Tool, tool.as_str()) {
                     return Ok(());
                 }
                 let name = DefinitionName::new(DefinitionKind::Tool, tool.as_str());
-                let hold = if server == self.server { guard.hold(holder, &name) } else { None };
+                let hold = if is_own { guard.hold(holder, &name) } else { None };
                 return refuse(&name, hold.unwrap_or(HoldReason::Unlisted));
             }
             UsedDefinitions::Resources(uris) => {

@@ -120,7 +120,7 @@ impl PermissionGate {
                 }
                 GrantVerdict::Approved(terms) if self.0.settings.heeds_operators() => {
                     let holds = terms.hold_at(entry.record.decided_at, now);
-                    if holds && !self.0.settings.denies(permission) {
+                    if holds {
                         let by = Cow::Borrowed(&*entry.record.approver);
                         return PermissionJudgement::Approved { terms, scope: entry.scope.as_ref(), by };
                     }

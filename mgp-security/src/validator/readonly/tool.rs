@@ -4,6 +4,7 @@ use mgp_types::mcp::ToolAnnotations;
 
 use crate::Finding;
 use crate::validator::text;
+use crate::words::words;
 
 use super::super::sandbox::is_listed;
 use super::writes;
@@ -21,6 +22,8 @@ pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>)
     }
     let folded = text::fold(name);
     let words = words(&folded);
+    let words = words.iter().flat_map(|word| word.split(|character: char| !character.is_alphabetic()));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     match effect(&words) {
         Some(ToolEffect::Reads) => Ok(()),
         None if said == Some(true) => Ok(()),
@@ -37,15 +40,15 @@ enum ToolEffect {
     Writes,
 }
 
-fn effect(words: &[String]) -> Option<ToolEffect> {
+fn effect(words: &[&str]) -> Option<ToolEffect> {
     let mut first = None;
     let mut joined = false;
     for (at, word) in words.iter().enumerate() {
         // In names like `pull_request` and `merge_request`, these words are nouns.
         let is_thing = words.get(at + 1).is_some_and(|next| next.starts_with("request"));
-        let found = match &**word {
+        let found = match *word {
             "pull" | "merge" if is_thing => None,
-            "check" if words.get(at + 1).is_some_and(|next| matches!(&**next, "in" | "out")) => {
+            "check" if words.get(at + 1).is_some_and(|next| matches!(*next, "in" | "out")) => {
                 Some(ToolEffect::Writes)
             }
             word if is_listed("writing-verbs", word) => Some(ToolEffect::Writes),
@@ -59,34 +62,7 @@ fn effect(words: &[String]) -> Option<ToolEffect> {
                 None => first,
             };
         }
-        joined = matches!(&**word, "and" | "or" | "then");
+        joined = matches!(*word, "and" | "or" | "then");
     }
     first
 }
-
-/// Splits a name into its words, in lower case, however they are joined: `snake_case`, `kebab-case`, `camelCase`,
-/// `HTTPGet`, `dotted.name`.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let characters: Vec<char> = name.chars().take(MAX_LENGTH).collect();
-    for (at, &character) in characters.iter().enumerate() {
-        let before = at.checked_sub(1).map(|before| characters[before]);
-        let ends_capitals = before.is_some_and(char::is_uppercase)
-            && characters.get(at + 1).is_some_and(|next| next.is_lowercase());
-        let begins = character.is_uppercase()
-            && (before.is_some_and(|before| !before.is_uppercase()) || ends_capitals);
-        if begins || !character.is_alphabetic() {
-            words.push(String::new());
-        }
-        if character.is_alphabetic()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(character.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// The largest number of characters of a name that are read; the names of tools are not longer.
-const MAX_LENGTH: usize = 256;

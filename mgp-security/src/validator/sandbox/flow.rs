@@ -62,8 +62,8 @@ fn output_marks(call: &Call<'_>) -> Marks {
     }
     if call.program == "find" {
         let search = Search::of(call);
-        let marks = Marks::CHOSEN.when(search.chosen).and(Marks::REBUILT.when(search.rebuilt));
-        let marks = marks.and(Marks::EVERYTHING.when(search.unfiltered && !search.below_here));
+        let everything = Marks::EVERYTHING.when(search.unfiltered && !search.below_here);
+        let marks = everything.and(Marks::REBUILT.when(search.rebuilt));
         return if search.for_secrets { Marks::SENSITIVE } else { marks };
     }
     let tells = facts.is_some_and(|facts| facts.has(Trait::Tells));

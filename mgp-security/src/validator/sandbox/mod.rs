@@ -51,7 +51,6 @@ pub(crate) use one_word::check_word;
 #[derive(Debug, Clone, Default)]
 pub struct CommandPolicy {
     scratch: Vec<Place>,
-    named_trees: bool,
     protected: ProtectedPaths,
 }
 
@@ -59,16 +58,6 @@ impl CommandPolicy {
     /// Allows commands to delete whole trees strictly below `directory`, if their paths are written out.
     pub fn with_scratch(mut self, directory: &str) -> Self {
         self.scratch.push(Place::new(directory, ""));
-        self
-    }
-
-    /// Allows commands to delete whole trees that are named and lie below the working directory, as in `rm -rf build`,
-    /// and trees that programs fill again: caches, and named trees among temporary files.
-    ///
-    /// The default refuses this: the specification blocks recursive deletes, and a named tree can still be all there
-    /// is.
-    pub const fn with_named_trees(mut self) -> Self {
-        self.named_trees = true;
         self
     }
 

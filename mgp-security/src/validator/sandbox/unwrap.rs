@@ -223,7 +223,6 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         let asks = rest[at].text.starts_with("-ok");
         let marks = Marks::EVERYTHING
             .when(everything && !asks)
-            .and(Marks::CHOSEN.when(search.chosen || (search.unfiltered && search.below_here)))
             .and(Marks::REBUILT.when(search.rebuilt))
             .and(Marks::SENSITIVE.when(search.for_secrets || (search.in_secret && !looks_only)));
         for arg in args.iter_mut().filter(|arg| arg.text.contains("{}")) {

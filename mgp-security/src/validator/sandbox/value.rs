@@ -55,8 +55,6 @@ impl Marks {
     pub(super) const FILE: Self = Self(1 << 11);
     /// The text came out of a variable.
     pub(super) const NAMED: Self = Self(1 << 12);
-    /// The text names files that a test selected, in a place where deleting does no great harm.
-    pub(super) const CHOSEN: Self = Self(1 << 13);
     /// The text holds many files or records of this machine at once.
     pub(super) const BULK: Self = Self(1 << 14);
     /// The text tells which processes are the kernel's.
@@ -120,12 +118,7 @@ impl Flow {
 
     /// Appends `next` to this flow.
     pub(super) fn then(&mut self, next: Self) {
-        let chosen = |flow: &Self| !flow.is_fed() || flow.marks.has(Marks::CHOSEN);
-        let all_chosen = chosen(self) && chosen(&next);
         self.marks.add(next.marks);
-        if !all_chosen {
-            self.marks = self.marks.without(Marks::CHOSEN);
-        }
         self.text = match (std::mem::take(&mut self.text), next.text) {
             (Text::Absent, other) | (other, Text::Absent) => other,
             (Text::Known(mut first), Text::Known(second)) if first.len() + second.len() <= MAX_TEXT => {

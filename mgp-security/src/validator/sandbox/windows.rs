@@ -2,7 +2,6 @@
 
 use crate::Finding;
 
-use super::CommandPolicy;
 use super::finding::{Danger, refuse_if};
 use super::known::matched;
 use super::lists::is_listed;
@@ -14,43 +13,43 @@ pub(super) fn check_line(line: &str) -> Result<(), Finding> {
 }
 
 /// Judges one command as it was written.
-pub(super) fn check_simple(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
+pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
     let Some(first) = source.split_whitespace().next() else { return Ok(()) };
     let name = first.trim_start_matches('@').trim_matches(['"', '\'']).to_ascii_lowercase();
     let name = name.rsplit(['\\', '/']).next().unwrap_or("");
     let name = name.strip_suffix(".exe").unwrap_or(name);
     if matches!(name, "cmd" | "start" | "forfiles" | "pcalua") {
-        return nested(source, policy);
+        return nested(source);
     }
     if matches!(name, "powershell" | "pwsh") {
         powershell(source)?;
-        return nested(source, policy);
+        return nested(source);
     }
     // The rules for shells judge `rm`.
     if name == "rm" || !is_listed("windows-names", name) {
         return Ok(());
     }
-    refuse_if(deletes_tree(source, policy), Danger::RecursiveDelete)?;
+    refuse_if(deletes_tree(source), Danger::RecursiveDelete)?;
     matched("windows", source)
 }
 
 /// Judges the text that an interpreter is given, in which every word may begin a command.
-fn nested(source: &str, policy: &CommandPolicy) -> Result<(), Finding> {
+fn nested(source: &str) -> Result<(), Finding> {
     for (at, _) in source.match_indices([' ', '"', '\'', '&', '|', ';', '(', '{']).take(MAX_STARTS) {
         let rest = source[at + 1..].trim_start();
         let word = rest.split(|c: char| c.is_whitespace() || "\"'&|;()".contains(c)).next().unwrap_or("");
         let lower = word.to_ascii_lowercase();
         if is_listed("windows-names", lower.strip_suffix(".exe").unwrap_or(&lower)) {
             let command = rest.split(['|', ';', '&', '"', '\'']).next().unwrap_or(rest);
-            refuse_if(deletes_tree(command, policy) || deletes_tree(rest, policy), Danger::RecursiveDelete)?;
+            refuse_if(deletes_tree(command) || deletes_tree(rest), Danger::RecursiveDelete)?;
             matched("windows", rest)?;
         }
     }
     Ok(())
 }
 
-/// Returns whether the command deletes trees other than those that the policy allows to be deleted.
-fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
+/// Returns whether the command deletes trees other than those that programs fill again.
+fn deletes_tree(source: &str) -> bool {
     let mut words = source.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let name = words.next().unwrap_or("").trim_start_matches('@').to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -75,8 +74,7 @@ fn deletes_tree(source: &str, policy: &CommandPolicy) -> bool {
     }
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
     let rebuilt = |target: &&str| own(target) && Place::new(target, "").is_rebuilt();
-    let let_go = policy.named_trees && targets.iter().all(own) || targets.iter().all(rebuilt);
-    recursive && (targets.is_empty() || !let_go)
+    recursive && (targets.is_empty() || !targets.iter().all(rebuilt))
 }
 
 fn powershell(source: &str) -> Result<(), Finding> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use mgp_types::RawJson;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use crate::Finding;
@@ -144,7 +145,7 @@ impl<'de> Visitor<'de> for WalkStep<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let length = self.walker.pointer.len();
-        while let Some(MemberName(name)) = members.next_key_seed(NameSeed)? {
+        while let Some(MemberName(name)) = members.next_key()? {
             self.walker.push_name(&name);
             self.walker.show::<A::Error>(Some(&name), StringPart::Name, &name)?;
             members.next_value_seed(WalkStep { walker: &mut *self.walker, member: Some(&name) })?;
@@ -154,31 +155,6 @@ impl<'de> Visitor<'de> for WalkStep<'_, '_> {
     }
 }
 
-struct MemberName<'de>(Cow<'de, str>);
-
-/// A deserializer of names that copies only those with escapes. The implementation of `Cow` always copies.
-struct NameSeed;
-
-impl<'de> DeserializeSeed<'de> for NameSeed {
-    type Value = MemberName<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<MemberName<'de>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for NameSeed {
-    type Value = MemberName<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a member's name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<MemberName<'de>, E> {
-        Ok(MemberName(Cow::Borrowed(name)))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<MemberName<'de>, E> {
-        Ok(MemberName(Cow::Owned(name.to_owned())))
-    }
-}
+/// The name of a member, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -12,10 +12,10 @@ mod tests;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 use self::pattern::{PathPattern, PatternRelation};
 use self::spelling::{PathAnchor, PathReading};
+use self::table::{ForbiddenUse, TABLE};
 use crate::Finding;
 
 /// The use that a call makes of a file.
@@ -72,14 +72,6 @@ pub(crate) struct ProtectedReason {
     /// The pattern that protects the file, in the notation of `allow_paths`. No entry there releases the kernel's own
     /// files.
     pub(crate) pattern: Cow<'static, str>,
-}
-
-/// The use that a group of patterns forbids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ForbiddenUse {
-    Nothing,
-    Writing,
-    Everything,
 }
 
 /// The set of files that no call may touch.
@@ -208,24 +200,34 @@ impl ProtectedPaths {
 impl ProtectedReason {
     /// Returns the description of the file for messages to people.
     pub(crate) fn what(&self) -> &'static str {
-        match self.kind {
-            ProtectedKind::Kernel => "belongs to the kernel itself",
-            ProtectedKind::Key => "holds a private key",
-            ProtectedKind::Secret => "holds passwords or tokens",
-            ProtectedKind::History => "records what a user typed",
-            ProtectedKind::Browser => "holds the cookies and passwords of a browser or messenger",
-            ProtectedKind::Startup => "decides what a shell, a session or the system starts",
-            ProtectedKind::Git => "decides what git starts and where it pushes to",
-            ProtectedKind::Client => "decides what a client or an editor starts",
-            ProtectedKind::Accounts => "holds the passwords and rights of accounts",
-            ProtectedKind::AccountList => "lists the accounts of the system",
-            ProtectedKind::Stream => "is a stream or terminal of a process",
-            ProtectedKind::Device => "is a device",
-            ProtectedKind::Socket => "is a socket that commands another program",
-            ProtectedKind::System => "belongs to the system",
-        }
+        KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or("", |(.., what)| what)
     }
 }
+
+impl ProtectedKind {
+    /// Returns the kind that `table.txt` calls `name`.
+    fn named(name: &str) -> Self {
+        KINDS.iter().find(|(_, own, _)| *own == name).expect("a heading names a kind").0
+    }
+}
+
+/// The kinds of protected files with their names in `table.txt` and their descriptions.
+const KINDS: [(ProtectedKind, &str, &str); 14] = [
+    (ProtectedKind::Kernel, "kernel", "belongs to the kernel itself"),
+    (ProtectedKind::Key, "key", "holds a private key"),
+    (ProtectedKind::Secret, "secret", "holds passwords or tokens"),
+    (ProtectedKind::History, "history", "records what a user typed"),
+    (ProtectedKind::Browser, "browser", "holds the cookies and passwords of a browser or messenger"),
+    (ProtectedKind::Startup, "startup", "decides what a shell, a session or the system starts"),
+    (ProtectedKind::Git, "git", "decides what git starts and where it pushes to"),
+    (ProtectedKind::Client, "client", "decides what a client or an editor starts"),
+    (ProtectedKind::Accounts, "accounts", "holds the passwords and rights of accounts"),
+    (ProtectedKind::AccountList, "account list", "lists the accounts of the system"),
+    (ProtectedKind::Stream, "stream", "is a stream or terminal of a process"),
+    (ProtectedKind::Device, "device", "is a device"),
+    (ProtectedKind::Socket, "socket", "is a socket that commands another program"),
+    (ProtectedKind::System, "system", "belongs to the system"),
+];
 
 impl From<ProtectedReason> for Finding {
     fn from(reason: ProtectedReason) -> Self {
@@ -245,7 +247,7 @@ impl From<ProtectedReason> for Finding {
 
 /// Judges a reading by the table.
 fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedReason> {
-    for group in &*COMPILED {
+    for group in &TABLE.groups {
         // A path with wildcards may also match other files than the harmless ones, so it gets no exception.
         if reading.is_pattern && group.forbids == ForbiddenUse::Nothing {
             continue;
@@ -271,23 +273,6 @@ fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedRea
     }
     None
 }
-
-struct Compiled {
-    kind: ProtectedKind,
-    forbids: ForbiddenUse,
-    patterns: Vec<(PathPattern, &'static str)>,
-}
-
-static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
-    let groups = table::GROUPS.iter();
-    groups
-        .map(|group| Compiled {
-            kind: group.kind,
-            forbids: group.forbids,
-            patterns: group.patterns.split(", ").map(|text| (PathPattern::new(text), text)).collect(),
-        })
-        .collect()
-});
 
 /// The largest length of a path in bytes; a longer text is not a path.
 const MAX_BYTES: usize = 4096;

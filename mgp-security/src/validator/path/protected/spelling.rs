@@ -5,7 +5,7 @@ use std::path::Path;
 use super::super::encoding;
 use super::super::segments::is_separator;
 use super::pattern::{has_wildcard, name_meets};
-use super::table::{HOMES, MOUNTS, VARIABLES};
+use super::table::TABLE;
 use crate::shell::expand_braces;
 use crate::validator::text;
 
@@ -82,8 +82,8 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
             names,
         };
         let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
-        let mounts: Vec<_> = MOUNTS.iter().filter_map(|mount| below(&parts(mount))).collect();
-        let known = HOMES.iter().filter_map(|home| below(&parts(home)));
+        let mounts: Vec<_> = TABLE.mounts.iter().filter_map(|mount| below(&parts(mount))).collect();
+        let known = TABLE.homes.iter().filter_map(|home| below(&parts(home)));
         let own = homes.iter().filter_map(|home| below(&home.iter().map(String::as_str).collect::<Vec<_>>()));
         let at_home: Vec<_> = known.chain(own).collect();
         readings.push(reading);
@@ -191,7 +191,7 @@ fn begins_at(first: &str) -> Option<PathReading> {
         };
     }
     let name = variable(first)?;
-    let known = VARIABLES.iter().find(|(own, _)| *own == name);
+    let known = TABLE.variables.iter().find(|(own, _)| *own == name);
     Some(known.map_or(
         PathReading { anchor: PathAnchor::Climbing, names: Vec::new(), is_pattern: false },
         |(_, at_)| at(at_),

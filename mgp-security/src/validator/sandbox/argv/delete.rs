@@ -14,18 +14,18 @@ pub(super) fn check(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Findi
         return remove(call, policy);
     }
     if is_listed("searching", call.program) && call.has("-delete") {
-        return found(call, &Search::of(call), policy);
+        return found(call, &Search::of(call));
     }
     Ok(())
 }
 
 /// Judges `find .. -delete`.
-fn found(call: &Call<'_>, search: &Search<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
+fn found(call: &Call<'_>, search: &Search<'_>) -> Result<(), Finding> {
     let in_system = |root: &Arg| {
         let place = call.place(&root.text);
         place.is_system() && place.as_str() != "/"
     };
-    refuse_if(search.unfiltered && !(policy.named_trees && search.below_here), Danger::RecursiveDelete)?;
+    refuse_if(search.unfiltered, Danger::RecursiveDelete)?;
     refuse_if(
         search.roots.iter().any(in_system) || (search.roots.is_empty() && in_system(&Arg::new("."))),
         Danger::SystemPath,
@@ -42,8 +42,6 @@ pub(in super::super) struct Search<'a> {
     pub(in super::super) unfiltered: bool,
     /// True if it begins only in directories that may be deleted as a whole.
     pub(in super::super) below_here: bool,
-    /// True if the selected files may be deleted with all their content, because they lie in no vast or foreign place.
-    pub(in super::super) chosen: bool,
     /// True if it selects only names that a build or an installation creates again, where deleting is allowed.
     pub(in super::super) rebuilt: bool,
     /// True if it looks for keys, tokens or passwords by their names.
@@ -81,7 +79,6 @@ impl<'a> Search<'a> {
             roots,
             unfiltered,
             below_here: !roots.is_empty() && known && places.iter().all(is_own),
-            chosen,
             rebuilt: chosen
                 && !negated
                 && names.peek().is_some()
@@ -150,12 +147,7 @@ fn remove(call: &Call<'_>, policy: &CommandPolicy) -> Result<(), Finding> {
     let whole = is_listed("deleting-trees", call.program);
     let recursive = whole || call.gives("-r,-R,--recursive,--no-preserve-root");
     let own = |arg: &Arg| {
-        let place = call.place(&arg.text);
-        let chosen = arg.marks.has(Marks::CHOSEN) && arg.text == "\0";
-        let named = chosen || (!arg.text.contains(HOLE) && is_own(&place));
-        (policy.named_trees && named)
-            || is_rebuilt(call, arg)
-            || (arg.is_known() && policy.is_scratch(place.as_str()))
+        is_rebuilt(call, arg) || (arg.is_known() && policy.is_scratch(call.place(&arg.text).as_str()))
     };
     refuse_if(
         recursive && !(call.operands().next().is_some() && call.operands().all(own)),

@@ -299,7 +299,6 @@ fn marks_named<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Marks> {
             "endless" => Marks::ENDLESS,
             "sensitive" => Marks::SENSITIVE,
             "everything" => Marks::EVERYTHING,
-            "chosen" => Marks::CHOSEN,
             "bulk" => Marks::BULK,
             "kernel" => Marks::KERNEL,
             _ => return None,

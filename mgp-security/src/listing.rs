@@ -35,6 +35,22 @@ pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) ->
     Ok(response)
 }
 
+/// Makes a result of `tools/list` private, and leaves it otherwise as it is. A result that cannot have members
+/// specific to a protocol era is not parsed: for thousands of tools, parsing takes longer than everything else.
+///
+/// # Errors
+/// Fails if the result is not an object, or if its `tools` are not a list.
+#[cfg(feature = "auth")]
+pub(crate) fn keep_all(mut response: Response) -> Result<Response, Error> {
+    if response.context.shape != mgp_types::ResultShape::Plain || response.context.stamp.is_some() {
+        return keep_listed(response, |_| true);
+    }
+    if let Some(cache) = &mut response.context.cache {
+        cache.scope = CacheScope::Private;
+    }
+    Ok(response)
+}
+
 /// Returns the list without the tools that `may` does not admit; `None` if it admits all of them.
 fn keep(tools: &RawJson, may: impl Fn(&str) -> bool) -> Result<Option<RawJson>, Error> {
     let all: Vec<&RawValue> = tools.read().map_err(|_| malformed())?;
@@ -63,4 +79,31 @@ fn is_kept(tool: &RawValue, tools: &RawJson, may: impl Fn(&str) -> bool) -> bool
 
 fn malformed() -> Error {
     Error::misbehaved("the list of tools is none")
+}
+
+#[cfg(all(test, feature = "auth"))]
+mod tests {
+    use mgp_types::CacheHint;
+
+    use super::*;
+
+    fn list() -> RawJson {
+        RawJson::parse(r#"{"tools":[{"name":"echo"}],"cacheScope":"public"}"#).unwrap()
+    }
+
+    #[test]
+    fn a_list_of_our_own_is_passed_on_as_the_bytes_it_is_and_is_private() {
+        let mut response = Response::plain(RawJson::parse(r#"{"tools":[{"name":"echo"}]}"#).unwrap());
+        response.context.cache = Some(CacheHint { ttl_ms: 1, scope: CacheScope::Public });
+        let bytes = response.result.as_bytes().as_ptr();
+        let kept = keep_all(response).unwrap();
+        assert_eq!(kept.result.as_bytes().as_ptr(), bytes);
+        assert_eq!(kept.context.cache.map(|cache| cache.scope), Some(CacheScope::Private));
+    }
+
+    #[test]
+    fn a_list_that_calls_itself_public_is_private_even_if_all_of_it_is_seen() {
+        let kept = keep_all(Response::new(list())).unwrap();
+        assert_eq!(kept.result.as_bytes(), br#"{"tools":[{"name":"echo"}],"cacheScope":"private"}"#);
+    }
 }

@@ -13,11 +13,11 @@ use tower_service::Service;
 use super::http::{authenticate, strip};
 #[cfg(feature = "oauth")]
 use super::key_ring::TokenGrant;
-use super::listing::ListingFuture;
 use super::required_permission::{CALL, RequiredPermission};
-use super::while_valid::WhileValid;
+use super::while_valid::{FinishAnswer, WhileValid};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
 use crate::GateFuture;
+use crate::listing::{keep_all, keep_listed};
 
 /// A layer that lets in only requests whose caller is authenticated. It makes [`Auth`] services.
 #[derive(Clone)]
@@ -124,7 +124,7 @@ pub struct Auth<S> {
 impl<S: RpcService> Service<Request> for Auth<S> {
     type Response = Response;
     type Error = Error;
-    type Future = ListingFuture<WhileValid<S::Future>>;
+    type Future = GateFuture<WhileValid<S::Future>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -161,31 +161,22 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     }
                 }
                 strip(&mut request.extensions);
-                let future = WhileValid::new(self.inner.call(request), validity, listens);
-                match visible {
-                    None => ListingFuture::whole(GateFuture::passed(future)),
-                    Some(visible) if visible.contains(&ApiPermission::ToolsListAll) => {
-                        ListingFuture::all(future)
+                let finish = visible.map(|visible| -> FinishAnswer {
+                    if visible.contains(&ApiPermission::ToolsListAll) {
+                        return Box::new(keep_all);
                     }
-                    Some(visible) => {
-                        let names = self.layer.names.clone();
-                        ListingFuture::only(future, move |name| {
-                            let known = names.as_ref().and_then(|names| names(name));
-                            if let Some((server, tool)) = &known {
-                                visible.allow_reading(server.as_str(), tool.as_str())
-                            } else {
-                                let (server, tool) = ToolPattern::split(name);
-                                visible.allow_reading(server, tool)
-                            }
-                        })
-                    }
-                }
+                    let names = self.layer.names.clone();
+                    Box::new(move |response| {
+                        keep_listed(response, |name| is_visible(&visible, names.as_deref(), name))
+                    })
+                });
+                GateFuture::passed(WhileValid::new(self.inner.call(request), validity, listens, finish))
             }
             Err(error) => {
                 let rule = error.rule();
                 request.context.note_refusal(Refusal::new("auth", rule));
                 tracing::warn!(method = %request.method, rule, "caller refused");
-                ListingFuture::whole(GateFuture::refused(error.into()))
+                GateFuture::refused(error.into())
             }
         }
     }
@@ -219,6 +210,15 @@ impl AuthLayer {
         demand.check(caller.permissions()).map_err(|missing| AuthError::NotPermitted { missing })?;
         Ok((caller.principal().clone(), Some((caller, is_call_held))))
     }
+}
+
+/// Returns whether a key with the permissions `visible` may see the tool that a list calls `name`.
+fn is_visible(visible: &ApiPermissions, names: Option<&FindTool>, name: &str) -> bool {
+    if let Some((server, tool)) = names.and_then(|names| names(name)) {
+        return visible.allow_reading(server.as_str(), tool.as_str());
+    }
+    let (server, tool) = ToolPattern::split(name);
+    visible.allow_reading(server, tool)
 }
 
 fn brings_key(request: &Request) -> bool {

@@ -34,7 +34,6 @@ mod info;
 mod key;
 mod key_ring;
 mod layer;
-mod listing;
 mod names;
 mod permission;
 mod required_permission;

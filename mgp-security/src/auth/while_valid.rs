@@ -20,8 +20,12 @@ pin_project! {
         // A subscription has no end of its own, so it is never allowed to finish.
         listens: bool,
         watch: Option<ValidityWaker>,
+        finish: Option<FinishAnswer>,
     }
 }
+
+/// A change of the answer to a call.
+pub(super) type FinishAnswer = Box<dyn FnOnce(Response) -> Result<Response, Error> + Send + Sync>;
 
 /// A waker that wakes the call when the key no longer holds.
 struct ValidityWaker {
@@ -30,8 +34,13 @@ struct ValidityWaker {
 }
 
 impl<F> WhileValid<F> {
-    pub(super) fn new(call: F, validity: Option<Validity>, listens: bool) -> Self {
-        Self { call: Some(call), validity, listens, watch: None }
+    pub(super) fn new(
+        call: F,
+        validity: Option<Validity>,
+        listens: bool,
+        finish: Option<FinishAnswer>,
+    ) -> Self {
+        Self { call: Some(call), validity, listens, watch: None, finish }
     }
 }
 
@@ -42,7 +51,10 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
         let mut this = self.project();
         let Some(call) = this.call.as_mut().as_pin_mut() else { return Poll::Pending };
         if let Poll::Ready(outcome) = call.poll(cx) {
-            return Poll::Ready(outcome);
+            return Poll::Ready(match this.finish.take() {
+                Some(finish) => outcome.and_then(finish),
+                None => outcome,
+            });
         }
         let Some(validity) = this.validity else { return Poll::Pending };
         // The key is watched only once the call waits; most calls are done at the first poll.

@@ -19,7 +19,6 @@
 //! assert_eq!(rejection.locations[0].line, 1);
 //! ```
 
-mod address;
 mod bash;
 mod effort;
 mod finding;

@@ -5,9 +5,10 @@ use mgp_types::mgp::SafetyLevel::Strict;
 use super::finding::Findings;
 use super::identifier::{plain, split_tokens};
 use super::names::Lists;
+use super::path_text;
 use super::rules::Meaning;
 use super::syntax::Node;
-use super::{address, path_text};
+use crate::network::is_metadata_url;
 
 /// Checks the text that `node` evaluates to: for secrets that it names, and for a dangerous word of the lists `hidden`
 /// that is in the text but not in the code.
@@ -27,7 +28,7 @@ pub(super) fn check_text<'t>(
         return;
     }
     let Some(text) = code.text(node) else { return };
-    if path_text::is_sensitive(&text) || address::is_metadata_url(&text) {
+    if path_text::is_sensitive(&text) || is_metadata_url(&text) {
         findings.pattern(Strict, &text, node.at());
     }
     let text = plain(&text);

@@ -49,6 +49,8 @@ pub(crate) use found::{check_addresses, check_text};
 pub use issuer_metadata::issuer_metadata_urls;
 #[cfg(feature = "network")]
 pub use judged_http::{JudgedHttp, NoAnswer};
+#[cfg(feature = "code-safety")]
+pub(crate) use nested::is_metadata_url;
 #[cfg(feature = "validate")]
 pub(crate) use nested::{check as check_nested, host_of, is_metadata};
 pub use pattern::{HostPattern, InvalidHostPattern};

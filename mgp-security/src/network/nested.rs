@@ -80,6 +80,20 @@ pub(crate) fn is_metadata(written: &str) -> bool {
     }
 }
 
+/// Returns whether the text is the URL of a metadata service, or of any address of the link on which such services are.
+#[cfg(feature = "code-safety")]
+pub(crate) fn is_metadata_url(text: &str) -> bool {
+    let Some((_, rest)) = text.trim().split_once("://") else { return false };
+    let serves =
+        |ip| matches!(NonPublicReason::of(ip), Some(NonPublicReason::Metadata | NonPublicReason::LinkLocal));
+    match Host::parse(host_of(rest)) {
+        Ok(Host::Ipv4(ip)) => serves(ip.into()),
+        Ok(Host::Ipv6(ip)) => serves(ip.into()),
+        Ok(Host::Domain(name)) => host::is_metadata_name(name.trim_end_matches('.')),
+        Err(_) => false,
+    }
+}
+
 /// The largest number of layers of percent-encoding that are decoded. Programs do not decode a nested URL more often.
 const MAX_LAYERS: usize = 4;
 

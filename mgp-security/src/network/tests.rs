@@ -461,3 +461,22 @@ proptest! {
         }
     }
 }
+
+#[cfg(feature = "code-safety")]
+#[test]
+fn a_metadata_service_is_known_in_every_spelling() {
+    for url in [
+        "http://169.254.169.254/latest",
+        "HTTP://user@169.254.169.254:80/",
+        "http://2852039166/",
+        "http://0xa9.0xfe.0251.254",
+        "http://[::ffff:169.254.169.254]/x",
+        "http://[fd00:ec2::254]",
+        "https://metadata.google.internal./computeMetadata",
+    ] {
+        assert!(is_metadata_url(url), "{url}");
+    }
+    for text in ["https://api.example.com/metadata", "http://localhost:8080", "169.254.169.254", "", "x://"] {
+        assert!(!is_metadata_url(text), "{text}");
+    }
+}

@@ -15,7 +15,8 @@ use super::finding::Findings;
 use super::names::Lists;
 use super::pattern::{Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
-use super::{address, other, path_text};
+use super::{other, path_text};
+use crate::network::is_metadata_url;
 use crate::shell::syntax::{
     Body, Direction, Item, Part, Redirect, Script, Simple, Span, Stage, Word, text_of,
 };
@@ -207,7 +208,7 @@ impl<'c> Check<'c> {
             _ => Vec::new(),
         });
         for text in word.text().into_iter().chain(parts).chain(pieces).chain(defaults(&word.parts)) {
-            let is_sensitive = || path_text::is_sensitive(&text) || address::is_metadata_url(&text);
+            let is_sensitive = || path_text::is_sensitive(&text) || is_metadata_url(&text);
             if !self.judged.contains(&text) && is_sensitive() {
                 self.findings.pattern(Strict, &text, word.span.start);
             }

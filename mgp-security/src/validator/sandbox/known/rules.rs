@@ -3,7 +3,7 @@
 use crate::Finding;
 
 use super::super::argv::call::Call;
-use super::super::finding::{Danger, refuse};
+use super::super::finding::{Danger, named, refuse};
 use super::super::lists::{fits, is_listed, lies_in};
 use super::super::sed::effects;
 use super::super::value::{Arg, HOLE, Marks, Text};
@@ -50,20 +50,21 @@ enum Test {
     Input(Option<Marks>),
 }
 
-/// The part of a call that a condition looks at.
-#[derive(Debug, Clone, Copy)]
-enum Part {
-    Arguments,
-    /// The arguments in lower case, as they are and without blanks.
-    Said,
-    /// All arguments as one text.
-    Line,
-    First,
-    /// The operands: all, the first one, the last one, those before the last one.
-    Operands,
-    Verb,
-    Last,
-    Sources,
+named! {
+    /// The part of a call that a condition looks at.
+    enum Part {
+        "has" => Arguments,
+        /// The arguments in lower case, as they are and without blanks.
+        "said" => Said,
+        /// All arguments as one text.
+        "line" => Line,
+        "first" => First,
+        /// The operands: all, the first one, the last one, those before the last one.
+        "operand" => Operands,
+        "verb" => Verb,
+        "last" => Last,
+        "source" => Sources,
+    }
 }
 
 /// Patterns for a text, of which the first that fits decides: it refuses the text if it begins with `!`. A text that
@@ -156,20 +157,6 @@ impl Condition {
 }
 
 impl Part {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "has" => Self::Arguments,
-            "said" => Self::Said,
-            "line" => Self::Line,
-            "first" => Self::First,
-            "operand" => Self::Operands,
-            "verb" => Self::Verb,
-            "last" => Self::Last,
-            "source" => Self::Sources,
-            _ => return None,
-        })
-    }
-
     fn args<'a>(self, call: &Call<'a>) -> Vec<&'a Arg> {
         let mut operands: Vec<&Arg> = call.operands().collect();
         match self {

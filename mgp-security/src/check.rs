@@ -30,7 +30,7 @@ use crate::{Finding, Schema};
 #[derive(Clone, Copy)]
 pub struct InputCheck {
     name: &'static str,
-    judge: fn(&RawJson) -> CheckAnswer,
+    judge: fn(&RawJson) -> Result<CheckAnswer, String>,
 }
 
 /// The verdict on one input.
@@ -53,15 +53,6 @@ pub enum CheckAnswer {
     /// The input is the definition of a tool, and this is its security profile.
     #[serde(untagged)]
     Profile(Profile),
-}
-
-impl From<Result<(), String>> for CheckAnswer {
-    fn from(checked: Result<(), String>) -> Self {
-        match checked {
-            Ok(()) => Self::Allow,
-            Err(reason) => Self::Deny { reason },
-        }
-    }
 }
 
 /// The error that there is no check of the given name.
@@ -108,7 +99,7 @@ impl InputCheck {
 
     /// Judges one input.
     pub fn judge(self, input: &RawJson) -> CheckAnswer {
-        (self.judge)(input)
+        (self.judge)(input).unwrap_or_else(|reason| CheckAnswer::Deny { reason })
     }
 
     /// Judges the rows `{"id", "input"}` of `rows`, one in each line, and writes one line for each to `out`: `{"id",
@@ -172,61 +163,49 @@ struct JudgedRow {
     answer: CheckAnswer,
 }
 
-fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Result<(), String> {
+fn on_text(input: &RawJson, check: impl Fn(&str) -> Result<(), Finding>) -> Result<CheckAnswer, String> {
     let raw = plain(input)?;
     found(text::check(&raw).and_then(|()| check(&raw)).and_then(|()| check(&text::fold(&raw))))
 }
 
-fn on_code(input: &RawJson, language: &str) -> Result<(), String> {
+fn on_code(input: &RawJson, language: &str) -> Result<CheckAnswer, String> {
     let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
-    scan(&plain(input)?, &policy).map(drop).map_err(|rejection| rejection.to_string())
+    scan(&plain(input)?, &policy).map(|_| CheckAnswer::Allow).map_err(|rejection| rejection.to_string())
 }
 
-fn definition(input: &RawJson) -> CheckAnswer {
-    match object(input).map(|tool| judge_definition(DefinitionKind::Tool, &tool, &|_| false)) {
-        Ok(Judgement::Allow) => CheckAnswer::Allow,
-        Ok(Judgement::Flag(finding)) => CheckAnswer::Flag { reason: finding.to_string() },
-        Ok(Judgement::Hold(finding)) => CheckAnswer::Deny { reason: finding.to_string() },
-        Err(reason) => CheckAnswer::Deny { reason },
-    }
+fn definition(input: &RawJson) -> Result<CheckAnswer, String> {
+    Ok(match judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false) {
+        Judgement::Allow => CheckAnswer::Allow,
+        Judgement::Flag(finding) => CheckAnswer::Flag { reason: finding.to_string() },
+        Judgement::Hold(finding) => return Err(finding.to_string()),
+    })
 }
 
-fn profile(input: &RawJson) -> CheckAnswer {
-    match object(input) {
-        Ok(definition) => CheckAnswer::Profile(Profile::of(&definition)),
-        Err(reason) => CheckAnswer::Deny { reason },
-    }
-}
-
-fn prompt(input: &RawJson) -> Result<(), String> {
-    found(scan_text(&plain(input)?))
-}
-
-fn rug_pull(input: &RawJson) -> Result<(), String> {
+fn rug_pull(input: &RawJson) -> Result<CheckAnswer, String> {
     let both = object(input)?;
     let of = |member: &str| -> Result<_, String> {
         let definition = both.get(member).ok_or_else(|| format!("`{member}` is missing"))?;
         let definition = Definition::read(DefinitionKind::Tool, &object(&definition)?);
         definition.map(|definition| definition.digest()).map_err(|error| error.to_string())
     };
-    if of("before")? == of("after")? { Ok(()) } else { Err("the definition changed".into()) }
+    if of("before")? == of("after")? { Ok(CheckAnswer::Allow) } else { Err("the definition changed".into()) }
 }
 
 /// Checks that every value of a group gets the verdict that the group expects of it.
-fn json_schema(input: &RawJson) -> Result<(), String> {
+fn json_schema(input: &RawJson) -> Result<CheckAnswer, String> {
     let group = object(input)?;
     let schema = group.get("schema").ok_or("`schema` is missing")?;
     let schema = Schema::compile(&schema).map_err(|fault| fault.to_string())?;
     let tests: Vec<(RawJson, bool)> =
         group.get("tests").ok_or("`tests` is missing")?.to().map_err(|error| error.to_string())?;
     match tests.iter().position(|(value, valid)| schema.check(value.as_bytes()).is_ok() != *valid) {
-        None => Ok(()),
+        None => Ok(CheckAnswer::Allow),
         Some(index) => Err(format!("value {index} gets the wrong verdict")),
     }
 }
 
-fn found(checked: Result<(), Finding>) -> Result<(), String> {
-    checked.map_err(|finding| finding.to_string())
+fn found(checked: Result<(), Finding>) -> Result<CheckAnswer, String> {
+    checked.map(|()| CheckAnswer::Allow).map_err(|finding| finding.to_string())
 }
 
 fn plain(input: &RawJson) -> Result<String, String> {
@@ -237,26 +216,26 @@ fn object(input: &RawJson) -> Result<Object, String> {
     Object::from_raw(input).map_err(|error| error.to_string())
 }
 
-const fn kind(name: &'static str, judge: fn(&RawJson) -> CheckAnswer) -> InputCheck {
+const fn kind(name: &'static str, judge: fn(&RawJson) -> Result<CheckAnswer, String>) -> InputCheck {
     InputCheck { name, judge }
 }
 
 const KINDS: &[InputCheck] = &[
-    kind("shell_arg", |input| on_text(input, sandbox::check_word).into()),
+    kind("shell_arg", |input| on_text(input, sandbox::check_word)),
     kind("shell_command", |input| {
-        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default())).into()
+        on_text(input, |line| sandbox::check_command(line, &sandbox::CommandPolicy::default()))
     }),
     kind("ssrf_url", |input| {
-        on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default())).into()
+        on_text(input, |url| network::check_url(url, &network::NetworkPolicy::default()))
     }),
-    kind("path", |input| on_text(input, path::check_text).into()),
-    kind("python_code", |input| on_code(input, "python").into()),
-    kind("js_code", |input| on_code(input, "javascript").into()),
+    kind("path", |input| on_text(input, path::check_text)),
+    kind("python_code", |input| on_code(input, "python")),
+    kind("js_code", |input| on_code(input, "javascript")),
     kind("tool_def", definition),
-    kind("tool_profile", profile),
-    kind("rug_pull", |input| rug_pull(input).into()),
-    kind("prompt_injection", |input| prompt(input).into()),
-    kind("json_schema", |input| json_schema(input).into()),
+    kind("tool_profile", |input| Ok(CheckAnswer::Profile(Profile::of(&object(input)?)))),
+    kind("rug_pull", rug_pull),
+    kind("prompt_injection", |input| found(scan_text(&plain(input)?))),
+    kind("json_schema", json_schema),
 ];
 
 /// The largest length of a row, in bytes.

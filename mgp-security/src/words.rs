@@ -1,6 +1,5 @@
 //! The words of names, and lists of words in text files beside the rules that use them.
 
-#[cfg(any(feature = "audit", feature = "validate"))]
 use std::collections::HashMap;
 
 /// Returns the words of a name like `filePath`, `file-path` or `FILE_PATH`, in lower case.
@@ -35,11 +34,9 @@ pub(crate) fn words(name: &str) -> Vec<String> {
 }
 
 /// The lists of words of a file, by their headings.
-#[cfg(any(feature = "audit", feature = "validate"))]
 pub(crate) type WordLists = HashMap<&'static str, Vec<&'static str>>;
 
 /// Returns the lists of a file, in which each has a heading in brackets, and commas between its words.
-#[cfg(any(feature = "audit", feature = "validate"))]
 pub(crate) fn word_lists(file: &'static str) -> WordLists {
     let sections = file.split("\n[").skip(1).filter_map(|section| section.split_once("]\n"));
     let words = |list: &'static str| list.split(',').map(str::trim).collect();

@@ -1,7 +1,6 @@
 //! The gate that keeps the tasks of callers apart that share one connection to a server.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -232,12 +231,7 @@ impl TaskAnswer {
     }
 }
 
-impl fmt::Debug for TaskOwnersGate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskOwnersGate").field("tasks", &self.0.lock().begun.len()).finish()
-    }
-}
-
+mgp_types::partial_debug!(TaskOwnersGate, self => tasks: self.0.lock().begun.len());
 mgp_types::partial_debug!(TaskAnswer, self => then: self.then);
 
 /// Returns the task that a result reports to have begun. Most results report none, and are not parsed.

@@ -1,7 +1,6 @@
 //! The verification of tokens.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -373,11 +372,7 @@ fn is_signed(token: &str) -> bool {
     token.matches('.').count() == 2
 }
 
-impl fmt::Debug for ResourceServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceServer").field("resource", &self.0.resource).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(ResourceServer, self => resource: self.0.resource);
 
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The difference of clocks that is allowed for.

@@ -17,7 +17,6 @@ mod tests;
 mod verify;
 mod writer;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -358,15 +357,7 @@ impl Drop for AuditLogInner {
     }
 }
 
-impl fmt::Debug for AuditLogInner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = *self.state.head.borrow();
-        f.debug_struct("AuditLogInner")
-            .field("head", &head)
-            .field("store", &self.store)
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(AuditLogInner, self => head: *self.state.head.borrow(), store: self.store);
 
 fn behind() -> Error {
     Error::new(mgp_types::code::RESOURCE_EXHAUSTED, "the record cannot be kept: the log is behind")

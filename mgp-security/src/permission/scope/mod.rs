@@ -19,6 +19,7 @@ mod arguments;
 mod command;
 mod glob;
 mod host;
+mod lists;
 mod path;
 mod words;
 

@@ -18,23 +18,16 @@ pub(crate) fn decode(form: &str) -> Result<Option<String>, Finding> {
     let mut broken = 0;
     let mut changed = false;
     while let Some((&first, tail)) = rest.split_first() {
-        let (unit, length) = match (first, escape(tail)) {
-            (b'%', Escape::Byte(byte)) => (Unit::Byte(byte), 3),
-            (b'%', Escape::Character(character)) => (Unit::Character(character), 6),
-            (b'%', Escape::Broken) => {
-                broken += 1;
-                (Unit::Byte(first), 1)
-            }
-            _ => (Unit::Byte(first), 1),
-        };
-        changed |= length > 1;
-        match unit {
-            Unit::Byte(byte) => bytes.push(byte),
-            Unit::Character(character) => {
-                bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-            }
+        let escape = if first == b'%' { escape(tail) } else { Escape::None };
+        broken += usize::from(matches!(escape, Escape::Broken));
+        if let Escape::Encoded(unit, digits) = escape {
+            bytes.extend(unit);
+            rest = &tail[digits..];
+            changed = true;
+        } else {
+            bytes.push(first);
+            rest = tail;
         }
-        rest = &rest[length..];
     }
     if broken > 1 {
         return Err(refused());
@@ -47,16 +40,11 @@ pub(super) fn refused() -> Finding {
     Finding::new("encoding", "the path is encoded in a way that programs read differently: write it plainly")
 }
 
-enum Unit {
-    Byte(u8),
-    Character(char),
-}
-
 /// The meaning of the text after a percent sign.
 enum Escape {
-    Byte(u8),
-    Character(char),
-    /// A malformed escape. A single one may be accidental, as in `50%off`.
+    /// The bytes that are encoded, and the number of characters behind the percent sign that encode them.
+    Encoded(Vec<u8>, usize),
+    /// Characters that some programs take for an encoding.
     Broken,
     None,
 }
@@ -66,10 +54,13 @@ fn escape(tail: &[u8]) -> Escape {
     if matches!(tail.first(), Some(b'u' | b'U'))
         && let (Some(a), Some(b), Some(c), Some(d)) = (hex(1), hex(2), hex(3), hex(4))
     {
-        return char::from_u32(a << 12 | b << 8 | c << 4 | d).map_or(Escape::Broken, Escape::Character);
+        return char::from_u32(a << 12 | b << 8 | c << 4 | d)
+            .map_or(Escape::Broken, |it| Escape::Encoded(it.to_string().into_bytes(), 5));
     }
     match (tail.first(), tail.get(1), hex(0), hex(1)) {
-        (_, _, Some(high), Some(low)) => u8::try_from(high << 4 | low).map_or(Escape::Broken, Escape::Byte),
+        (_, _, Some(high), Some(low)) => {
+            u8::try_from(high << 4 | low).map_or(Escape::Broken, |byte| Escape::Encoded(vec![byte], 2))
+        }
         (Some(a), Some(b), high, low)
             if a.is_ascii_alphanumeric()
                 && b.is_ascii_alphanumeric()

@@ -81,7 +81,8 @@ fn malformed() -> Error {
     Error::misbehaved("the list of tools is none")
 }
 
-#[cfg(all(test, feature = "auth"))]
+#[cfg(feature = "auth")]
+#[cfg(test)]
 mod tests {
     use mgp_types::CacheHint;
 

@@ -49,9 +49,6 @@ pub(super) enum SettingsDecision<'a> {
 }
 
 impl PermissionSettings {
-    /// The exceptions that later drafts make under `auto_approve`.
-    pub const LATER_EXCEPTIONS: [Permission; 2] = [Permission::FilesystemWrite, Permission::NetworkOutbound];
-
     /// Returns settings that decide by `policy`, with nothing configured.
     pub fn new(policy: ApprovalPolicy) -> Self {
         Self {

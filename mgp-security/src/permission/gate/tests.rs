@@ -138,7 +138,8 @@ async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
 #[tokio::test]
 async fn exceptions_are_asked_for_where_the_rest_is_approved() {
     let book = book(&Arc::default()).await;
-    let settings = policy(ApprovalPolicy::AutoApprove).with_exceptions(PermissionSettings::LATER_EXCEPTIONS);
+    let settings = policy(ApprovalPolicy::AutoApprove)
+        .with_exceptions([Permission::FilesystemWrite, Permission::NetworkOutbound]);
     let gate = connected(settings, &book, &[]).await;
     call(&gate, needing(&READ)).await.unwrap();
     assert_eq!(refused(&gate, needing(&Permission::FilesystemWrite)).await, "deferred");

@@ -13,9 +13,7 @@ pub(crate) fn words(name: &str) -> Vec<String> {
             // A word starts at a capital, as in `filePath`; in `URLPath`, the last capital of the run belongs to the
             // next word.
             Some(before) if character.is_uppercase() => {
-                before.is_lowercase()
-                    || before.is_numeric()
-                    || (before.is_uppercase() && characters.peek().is_some_and(|next| next.is_lowercase()))
+                !before.is_uppercase() || characters.peek().is_some_and(|next| next.is_lowercase())
             }
             _ => false,
         };
@@ -57,6 +55,7 @@ mod tests {
         }
         assert_eq!(words("baseURLPath"), ["base", "url", "path"]);
         assert_eq!(words("sha256Sum"), ["sha256", "sum"]);
+        assert_eq!(words("读Write"), ["读", "write"], "letters without case end at a capital, too");
         assert!(words("--").is_empty());
     }
 }

@@ -51,10 +51,10 @@ impl Rates {
 
 /// The [`Rates`] in the form that a [`RateMeter`] computes with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MeterPace([Option<Window>; 3]);
+pub(crate) struct MeterPace([Option<RateWindow>; 3]);
 
 #[derive(Debug, Clone, Copy)]
-struct Window {
+struct RateWindow {
     /// The time that one call uses up, in nanoseconds.
     cell: u64,
     /// The longest time that calls may be ahead of an even pace, in nanoseconds.
@@ -74,9 +74,9 @@ impl MeterPace {
         let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
         let minutes = |number| Duration::from_mins(number);
         Self([
-            minute.map(|calls| Window::new(calls, minutes(1))),
-            hour.map(|calls| Window::new(calls, minutes(60))),
-            day.map(|calls| Window::new(calls, minutes(24 * 60))),
+            minute.map(|calls| RateWindow::new(calls, minutes(1))),
+            hour.map(|calls| RateWindow::new(calls, minutes(60))),
+            day.map(|calls| RateWindow::new(calls, minutes(24 * 60))),
         ])
     }
 }
@@ -105,7 +105,7 @@ impl RateMeter {
     /// any more; `None` if there is no rate.
     pub(crate) fn left(&self, pace: &MeterPace, now: Duration) -> Option<(u64, Duration)> {
         let now = nanos(now);
-        let of_window = |(free_at, window): (&u64, &Option<Window>)| {
+        let of_window = |(free_at, window): (&u64, &Option<RateWindow>)| {
             let window = window.as_ref()?;
             let used = free_at.saturating_sub(now);
             let whole = window.tolerance.saturating_add(window.cell);
@@ -121,7 +121,7 @@ impl RateMeter {
     }
 }
 
-impl Window {
+impl RateWindow {
     fn new(calls: NonZeroU32, length: Duration) -> Self {
         let cell = nanos(length) / u64::from(calls.get());
         Self { cell, tolerance: cell * u64::from(calls.get() - 1) }

@@ -42,13 +42,13 @@ pub(crate) struct KernelStatus {
     /// The keys of the changed configuration that wait until an operator reloads it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) waiting: Vec<String>,
-    pub(crate) clients: Vec<ConnectedClient>,
+    pub(crate) clients: Vec<ClientRow>,
     pub(crate) servers: Vec<ServerRow>,
 }
 
 /// A client of an agent that shares the kernel.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ConnectedClient {
+pub(crate) struct ClientRow {
     pub(crate) agent_id: String,
     /// The name and version that the client gives of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ impl Operation for ReadStatus {
         let served = served(lifecycle)?;
         let clients = lifecycle.connections.clients().into_iter().map(|client| {
             let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
-            ConnectedClient {
+            ClientRow {
                 agent_id: client.session.principal(&client.agent, None).access_id().into_owned(),
                 said: client.session.said().map(str::to_owned),
                 pid,

@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep};
 
 /// The connections at the sockets of a kernel. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SocketConnections(Arc<ConnectionTable>);
+pub(crate) struct SocketConnections(Arc<SocketTable>);
 
 #[derive(Debug, Default)]
-struct ConnectionTable {
+struct SocketTable {
     number: watch::Sender<usize>,
     clients: Mutex<BTreeMap<u64, SocketClient>>,
     next: AtomicU64,

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 /// The time for which the server of a call waited for answers to questions of its own.
 #[derive(Debug, Default)]
-pub(super) struct Asked(Mutex<State>);
+pub(super) struct Asked(Mutex<AskedState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct AskedState {
     /// The number of answers for which the server waits now.
     open: u32,
     /// The time since which the server waits for any.

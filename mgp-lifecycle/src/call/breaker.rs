@@ -60,7 +60,7 @@ impl Default for BreakerSettings {
 #[derive(Debug, Clone)]
 struct Breaker {
     settings: BreakerSettings,
-    state: State,
+    state: CircuitState,
     /// The number of times that the state of the breaker has changed.
     changes: u64,
     /// The number of times in a row that the breaker has opened.
@@ -98,7 +98,7 @@ pub(super) enum CallEnd {
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum CircuitState {
     Closed {
         window: Window,
     },
@@ -116,16 +116,16 @@ enum State {
 impl Breaker {
     /// A closed breaker that has counted nothing.
     fn new(settings: BreakerSettings) -> Self {
-        let state = State::Closed { window: Window::new(settings.window) };
+        let state = CircuitState::Closed { window: Window::new(settings.window) };
         Self { settings, state, changes: 0, openings: 0 }
     }
 
     /// Returns the state of the breaker. An open breaker turns half-open when a call comes after its time.
     const fn state(&self) -> BreakerState {
         match self.state {
-            State::Closed { .. } => BreakerState::Closed,
-            State::Open { .. } => BreakerState::Open,
-            State::HalfOpen { .. } => BreakerState::HalfOpen,
+            CircuitState::Closed { .. } => BreakerState::Closed,
+            CircuitState::Open { .. } => BreakerState::Open,
+            CircuitState::HalfOpen { .. } => BreakerState::HalfOpen,
         }
     }
 
@@ -140,7 +140,7 @@ impl Breaker {
         if self.state() == BreakerState::Open || self.has_all_probes() {
             self.half_open(now);
         }
-        if let State::HalfOpen { running, .. } = &mut self.state {
+        if let CircuitState::HalfOpen { running, .. } = &mut self.state {
             *running += 1;
         }
         Ok(self.pass())
@@ -149,19 +149,19 @@ impl Breaker {
     /// Returns how long a call has to wait that comes at `now`; `None` if it is let through.
     fn wait(&self, now: Duration) -> Option<Duration> {
         let wait = match self.state {
-            State::Open { until } => until.saturating_sub(now),
-            State::HalfOpen { until, .. } if self.has_all_probes() => {
+            CircuitState::Open { until } => until.saturating_sub(now),
+            CircuitState::HalfOpen { until, .. } if self.has_all_probes() => {
                 let wait = until.saturating_sub(now);
                 if wait.is_zero() { wait } else { wait.min(self.settings.open_for).max(SHORTEST_WAIT) }
             }
-            State::Closed { .. } | State::HalfOpen { .. } => Duration::ZERO,
+            CircuitState::Closed { .. } | CircuitState::HalfOpen { .. } => Duration::ZERO,
         };
         (!wait.is_zero()).then_some(wait)
     }
 
     /// Returns whether as many calls try a half-open server as may.
     const fn has_all_probes(&self) -> bool {
-        matches!(self.state, State::HalfOpen { running, answered, .. } if running + answered >= self.settings.probes.get())
+        matches!(self.state, CircuitState::HalfOpen { running, answered, .. } if running + answered >= self.settings.probes.get())
     }
 
     /// Hears how a call ended.
@@ -170,8 +170,8 @@ impl Breaker {
             return;
         }
         match (&mut self.state, end) {
-            (State::Closed { window }, CallEnd::Answered) => window.count(now, false),
-            (State::Closed { window }, CallEnd::Failed) => {
+            (CircuitState::Closed { window }, CallEnd::Answered) => window.count(now, false),
+            (CircuitState::Closed { window }, CallEnd::Failed) => {
                 window.count(now, true);
                 let (failed, all) = window.sums(now);
                 let percent = u64::from(self.settings.failure_percent.clamp(1, 100));
@@ -179,17 +179,19 @@ impl Breaker {
                     self.open(now);
                 }
             }
-            (State::HalfOpen { running, answered, .. }, CallEnd::Answered) => {
+            (CircuitState::HalfOpen { running, answered, .. }, CallEnd::Answered) => {
                 *running = running.saturating_sub(1);
                 *answered += 1;
                 if *answered >= self.settings.probes.get() {
                     self.openings = 0;
-                    self.change(State::Closed { window: Window::new(self.settings.window) });
+                    self.change(CircuitState::Closed { window: Window::new(self.settings.window) });
                 }
             }
-            (State::HalfOpen { .. }, CallEnd::Failed) => self.open(now),
-            (State::HalfOpen { running, .. }, CallEnd::Unknown) => *running = running.saturating_sub(1),
-            (State::Closed { .. }, CallEnd::Unknown) | (State::Open { .. }, _) => {}
+            (CircuitState::HalfOpen { .. }, CallEnd::Failed) => self.open(now),
+            (CircuitState::HalfOpen { running, .. }, CallEnd::Unknown) => {
+                *running = running.saturating_sub(1)
+            }
+            (CircuitState::Closed { .. }, CallEnd::Unknown) | (CircuitState::Open { .. }, _) => {}
         }
     }
 
@@ -198,23 +200,23 @@ impl Breaker {
         self.openings = self.openings.saturating_add(1);
         let time =
             self.settings.open_for.saturating_mul(factor).min(self.settings.max_open).max(SHORTEST_WAIT);
-        self.change(State::Open { until: now.saturating_add(time) });
+        self.change(CircuitState::Open { until: now.saturating_add(time) });
     }
 
     /// Lets a few calls try. A call that never ends must not keep others from it for good.
     fn half_open(&mut self, now: Duration) {
         let until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
-        self.change(State::HalfOpen { running: 0, answered: 0, until });
+        self.change(CircuitState::HalfOpen { running: 0, answered: 0, until });
     }
 
-    fn change(&mut self, state: State) {
+    fn change(&mut self, state: CircuitState) {
         self.state = state;
         self.changes += 1;
     }
 
     /// Returns whether the breaker is closed, and how often its state has changed.
     const fn sign(&self) -> Sign {
-        Sign { changes: self.changes, is_closed: matches!(self.state, State::Closed { .. }) }
+        Sign { changes: self.changes, is_closed: matches!(self.state, CircuitState::Closed { .. }) }
     }
 
     const fn pass(&self) -> Pass {

@@ -104,7 +104,10 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         if request.kind == RequestKind::Notify || request.method != Method::TOOLS_CALL {
-            return FallbackFuture { state: State::First { future: self.inner.call(request) }, call: None };
+            return FallbackFuture {
+                state: FallbackState::First { future: self.inner.call(request) },
+                call: None,
+            };
         }
         let began = Instant::now();
         let monitor = CallMonitor::of_caller(&mut request);
@@ -112,7 +115,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
         let mut service = mem::replace(&mut self.inner, clone);
         let future = service.call(request.clone());
         let call = Call { service, request, monitor, settings: Arc::clone(&self.settings), began };
-        FallbackFuture { state: State::First { future }, call: Some(call) }
+        FallbackFuture { state: FallbackState::First { future }, call: Some(call) }
     }
 }
 
@@ -129,14 +132,14 @@ pin_project! {
         S: Service<Request>,
     {
         #[pin]
-        state: State<S::Future>,
+        state: FallbackState<S::Future>,
         call: Option<Call<S>>,
     }
 }
 
 pin_project! {
     #[project = StateProjection]
-    enum State<F> {
+    enum FallbackState<F> {
         First { #[pin] future: F },
         Second { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -172,7 +175,8 @@ impl<S: RpcService> Future for FallbackFuture<S> {
                     };
                     match call.other(error) {
                         Ok((other, failed)) => {
-                            this.state.set(State::Second { future: Box::pin(call.second(other, failed)) });
+                            this.state
+                                .set(FallbackState::Second { future: Box::pin(call.second(other, failed)) });
                         }
                         Err(error) => return Poll::Ready(Err(error)),
                     }

@@ -101,12 +101,12 @@ impl<S: RpcService> Service<Request> for IdempotencyService<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let state = match self.layer.keyed(&request) {
-            Ok(None) => State::Passed { future: self.inner.call(request) },
+            Ok(None) => GuardedCallState::Passed { future: self.inner.call(request) },
             Ok(Some((book, call))) => {
                 let work = book.clone().call(call, request, self.inner.clone());
-                State::Keyed { future: Box::pin(work) }
+                GuardedCallState::Keyed { future: Box::pin(work) }
             }
-            Err(error) => State::Refused { error: Some(error) },
+            Err(error) => GuardedCallState::Refused { error: Some(error) },
         };
         IdempotencyFuture { state }
     }
@@ -117,13 +117,13 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct IdempotencyFuture<F> {
         #[pin]
-        state: State<F>,
+        state: GuardedCallState<F>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<F> {
+    enum GuardedCallState<F> {
         Passed { #[pin] future: F },
         Keyed { future: BoxFuture<'static, Result<Response, Error>> },
         Refused { error: Option<Error> },

@@ -16,7 +16,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub struct LifecycleFuture<S: RpcService> {
         #[pin]
-        state: State<S>,
+        state: ServedCallState<S>,
         #[pin]
         visit: Option<AdmittedCall>,
     }
@@ -24,7 +24,7 @@ pin_project! {
 
 pin_project! {
     #[project = StateProj]
-    enum State<S: RpcService> {
+    enum ServedCallState<S: RpcService> {
         Answered { outcome: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
         Called { #[pin] future: S::Future },
@@ -34,23 +34,23 @@ pin_project! {
 impl<S: RpcService> LifecycleFuture<S> {
     /// Creates a future with an answer of the layer.
     pub(super) fn answered(outcome: Result<Response, Error>) -> Self {
-        Self { state: State::Answered { outcome: Some(outcome) }, visit: None }
+        Self { state: ServedCallState::Answered { outcome: Some(outcome) }, visit: None }
     }
 
     /// Creates a future for an answer of the layer that takes time.
     pub(super) fn answering(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self { state: State::Waiting { future }, visit: None }
+        Self { state: ServedCallState::Waiting { future }, visit: None }
     }
 
     /// Creates a future for an inner service that was called.
     pub(super) fn called(future: S::Future, visit: Option<AdmittedCall>) -> Self {
-        Self { state: State::Called { future }, visit }
+        Self { state: ServedCallState::Called { future }, visit }
     }
 
     /// Creates a future that calls the inner service once it has the capacity.
     pub(super) fn waiting(service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
         let future = Box::pin(call_once(service, request));
-        Self { state: State::Waiting { future }, visit }
+        Self { state: ServedCallState::Waiting { future }, visit }
     }
 }
 
@@ -69,7 +69,7 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
         let end = this.visit.as_mut().as_pin_mut().map_or(Poll::Pending, |visit| visit.poll_end(cx));
         if end.is_ready() {
             // The handler is dropped before the call is answered, and no longer counts once it is.
-            this.state.set(State::Answered { outcome: None });
+            this.state.set(ServedCallState::Answered { outcome: None });
             this.visit.set(None);
         }
         end
@@ -79,7 +79,7 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
 mgp_types::partial_debug!([S: RpcService] LifecycleFuture<S>);
 
 fn poll_state<S: RpcService>(
-    state: Pin<&mut State<S>>,
+    state: Pin<&mut ServedCallState<S>>,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Response, Error>> {
     match state.project() {

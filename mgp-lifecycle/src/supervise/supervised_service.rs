@@ -55,14 +55,16 @@ impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
     //# Graceful shutdown initiated — finishing in-flight requests, rejecting new ones
     fn call(&mut self, request: Request) -> Self::Future {
         if let Some(entered) = self.shared.enter(&request) {
-            return SupervisedServiceFuture { state: State::calling(entered, request) };
+            return SupervisedServiceFuture { state: SupervisedCallState::calling(entered, request) };
         }
         let Some(&WaitUntilReady(wait)) = request.extensions.get() else {
-            return SupervisedServiceFuture { state: State::Refused { error: Some(self.shared.refusal()) } };
+            return SupervisedServiceFuture {
+                state: SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
+            };
         };
         let shared = Arc::clone(&self.shared);
         let entered = Box::pin(async move { shared.enter_within(wait, request).await });
-        SupervisedServiceFuture { state: State::Waiting { entered } }
+        SupervisedServiceFuture { state: SupervisedCallState::Waiting { entered } }
     }
 }
 
@@ -82,13 +84,13 @@ pin_project! {
         S: Service<Request>,
     {
         #[pin]
-        state: State<S>,
+        state: SupervisedCallState<S>,
     }
 }
 
 pin_project! {
     #[project = StateProj]
-    enum State<S>
+    enum SupervisedCallState<S>
     where
         S: Service<Request>,
     {
@@ -129,7 +131,7 @@ impl<S: RpcService + Sync> Future for SupervisedServiceFuture<S> {
                 StateProj::Calling { calling } => return calling.poll(cx),
                 StateProj::Waiting { entered } => match ready!(entered.as_mut().poll(cx)) {
                     Err(error) => return Poll::Ready(Err(error)),
-                    Ok((entered, request)) => State::calling(entered, request),
+                    Ok((entered, request)) => SupervisedCallState::calling(entered, request),
                 },
             };
             self.as_mut().project().state.set(next);
@@ -137,7 +139,7 @@ impl<S: RpcService + Sync> Future for SupervisedServiceFuture<S> {
     }
 }
 
-impl<S: RpcService + Sync> State<S> {
+impl<S: RpcService + Sync> SupervisedCallState<S> {
     fn calling(EnteredCall { call, over }: EnteredCall<S>, request: Request) -> Self {
         let service = call.service().clone();
         let calling = Calling { service, request: Some(request), answer: None, over, call: Some(call) };

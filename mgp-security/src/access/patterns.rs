@@ -12,7 +12,7 @@ use super::table::DecisionTime;
 
 /// Entries in whose server or tool a `*` stands for other characters, in the order in which they decide.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Patterns(Arc<[PatternEntry]>);
+pub(super) struct WildcardEntries(Arc<[PatternEntry]>);
 
 #[derive(Debug, Clone)]
 struct PatternEntry {
@@ -22,7 +22,7 @@ struct PatternEntry {
     stored: Arc<StoredEntry>,
 }
 
-impl Patterns {
+impl WildcardEntries {
     /// Orders the entries by precedence.
     pub(super) fn new(entries: impl IntoIterator<Item = Arc<StoredEntry>>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().map(PatternEntry::new).collect();

@@ -9,7 +9,7 @@ use mgp_types::mgp::{AccessPermission, AccessSource, DefaultPolicy, Timestamp, T
 
 use super::StoredEntry;
 use super::entry::EntryKey;
-use super::patterns::{Patterns, is_pattern};
+use super::patterns::{WildcardEntries, is_pattern};
 
 /// An immutable table of all entries and the default policy. A change makes a new table that shares the entries of all
 /// other agents and servers with the old one.
@@ -21,7 +21,7 @@ pub(super) struct EntryTable {
     /// The entries without patterns, by the hash of their agent and server: a lookup needs no key made of borrowed
     /// names. The entries found are then compared by name.
     pairs: HashMap<u64, Arc<[EntryRow]>, foldhash::fast::RandomState>,
-    patterns: Patterns,
+    patterns: WildcardEntries,
     hasher: foldhash::quality::RandomState,
     pub(super) default: DefaultPolicy,
 }
@@ -54,7 +54,7 @@ impl EntryTable {
             pairs.entry(pair).or_default().push(EntryRow::new(stored, &hasher));
         }
         let pairs = pairs.into_iter().map(|(pair, rows)| (pair, rows.into())).collect();
-        Self { pairs, patterns: Patterns::new(patterns), hasher, default }
+        Self { pairs, patterns: WildcardEntries::new(patterns), hasher, default }
     }
 
     /// Returns the table with an entry added, in place of the one for the same agent, server and tool.

@@ -18,14 +18,14 @@ pin_project! {
     #[must_use]
     pub struct AuditFuture<F> {
         #[pin]
-        stage: Stage<F>,
+        stage: RecordingStage<F>,
         open: OpenCall,
     }
 }
 
 pin_project! {
     #[project = StageProjection]
-    enum Stage<F> {
+    enum RecordingStage<F> {
         Refused { error: Option<Error> },
         Running { #[pin] inner: F },
         Recording { record: BoxFuture<'static, Result<(), Error>>, answer: Option<Result<Response, Error>> },
@@ -34,11 +34,11 @@ pin_project! {
 
 impl<F> AuditFuture<F> {
     pub(super) const fn refused(error: Error) -> Self {
-        Self { stage: Stage::Refused { error: Some(error) }, open: OpenCall(None) }
+        Self { stage: RecordingStage::Refused { error: Some(error) }, open: OpenCall(None) }
     }
 
     pub(super) const fn running(inner: F, open: OpenCall) -> Self {
-        Self { stage: Stage::Running { inner }, open }
+        Self { stage: RecordingStage::Running { inner }, open }
     }
 }
 
@@ -62,7 +62,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for AuditFuture<F> {
                     let Err(events) = call.port().try_record(events) else { return Poll::Ready(answer) };
                     let port = Arc::clone(call.port());
                     let record = Box::pin(async move { port.record_all(events).await });
-                    this.stage.set(Stage::Recording { record, answer: Some(answer) });
+                    this.stage.set(RecordingStage::Recording { record, answer: Some(answer) });
                 }
                 StageProjection::Recording { record, answer } => {
                     let recorded = ready!(record.as_mut().poll(cx));

@@ -9,7 +9,7 @@ use super::scan::Import;
 
 /// A violation of the policy in code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Violation {
+pub(super) enum CodeViolation {
     Import(Box<str>),
     Pattern(Box<str>),
     /// A sentence about the code as a whole.
@@ -21,8 +21,8 @@ pub(super) enum Violation {
 /// Rules say from which level on they apply, so that no rule has to ask for the level itself.
 pub(super) struct Findings {
     level: SafetyLevel,
-    seen: HashSet<Violation>,
-    found: Vec<(Violation, Option<usize>)>,
+    seen: HashSet<CodeViolation>,
+    found: Vec<(CodeViolation, Option<usize>)>,
     imported: BTreeSet<Import>,
 }
 
@@ -51,19 +51,19 @@ impl Findings {
 
     /// Records a violation by an import at the byte `at`.
     pub(super) fn import(&mut self, module: &str, at: usize) {
-        self.add(Violation::Import(shorten(module)), Some(at));
+        self.add(CodeViolation::Import(shorten(module)), Some(at));
     }
 
     /// Records a violation by a pattern at the byte `at`, if the level is at least `from`.
     pub(super) fn pattern(&mut self, from: SafetyLevel, pattern: &str, at: usize) {
         if self.level >= from {
-            self.add(Violation::Pattern(shorten(pattern)), Some(at));
+            self.add(CodeViolation::Pattern(shorten(pattern)), Some(at));
         }
     }
 
     /// Records a violation that concerns the code as a whole.
     pub(super) fn whole(&mut self, sentence: impl Into<Box<str>>) {
-        self.add(Violation::Whole(sentence.into()), None);
+        self.add(CodeViolation::Whole(sentence.into()), None);
     }
 
     pub(super) fn violations(&self) -> Vec<Box<str>> {
@@ -89,7 +89,7 @@ impl Findings {
             .collect()
     }
 
-    fn add(&mut self, violation: Violation, at: Option<usize>) {
+    fn add(&mut self, violation: CodeViolation, at: Option<usize>) {
         if self.found.len() < MAX_VIOLATIONS && self.seen.insert(violation.clone()) {
             self.found.push((violation, at));
         }
@@ -98,7 +98,7 @@ impl Findings {
 
 //= mgp §7.4
 //# "Blocked import: 'subprocess'", "Blocked pattern: 'eval('"
-impl fmt::Display for Violation {
+impl fmt::Display for CodeViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Import(module) => write!(f, "Blocked import: '{module}'"),

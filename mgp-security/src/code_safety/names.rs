@@ -5,17 +5,17 @@ use std::collections::{HashMap, HashSet};
 use crate::data_file::{Section, sections};
 
 /// The lists of a text file: under each `[heading]` the names of one list, one a line.
-pub(super) struct Lists(HashMap<&'static str, Names>);
+pub(super) struct Lists(HashMap<&'static str, NameLists>);
 
 #[derive(Default)]
-struct Names {
+struct NameLists {
     ordered: Vec<&'static str>,
     all: HashSet<&'static str>,
 }
 
 impl Lists {
     pub(super) fn read(file: &'static str) -> Self {
-        let mut lists: HashMap<_, Names> = HashMap::new();
+        let mut lists: HashMap<_, NameLists> = HashMap::new();
         for Section { heading, entries } in sections(file) {
             let list = lists.entry(heading).or_default();
             list.ordered.extend(entries.iter().map(|entry| entry.line));
@@ -33,7 +33,7 @@ impl Lists {
         &self.list(list).ordered
     }
 
-    fn list(&self, name: &str) -> &Names {
+    fn list(&self, name: &str) -> &NameLists {
         self.0.get(name).unwrap_or_else(|| panic!("there is no list [{name}]"))
     }
 }

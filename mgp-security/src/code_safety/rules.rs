@@ -61,13 +61,13 @@ pub(super) struct Seen(HashMap<(*const Pattern, usize), bool>);
 
 /// The rules of a language.
 pub(super) struct Rules {
-    all: Vec<Rule>,
+    all: Vec<CodeRule>,
     /// The indices of the rules that each kind of node may fulfil.
     by_kind: HashMap<&'static str, Vec<usize>>,
     lists: &'static Lists,
 }
 
-struct Rule {
+struct CodeRule {
     level: SafetyLevel,
     /// The text that a finding shows, unless it is the code at its place.
     shown: Option<&'static str>,
@@ -82,7 +82,7 @@ struct Pattern {
     is_place: bool,
     /// The kinds of the node; none for any.
     kinds: Vec<&'static str>,
-    tests: Vec<Test>,
+    tests: Vec<NodeTest>,
     parts: Vec<Self>,
     /// The patterns of which one has to hold, in place of all of the above.
     any_of: Vec<Self>,
@@ -96,7 +96,7 @@ enum Axis {
     Below,
 }
 
-struct Test {
+struct NodeTest {
     is_negated: bool,
     of: &'static str,
     wanted: Wanted,
@@ -139,7 +139,7 @@ impl Rules {
                 for kind in &pattern.kinds {
                     rules.by_kind.entry(kind).or_default().push(rules.all.len());
                 }
-                rules.all.push(Rule { level, shown, pattern });
+                rules.all.push(CodeRule { level, shown, pattern });
             }
         }
         rules
@@ -154,7 +154,7 @@ impl Rules {
         findings: &mut Findings,
     ) {
         for index in self.by_kind.get(node.kind()).into_iter().flatten() {
-            let Rule { level, shown, pattern } = &self.all[*index];
+            let CodeRule { level, shown, pattern } = &self.all[*index];
             let mut places = Vec::new();
             if findings.level() < *level || !pattern.finds(node, code, self.lists, seen, &mut places) {
                 continue;
@@ -194,7 +194,7 @@ impl Pattern {
         tokens.next_if_eq(&"_");
         while tokens.next_if_eq(&")").is_none() {
             match tokens.next_if(|token| token.starts_with('#')) {
-                Some(name) => pattern.tests.push(Test::read(&name[1..], tokens)),
+                Some(name) => pattern.tests.push(NodeTest::read(&name[1..], tokens)),
                 None => pattern.parts.push(Self::read(tokens)),
             }
         }
@@ -256,7 +256,7 @@ impl Pattern {
     }
 }
 
-impl Test {
+impl NodeTest {
     fn read(name: &'static str, tokens: &mut Tokens) -> Self {
         let of = name.strip_prefix("not-").unwrap_or(name);
         let mut words = Vec::new();

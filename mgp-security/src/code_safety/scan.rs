@@ -7,7 +7,7 @@ use super::language::Language;
 use super::pattern::{blanked, find_declared, tree_tokens};
 use super::policy::CodePolicy;
 use super::syntax::{Grammar, Tree};
-use super::unfinished::{Marks, closing};
+use super::unfinished::{CommentMarks, closing};
 use super::{bash, javascript, other, python};
 
 /// The method by which code was checked.
@@ -140,8 +140,8 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
 /// Returns the tree of a code fragment that becomes a whole program once everything it leaves open is closed.
 fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
     let marks = match language {
-        Language::Python => Marks::Python,
-        Language::JavaScript | Language::TypeScript => Marks::JavaScript,
+        Language::Python => CommentMarks::Python,
+        Language::JavaScript | Language::TypeScript => CommentMarks::JavaScript,
         Language::Bash | Language::Other(_) => return None,
     };
     let (grammar, prefix, _) = readings.first()?;

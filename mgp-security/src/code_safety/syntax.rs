@@ -25,12 +25,12 @@ pub(super) struct Tree {
     /// The number of bytes of `source` before the submitted code.
     prefix: usize,
     nodes: Vec<Record>,
-    names: Rc<Names>,
+    names: Rc<GrammarNames>,
     has_errors: bool,
 }
 
 /// The names of a grammar's kinds and fields, by their numbers.
-struct Names {
+struct GrammarNames {
     kinds: Box<[Box<str>]>,
     fields: Box<[Box<str>]>,
 }
@@ -202,7 +202,7 @@ impl<F: Clone> Known<F> {
 }
 
 impl Grammar {
-    fn parser(self) -> Option<(Parser, Rc<Names>)> {
+    fn parser(self) -> Option<(Parser, Rc<GrammarNames>)> {
         let language = match self {
             Self::Python => tree_sitter_python::LANGUAGE,
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
@@ -216,7 +216,7 @@ impl Grammar {
             (0..u16::try_from(language.node_kind_count()).ok()?).map(|id| language.node_kind_for_id(id));
         let fields =
             (0..=u16::try_from(language.field_count()).ok()?).map(|id| language.field_name_for_id(id));
-        let names = Names {
+        let names = GrammarNames {
             kinds: kinds.map(|name| name.unwrap_or_default().into()).collect(),
             fields: fields.map(|name| name.unwrap_or_default().into()).collect(),
         };
@@ -264,7 +264,7 @@ fn position(nodes: &[Record]) -> u32 {
 
 thread_local! {
     /// The parsers of this thread, one for each grammar: a parser is costly to make and cannot be shared.
-    static PARSERS: RefCell<Vec<(Grammar, Parser, Rc<Names>)>> = const { RefCell::new(Vec::new()) };
+    static PARSERS: RefCell<Vec<(Grammar, Parser, Rc<GrammarNames>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The number of times that the parser may report progress, beyond once for each byte; real code needs a fraction of

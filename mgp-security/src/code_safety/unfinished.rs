@@ -2,7 +2,7 @@
 
 /// The syntax of comments and strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marks {
+pub(super) enum CommentMarks {
     Python,
     JavaScript,
 }
@@ -12,7 +12,7 @@ pub(super) enum Marks {
 ///
 /// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
 /// judged like a whole program.
-pub(super) fn closing(code: &str, marks: Marks) -> Option<String> {
+pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
@@ -54,20 +54,20 @@ impl Open {
     }
 }
 
-fn step_in_code(rest: &str, first: char, marks: Marks, open: &mut Vec<Open>) -> Option<usize> {
+fn step_in_code(rest: &str, first: char, marks: CommentMarks, open: &mut Vec<Open>) -> Option<usize> {
     let is_comment = match marks {
-        Marks::Python => first == '#',
-        Marks::JavaScript => rest.starts_with("//"),
+        CommentMarks::Python => first == '#',
+        CommentMarks::JavaScript => rest.starts_with("//"),
     };
     if is_comment {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
-    if marks == Marks::JavaScript && rest.starts_with("/*") {
+    if marks == CommentMarks::JavaScript && rest.starts_with("/*") {
         return Some(rest.find("*/").map_or(rest.len(), |end| end + 2));
     }
     let ends: &[&'static str] = match marks {
-        Marks::Python => &["\"\"\"", "'''", "\"", "'"],
-        Marks::JavaScript => &["`", "\"", "'"],
+        CommentMarks::Python => &["\"\"\"", "'''", "\"", "'"],
+        CommentMarks::JavaScript => &["`", "\"", "'"],
     };
     if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
         open.push(Open::Text(end));
@@ -89,16 +89,16 @@ mod tests {
 
     #[test]
     fn what_is_open_is_closed_from_the_inside_out() {
-        assert_eq!(closing("f(() => { [1, `a${b", Marks::JavaScript).as_deref(), Some("\n}`]})\n"));
-        assert_eq!(closing("f('(', \"[\") // {", Marks::JavaScript), None);
-        assert_eq!(closing("x = ['a',  # (\n", Marks::Python).as_deref(), Some("\n]\n"));
-        assert_eq!(closing("x = '''it's", Marks::Python).as_deref(), Some("\n'''\n"));
+        assert_eq!(closing("f(() => { [1, `a${b", CommentMarks::JavaScript).as_deref(), Some("\n}`]})\n"));
+        assert_eq!(closing("f('(', \"[\") // {", CommentMarks::JavaScript), None);
+        assert_eq!(closing("x = ['a',  # (\n", CommentMarks::Python).as_deref(), Some("\n]\n"));
+        assert_eq!(closing("x = '''it's", CommentMarks::Python).as_deref(), Some("\n'''\n"));
     }
 
     #[test]
     fn brackets_that_do_not_match_are_not_mended() {
-        assert_eq!(closing("f(]", Marks::JavaScript), None);
-        assert_eq!(closing("}", Marks::Python), None);
-        assert_eq!(closing("", Marks::Python), None);
+        assert_eq!(closing("f(]", CommentMarks::JavaScript), None);
+        assert_eq!(closing("}", CommentMarks::Python), None);
+        assert_eq!(closing("", CommentMarks::Python), None);
     }
 }

@@ -23,7 +23,7 @@ use mgp_types::canonical::CanonicalTree;
 use self::judge::Match;
 use self::lexicon::Lexicon;
 use self::parameters::Parameters;
-use self::rules::Place;
+use self::rules::TextPlace;
 use self::wording::Wordings;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};
@@ -67,7 +67,7 @@ pub(crate) fn judge_definition_sparing(
     is_foreign: &dyn Fn(&str) -> bool,
     spared: &dyn Fn(&str) -> bool,
 ) -> Judgement {
-    let mut reader = Reader::new(is_foreign, spared);
+    let mut reader = DefinitionReader::new(is_foreign, spared);
     match (reader.read_definition(kind, listed), reader.flagged) {
         (Err(finding), _) => Judgement::Hold(finding),
         (Ok(()), Some(finding)) => Judgement::Flag(finding),
@@ -92,14 +92,14 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::Typesetting) {
         return Err(hidden(text, hiding, at, ""));
     }
-    let mut reader = Reader::new(&|_| false, &|_| false);
-    reader.check_readings(text, Place::Text, "")?;
+    let mut reader = DefinitionReader::new(&|_| false, &|_| false);
+    reader.check_readings(text, TextPlace::Text, "")?;
     reader.flagged.map_or(Ok(()), Err)
 }
 
 /// A reader of the texts of one definition, or of a single text. A finding that holds the definition ends the reading;
 /// one that flags is noted.
-struct Reader<'a> {
+struct DefinitionReader<'a> {
     /// A test for whether a word is the name of another server's tool.
     is_foreign: &'a dyn Fn(&str) -> bool,
     /// A test for whether the findings of a rule are accepted.
@@ -111,7 +111,7 @@ struct Reader<'a> {
     flagged: Option<Finding>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DefinitionReader<'a> {
     fn new(is_foreign: &'a dyn Fn(&str) -> bool, spared: &'a dyn Fn(&str) -> bool) -> Self {
         Self { is_foreign, spared, parameters: Parameters::default(), prose: String::new(), flagged: None }
     }
@@ -129,12 +129,12 @@ impl<'a> Reader<'a> {
             // No model reads the data of icons.
             if name != "icons" {
                 let place = match name.as_str() {
-                    "name" => Place::Name,
-                    "uri" | "uriTemplate" => Place::Literal,
-                    _ => Place::Prose,
+                    "name" => TextPlace::Name,
+                    "uri" | "uriTemplate" => TextPlace::Literal,
+                    _ => TextPlace::Prose,
                 };
                 let mut pointer = format!("/{name}");
-                self.check_text(name, Place::Name, &pointer)?;
+                self.check_text(name, TextPlace::Name, &pointer)?;
                 if let (true, CanonicalTree::Array(arguments)) = (name == "arguments", value) {
                     arguments.iter().enumerate().try_for_each(|(index, argument)| {
                         let name = text_of(argument, "name").unwrap_or_default();
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
         }
         // Instructions may be spread over several texts, so the descriptions are also judged together.
         let prose = std::mem::take(&mut self.prose);
-        let found = self.judge(&prose, Place::Prose);
+        let found = self.judge(&prose, TextPlace::Prose);
         self.note(found, "")
     }
 
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
     fn check_tree(
         &mut self,
         tree: &CanonicalTree,
-        place: Place,
+        place: TextPlace,
         pointer: &mut String,
     ) -> Result<(), Finding> {
         match tree {
@@ -174,13 +174,13 @@ impl<'a> Reader<'a> {
             }),
             CanonicalTree::Object(members) => members.iter().try_for_each(|(name, value)| {
                 step(pointer, name, |pointer| {
-                    self.check_text(name, Place::Name, pointer)?;
+                    self.check_text(name, TextPlace::Name, pointer)?;
                     if let (true, CanonicalTree::Object(parameters)) = (name == "properties", value) {
                         parameters.iter().try_for_each(|(name, schema)| {
                             self.check_parameter(name, schema, &format!("{pointer}/{name}"))
                         })?;
                     }
-                    let below = if LITERALS.contains(&name.as_str()) { Place::Literal } else { place };
+                    let below = if LITERALS.contains(&name.as_str()) { TextPlace::Literal } else { place };
                     self.check_tree(value, below, pointer)
                 })
             }),
@@ -197,34 +197,34 @@ impl<'a> Reader<'a> {
         let described = text_of(schema, "description");
         let text = format!("{}: {}", in_words(name), described.unwrap_or_default());
         let member = if described.is_some() { "/description" } else { "" };
-        let found = self.judge(&text, Place::Parameter);
+        let found = self.judge(&text, TextPlace::Parameter);
         self.note(found, &format!("{at}{member}"))
     }
 
-    fn check_text(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
+    fn check_text(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
         if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::None)
             && !(self.spared)(INVISIBLE)
         {
             return Err(hidden(text, hiding, at, pointer));
         }
-        if place == Place::Name && text.len() <= MAX_NAME {
+        if place == TextPlace::Name && text.len() <= MAX_NAME {
             // A name consists of joined words; a whole sentence used as a name is judged as a text, too.
-            let found = self.judge(&in_words(text), Place::Name);
+            let found = self.judge(&in_words(text), TextPlace::Name);
             self.note(found, pointer)?;
             if !text.contains(char::is_whitespace) {
                 return Ok(());
             }
         }
-        if place == Place::Prose && text.contains(char::is_whitespace) {
+        if place == TextPlace::Prose && text.contains(char::is_whitespace) {
             self.prose.push_str(text);
             self.prose.push(' ');
         }
-        let place = if place == Place::Name { Place::Literal } else { place };
+        let place = if place == TextPlace::Name { TextPlace::Literal } else { place };
         self.check_readings(text, place, pointer)
     }
 
     /// Judges `text` as it is written, without its disguises, and decoded.
-    fn check_readings(&mut self, text: &str, place: Place, pointer: &str) -> Result<(), Finding> {
+    fn check_readings(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
         let found = self.judge(text, place);
         self.note(found, pointer)?;
         if let Some(plain) = undisguised(text) {
@@ -243,13 +243,13 @@ impl<'a> Reader<'a> {
         self.note(found, pointer)
     }
 
-    fn judge(&self, text: &str, place: Place) -> Option<Found> {
+    fn judge(&self, text: &str, place: TextPlace) -> Option<Found> {
         self.judge_by(text, place, self.spared, Hits::All)
     }
 
     /// Judges a disguised reading of a text by all rules: an operator who accepted a finding in plain words did not
     /// accept a disguised one.
-    fn judge_disguised(&self, text: &str, place: Place) -> Option<Found> {
+    fn judge_disguised(&self, text: &str, place: TextPlace) -> Option<Found> {
         self.judge_by(text, place, &|_| false, Hits::All)
     }
 
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
     fn judge_by(
         &self,
         text: &str,
-        place: Place,
+        place: TextPlace,
         spared: &dyn Fn(&str) -> bool,
         based_on: Hits,
     ) -> Option<Found> {

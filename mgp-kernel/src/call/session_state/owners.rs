@@ -25,12 +25,12 @@ struct GivenStates {
 
 #[derive(Default)]
 struct AgentStates {
-    tokens: VecDeque<TokenDigest>,
+    tokens: VecDeque<OwnerDigest>,
     latest: u64,
 }
 
 /// The digest of a server's id and a token.
-type TokenDigest = [u8; 32];
+type OwnerDigest = [u8; 32];
 
 impl StateOwners {
     /// Returns whether `server` gave the token to `agent`.
@@ -63,7 +63,7 @@ impl StateOwners {
     }
 }
 
-fn digest(server: &ServerId, token: &str) -> TokenDigest {
+fn digest(server: &ServerId, token: &str) -> OwnerDigest {
     let server = server.as_str();
     let length = (server.len() as u64).to_be_bytes();
     Sha256::new().chain_update(length).chain_update(server).chain_update(token).finalize().into()

@@ -25,7 +25,7 @@ pin_project! {
         S: Service<Request>,
     {
         #[pin]
-        step: Step<S::Future>,
+        step: SendingStep<S::Future>,
         #[pin]
         timer: Option<Sleep>,
         // Behind the attempt, which is dropped first.
@@ -37,7 +37,7 @@ pin_project! {
 
 pin_project! {
     #[project = StepProjection]
-    enum Step<F> {
+    enum SendingStep<F> {
         Attempting { #[pin] future: F },
         Waiting { wait: Wait },
     }
@@ -59,18 +59,18 @@ enum Event {
 }
 
 impl<S: RpcService> SendingFuture<S> {
-    const fn at(step: Step<S::Future>) -> Self {
+    const fn at(step: SendingStep<S::Future>) -> Self {
         Self { step, timer: None, attempts: None, kept: None, failed: None }
     }
 
     /// A request that no section is about.
     pub(super) const fn untouched(future: S::Future) -> Self {
-        Self::at(Step::Attempting { future })
+        Self::at(SendingStep::Attempting { future })
     }
 
     /// A call that is not sent.
     pub(super) const fn refused(error: Error) -> Self {
-        Self::at(Step::Waiting { wait: Wait::ended(error) })
+        Self::at(SendingStep::Waiting { wait: Wait::ended(error) })
     }
 
     /// The first attempt at a call. The service is ready.
@@ -81,13 +81,13 @@ impl<S: RpcService> SendingFuture<S> {
                 let kept =
                     may_come_again.then(|| Kept { service: service.clone(), request: request.clone() });
                 attempts.carry_deadline(&mut request);
-                (Step::Attempting { future: service.call(request) }, kept)
+                (SendingStep::Attempting { future: service.call(request) }, kept)
             }
             Some(wait) => {
                 let clone = service.clone();
                 // The service that is ready waits with the call.
                 let service = mem::replace(service, clone);
-                (Step::Waiting { wait }, Some(Kept { service, request }))
+                (SendingStep::Waiting { wait }, Some(Kept { service, request }))
             }
         };
         Self { step, timer: None, attempts: Some(attempts), kept, failed: None }
@@ -118,11 +118,11 @@ impl<S: RpcService> Future for SendingFuture<S> {
                     let retry = this.kept.as_ref().and_then(|kept| attempts.retry(&error, &kept.request));
                     let Some(retry) = retry else { return Poll::Ready(Err(error)) };
                     *this.failed = Some(error);
-                    Step::Waiting { wait: retry }
+                    SendingStep::Waiting { wait: retry }
                 }
                 Event::Placed(place) => attempt(attempts.placed(place), this.kept, attempts),
                 Event::Readied(Ok(())) => attempt(attempts.enter(), this.kept, attempts),
-                Event::Recorded(Ok(()), due) => Step::Waiting { wait: Wait::Pausing { due } },
+                Event::Recorded(Ok(()), due) => SendingStep::Waiting { wait: Wait::Pausing { due } },
                 Event::Recorded(Err(cause), _) => {
                     tracing::warn!(
                         code = cause.code(),
@@ -133,16 +133,16 @@ impl<S: RpcService> Future for SendingFuture<S> {
                 Event::Readied(Err(cause)) => return Poll::Ready(Err(this.failed.take().unwrap_or(cause))),
                 Event::Rang(Alarm::Deadline) => {
                     // The call is dropped before anybody hears that it is over.
-                    this.step.set(Step::Waiting { wait: Wait::Ended { error: None } });
+                    this.step.set(SendingStep::Waiting { wait: Wait::Ended { error: None } });
                     return Poll::Ready(Err(attempts.give_up()));
                 }
                 Event::Rang(Alarm::Step) => match this.step.as_mut().project() {
                     StepProjection::Waiting { wait: Wait::Pausing { .. } } => {
-                        Step::Waiting { wait: Wait::Readying }
+                        SendingStep::Waiting { wait: Wait::Readying }
                     }
                     StepProjection::Waiting { .. } => attempt(attempts.placed(None), this.kept, attempts),
                     StepProjection::Attempting { .. } => {
-                        Step::Waiting { wait: Wait::ended(attempts.attempt_timed_out()) }
+                        SendingStep::Waiting { wait: Wait::ended(attempts.attempt_timed_out()) }
                     }
                 },
             };
@@ -154,7 +154,7 @@ impl<S: RpcService> Future for SendingFuture<S> {
 
 /// Polls the present step, and tells when it ends if nothing comes of it.
 fn poll_step<S: RpcService>(
-    step: Pin<&mut Step<S::Future>>,
+    step: Pin<&mut SendingStep<S::Future>>,
     kept: &mut Option<Kept<S>>,
     cx: &mut Context<'_>,
 ) -> (Poll<Event>, StepEnd) {
@@ -215,19 +215,19 @@ fn attempt<S: RpcService>(
     wait: Option<Wait>,
     kept: &mut Option<Kept<S>>,
     attempts: &mut Attempts,
-) -> Step<S::Future> {
+) -> SendingStep<S::Future> {
     if let Some(wait) = wait {
-        return Step::Waiting { wait };
+        return SendingStep::Waiting { wait };
     }
     let Some(Kept { mut service, mut request }) = kept.take() else {
-        return Step::Waiting { wait: Wait::ended(polled_again()) };
+        return SendingStep::Waiting { wait: Wait::ended(polled_again()) };
     };
     let copy = attempts.may_come_again().then(|| request.clone());
     attempts.resume();
     attempts.carry_deadline(&mut request);
     let future = service.call(request);
     *kept = copy.map(|request| Kept { service, request });
-    Step::Attempting { future }
+    SendingStep::Attempting { future }
 }
 
 fn polled_again() -> Error {

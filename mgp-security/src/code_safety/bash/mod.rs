@@ -33,7 +33,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
         // The places where commands begin and end are not certain.
         Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language())),
     }
-    let mut check = Check { code, policy, findings, judged: HashSet::new() };
+    let mut check = BashCheck { code, policy, findings, judged: HashSet::new() };
     reading.script.walk(&mut |item| match item {
         Item::Pipeline(_) => {}
         Item::Stage(stage) => check.stage(stage),
@@ -45,7 +45,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
 }
 
 /// One check of one piece of code.
-struct Check<'c> {
+struct BashCheck<'c> {
     code: &'c str,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
@@ -53,7 +53,7 @@ struct Check<'c> {
     judged: HashSet<String>,
 }
 
-impl<'c> Check<'c> {
+impl<'c> BashCheck<'c> {
     fn stage(&mut self, stage: &Stage) {
         let at = stage.span.start;
         stage.redirects.iter().for_each(|redirect| self.redirect(redirect));

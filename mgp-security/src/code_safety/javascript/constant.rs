@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::scope::Scopes;
+use super::scope::JavaScriptScopes;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::syntax::Node;
 
-impl<'t> Scopes<'t> {
+impl<'t> JavaScriptScopes<'t> {
     /// Evaluates an expression to a string.
     pub(super) fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
         self.text_within(node, MAX_DEPTH).map(Rc::from)

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel::Standard;
 
-use self::scope::Scopes;
+use self::scope::JavaScriptScopes;
 use super::effort::endless_recursion;
 use super::finding::Findings;
 use super::identifier::plain;
@@ -42,7 +42,7 @@ pub(super) const TYPESCRIPT: &[Reading] = &[
 
 /// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    let mut check = Check { code: Scopes::new(tree), policy, findings };
+    let mut check = JavaScriptCheck { code: JavaScriptScopes::new(tree), policy, findings };
     let mut seen = Seen::default();
     for node in tree.nodes() {
         RULES.check(node, &check.code, &mut seen, check.findings);
@@ -54,13 +54,13 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
 }
 
 /// One check of one piece of code.
-struct Check<'c, 't> {
-    code: Scopes<'t>,
+struct JavaScriptCheck<'c, 't> {
+    code: JavaScriptScopes<'t>,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
 }
 
-impl<'t> Check<'_, 't> {
+impl<'t> JavaScriptCheck<'_, 't> {
     fn node(&mut self, node: Node<'t>) {
         match node.kind() {
             "call_expression" | "new_expression" => {

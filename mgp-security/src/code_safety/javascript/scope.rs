@@ -12,7 +12,7 @@ use crate::code_safety::rules::{Meaning, Paths};
 use crate::code_safety::syntax::{Known, Node, Tree};
 
 /// The declarations of a whole tree by scope, with the declared values.
-pub(super) struct Scopes<'t> {
+pub(super) struct JavaScriptScopes<'t> {
     declared: HashMap<(usize, Cow<'t, str>), Vec<Option<Node<'t>>>>,
     /// The scope around every node, by the index of the node.
     around: Vec<Option<Node<'t>>>,
@@ -21,7 +21,7 @@ pub(super) struct Scopes<'t> {
     pub(super) effort: Effort,
 }
 
-impl<'t> Scopes<'t> {
+impl<'t> JavaScriptScopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         let mut scopes = Self {
             declared: HashMap::new(),
@@ -166,7 +166,7 @@ impl<'t> Scopes<'t> {
     }
 }
 
-impl<'t> Meaning<'t> for Scopes<'t> {
+impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn paths(&self, node: Node<'t>) -> Paths {
         self.paths.get(node, || self.path(node, MAX_MEMBERS).into_iter().map(Rc::from).collect())
     }

@@ -3,12 +3,12 @@
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use super::scope::dotted;
-use super::{Check, LISTS};
+use super::{LISTS, PythonCheck};
 use crate::code_safety::rules::Meaning as _;
 use crate::code_safety::scan::Import;
 use crate::code_safety::syntax::Node;
 
-impl<'t> Check<'_, 't> {
+impl<'t> PythonCheck<'_, 't> {
     pub(super) fn import(&mut self, node: Node<'t>) {
         let names: Vec<(String, usize)> = node
             .children()

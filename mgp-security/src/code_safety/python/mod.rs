@@ -35,7 +35,7 @@ pub(super) const READINGS: &[Reading] =
 
 /// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    let mut check = Check { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
+    let mut check = PythonCheck { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
     let mut seen = Seen::default();
     for node in tree.nodes() {
         RULES.check(node, &check.code, &mut seen, check.findings);
@@ -47,7 +47,7 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
 }
 
 /// One check of one piece of code.
-struct Check<'c, 't> {
+struct PythonCheck<'c, 't> {
     code: Resolver<'t>,
     policy: &'c CodePolicy,
     findings: &'c mut Findings,
@@ -55,7 +55,7 @@ struct Check<'c, 't> {
     taken_apart: OnceCell<HashSet<Rc<str>>>,
 }
 
-impl<'t> Check<'_, 't> {
+impl<'t> PythonCheck<'_, 't> {
     fn node(&mut self, node: Node<'t>) {
         match node.kind() {
             "import_statement" | "import_from_statement" => self.import(node),

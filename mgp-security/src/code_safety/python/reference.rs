@@ -2,11 +2,11 @@
 
 use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 
-use super::{Check, LISTS};
+use super::{LISTS, PythonCheck};
 use crate::code_safety::rules::{Meaning as _, is_naming, shown};
 use crate::code_safety::syntax::Node;
 
-impl<'t> Check<'_, 't> {
+impl<'t> PythonCheck<'_, 't> {
     /// Checks what an expression refers to, unless a longer expression takes a member of it.
     pub(super) fn reference(&mut self, node: Node<'t>) {
         let is_call = node.kind() == "call";

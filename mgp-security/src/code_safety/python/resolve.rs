@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::LISTS;
-use super::scope::{Binding, Scopes};
+use super::scope::{Binding, PythonScopes};
 use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::rules::{Meaning, Paths};
@@ -16,7 +16,7 @@ use crate::code_safety::syntax::{Known, Node, Tree};
 /// The order of statements is ignored: a name may refer to anything that it is bound to in its scope. That finds too
 /// much rather than too little.
 pub(super) struct Resolver<'t> {
-    pub(super) scopes: Scopes<'t>,
+    pub(super) scopes: PythonScopes<'t>,
     known: RefCell<HashMap<Key, Paths>>,
     paths: Known<Paths>,
     pub(super) texts: Known<Option<Rc<str>>>,
@@ -51,7 +51,7 @@ type Key = (u32, Box<str>, bool);
 impl<'t> Resolver<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         Self {
-            scopes: Scopes::new(tree),
+            scopes: PythonScopes::new(tree),
             known: RefCell::default(),
             paths: Known::default(),
             texts: Known::default(),

@@ -17,10 +17,10 @@ pub(super) enum Binding<'t> {
 }
 
 /// The bindings of a whole tree by scope.
-pub(super) struct Scopes<'t> {
+pub(super) struct PythonScopes<'t> {
     /// The scope of every node, by the index of the node.
     of: Vec<u32>,
-    kinds: HashMap<u32, Kind>,
+    kinds: HashMap<u32, ScopeKind>,
     parents: HashMap<u32, u32>,
     bound: HashMap<(u32, Cow<'t, str>), Bound<'t>>,
     /// The names that a scope declares to belong to another one.
@@ -29,7 +29,7 @@ pub(super) struct Scopes<'t> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScopeKind {
     Module,
     Class,
     Function,
@@ -44,11 +44,11 @@ struct Bound<'t> {
     defined_from: Option<usize>,
 }
 
-impl<'t> Scopes<'t> {
+impl<'t> PythonScopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         let mut scopes = Self {
             of: vec![0; tree.len()],
-            kinds: HashMap::from([(MODULE, Kind::Module)]),
+            kinds: HashMap::from([(MODULE, ScopeKind::Module)]),
             parents: HashMap::new(),
             bound: HashMap::new(),
             foreign: HashSet::new(),
@@ -77,7 +77,7 @@ impl<'t> Scopes<'t> {
     pub(super) fn is_outermost(&self, node: Node<'_>) -> bool {
         let mut around =
             std::iter::successors(Some(self.scope(node)), |scope| self.parents.get(scope).copied());
-        !around.any(|scope| self.kinds.get(&scope) == Some(&Kind::Function))
+        !around.any(|scope| self.kinds.get(&scope) == Some(&ScopeKind::Function))
     }
 
     /// Returns whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that
@@ -98,21 +98,22 @@ impl<'t> Scopes<'t> {
         found
     }
 
-    fn ends_search(&self, name: &str, kind: Kind, bound: &Bound<'_>, node: Node<'_>) -> bool {
+    fn ends_search(&self, name: &str, kind: ScopeKind, bound: &Bound<'_>, node: Node<'_>) -> bool {
         let is_defined =
             !self.deleted.contains(name) && bound.defined_from.is_some_and(|from| from <= node.at());
-        matches!(kind, Kind::Function | Kind::Comprehension) || (kind == Kind::Module && is_defined)
+        matches!(kind, ScopeKind::Function | ScopeKind::Comprehension)
+            || (kind == ScopeKind::Module && is_defined)
     }
 
     /// Returns the scopes around `start` that bind `name`, from the inside out.
-    fn visible<'s>(&'s self, name: &'s str, start: u32) -> impl Iterator<Item = (Kind, &'s Bound<'t>)> {
+    fn visible<'s>(&'s self, name: &'s str, start: u32) -> impl Iterator<Item = (ScopeKind, &'s Bound<'t>)> {
         let scopes = std::iter::successors(Some(start), |scope| self.parents.get(scope).copied());
         scopes.filter_map(move |scope| {
-            let kind = self.kinds.get(&scope).copied().unwrap_or(Kind::Module);
+            let kind = self.kinds.get(&scope).copied().unwrap_or(ScopeKind::Module);
             let key = (scope, Cow::Borrowed(name));
             let bound = self.bound.get(&key).filter(|_| !self.foreign.contains(&key))?;
             // The names of a class are visible in its own body only.
-            (kind != Kind::Class || scope == start).then_some((kind, bound))
+            (kind != ScopeKind::Class || scope == start).then_some((kind, bound))
         })
     }
 
@@ -278,7 +279,7 @@ impl<'t> Scopes<'t> {
     }
 
     fn beyond_comprehensions(&self, mut scope: u32) -> u32 {
-        while self.kinds.get(&scope) == Some(&Kind::Comprehension) {
+        while self.kinds.get(&scope) == Some(&ScopeKind::Comprehension) {
             scope = self.parents.get(&scope).copied().unwrap_or(MODULE);
         }
         scope
@@ -291,11 +292,11 @@ pub(super) fn dotted(text: &str) -> String {
     plain(&joined).into_owned()
 }
 
-fn kind_of(node: Node<'_>) -> Option<Kind> {
+fn kind_of(node: Node<'_>) -> Option<ScopeKind> {
     match node.kind() {
-        "class_definition" => Some(Kind::Class),
-        "function_definition" | "lambda" => Some(Kind::Function),
-        kind if is_comprehension(kind) => Some(Kind::Comprehension),
+        "class_definition" => Some(ScopeKind::Class),
+        "function_definition" | "lambda" => Some(ScopeKind::Function),
+        kind if is_comprehension(kind) => Some(ScopeKind::Comprehension),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::tool::{MAX_PAGES, MAX_TOOLS};
 
 /// The definitions of one kind that a server lists.
 #[derive(Debug, Default)]
-pub(super) struct Fetched {
+pub(super) struct FetchedList {
     /// The definitions, in the order of the list.
     pub(super) listed: Vec<Object>,
     /// True if the definitions are a further page of a list.
@@ -16,7 +16,7 @@ pub(super) struct Fetched {
     is_whole: bool,
 }
 
-impl Fetched {
+impl FetchedList {
     /// Returns definitions that no list has.
     pub(super) fn of(listed: Vec<Object>) -> Self {
         Self { listed, ..Self::default() }
@@ -29,10 +29,10 @@ pub(super) async fn fetch<S: RpcService>(
     inner: &mut S,
     mut request: Request,
     kind: DefinitionKind,
-) -> Result<(Response, Fetched), Error> {
+) -> Result<(Response, FetchedList), Error> {
     let malformed = || Error::misbehaved(format!("the list of {kind}s is none"));
     let is_continued = request.params.get("cursor").is_some_and(|cursor| !cursor.is_null());
-    let mut fetched = Fetched { listed: Vec::new(), is_continued, is_whole: true };
+    let mut fetched = FetchedList { listed: Vec::new(), is_continued, is_whole: true };
     let mut first = None;
     for _ in 0..MAX_PAGES {
         let mut response = call_once(&mut *inner, request.clone()).await?;
@@ -65,7 +65,7 @@ pub(super) async fn fetch<S: RpcService>(
 /// page.
 pub(super) fn admitted(
     mut response: Response,
-    fetched: &Fetched,
+    fetched: &FetchedList,
     admissions: &[DefinitionAdmission],
     kind: DefinitionKind,
 ) -> Response {

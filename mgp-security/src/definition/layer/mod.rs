@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use self::list::Fetched;
+use self::list::FetchedList;
 use self::used_definitions::UsedDefinitions;
 use super::guard::ListPage;
 use super::{
@@ -123,7 +123,7 @@ impl DefinitionGuardLayer {
             listed.set("text", RawJson::from_text(text.as_ref()?));
             Some(listed)
         });
-        let fetched = Fetched::of(listed.collect());
+        let fetched = FetchedList::of(listed.collect());
         let (_, admissions) = self.0.examine(fetched, DefinitionKind::Text, None).await?;
         let mut admissions = admissions.iter();
         Ok(texts.map(|(_, text)| {
@@ -285,7 +285,7 @@ impl DefinitionGuardShared {
             // A server without such a list has no definitions of the kind.
             Err(error) if error.code() == code::METHOD_NOT_FOUND && kind != DefinitionKind::Tool => {
                 let changes = self.of(kind).changes.load(Ordering::Acquire);
-                self.examine(Fetched::default(), kind, None).await?;
+                self.examine(FetchedList::default(), kind, None).await?;
                 self.of(kind).examined.store(changes, Ordering::Release);
                 Ok(())
             }
@@ -313,10 +313,10 @@ impl DefinitionGuardShared {
 
     async fn examine(
         &self,
-        fetched: Fetched,
+        fetched: FetchedList,
         kind: DefinitionKind,
         trace: Option<TraceId>,
-    ) -> Result<(Fetched, Vec<DefinitionAdmission>), Error> {
+    ) -> Result<(FetchedList, Vec<DefinitionAdmission>), Error> {
         let (guard, holder, configured) = (self.guard.clone(), self.holder.clone(), self.configured.clone());
         // The pins may be on a disk, and long texts take a while to scan.
         let examining = tokio::task::spawn_blocking(move || {

@@ -84,7 +84,7 @@ static NAMES: LazyLock<HashMap<&'static str, Atoms>> = LazyLock::new(|| {
 #[cfg(test)]
 mod tests {
     use super::super::lexicon::Lexicon;
-    use super::super::rules::Rules;
+    use super::super::rules::ScanRules;
     use super::super::wording::Wordings;
     use super::*;
 
@@ -92,7 +92,7 @@ mod tests {
     fn every_atom_is_found_in_texts() {
         let by_program =
             [Atoms::MAIL, Atoms::DESTINATION, Atoms::PARAMETER, Atoms::PROPERTY_REF, Atoms::NAMED_FILE];
-        let composed = Rules::get().compounds.iter().map(|(atom, _)| *atom);
+        let composed = ScanRules::get().compounds.iter().map(|(atom, _)| *atom);
         let found = Lexicon::get().atoms().chain(Wordings::get().atoms()).chain(composed).chain(by_program);
         let found = found.fold(Atoms::default(), Atoms::and);
         for (name, atoms) in &*NAMES {

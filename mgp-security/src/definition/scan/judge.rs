@@ -3,13 +3,13 @@
 use super::ENCODED;
 use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
-use super::rules::{Place, Rule, Rules};
+use super::rules::{ScanRule, ScanRules, TextPlace};
 use crate::definition::fold::FoldedText;
 
 /// A finding of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
-    pub(super) rule: &'static Rule,
+    pub(super) rule: &'static ScanRule,
     pub(super) start: usize,
     pub(super) end: usize,
     /// True if the finding rests on more than wording: something is to be decoded or kept from the user, a file of
@@ -22,14 +22,14 @@ pub(super) struct Match {
 pub(super) fn judge(
     folded: &FoldedText,
     hits: &mut Vec<Hit>,
-    place: Place,
+    place: TextPlace,
     parameters: &Parameters,
     spared: &dyn Fn(&str) -> bool,
 ) -> Option<Match> {
     if hits.is_empty() {
         return None;
     }
-    let all = Rules::get();
+    let all = ScanRules::get();
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
     heed_cautions(hits);
     for (atom, window) in &all.compounds {
@@ -72,7 +72,7 @@ fn heed_cautions(hits: &mut Vec<Hit>) {
 
 /// Returns the places in the text where all atoms of `rule` occur close enough together.
 fn windows<'a>(
-    rule: &'static Rule,
+    rule: &'static ScanRule,
     evidence: Atoms,
     folded: &'a FoldedText,
     hits: &'a [Hit],

@@ -11,7 +11,7 @@ use crate::definition::fold::FoldedText;
 /// The words of all languages, with the atom of each.
 pub(super) struct Lexicon {
     automaton: AhoCorasick,
-    entries: Vec<Entry>,
+    entries: Vec<LexiconEntry>,
     /// The words that negate the word behind them.
     negations: Vec<&'static str>,
     /// The atoms that a negation before them cancels.
@@ -20,7 +20,7 @@ pub(super) struct Lexicon {
     deniable: Atoms,
 }
 
-struct Entry {
+struct LexiconEntry {
     atom: Atoms,
     /// True if the entry must stand at the start of a word.
     starts_word: bool,
@@ -39,7 +39,7 @@ impl Lexicon {
         let spelled = Atoms::named("SPELLED-OUT");
         let (mut negations, mut entries, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         let mut add = |atom, pattern: String, is_stem: bool| {
-            entries.push(Entry {
+            entries.push(LexiconEntry {
                 atom,
                 starts_word: pattern.starts_with(is_spaced),
                 ends_word: !is_stem && pattern.ends_with(is_spaced),
@@ -81,7 +81,7 @@ impl Lexicon {
     pub(super) fn find(&self, folded: &FoldedText, hits: &mut Vec<Hit>) {
         let text = folded.text.as_str();
         for found in self.automaton.find_overlapping_iter(text) {
-            let Entry { atom, starts_word, ends_word } = self.entries[found.pattern().as_usize()];
+            let LexiconEntry { atom, starts_word, ends_word } = self.entries[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
             let (before, behind) = (&text[..start], &text[end..]);
             let is_part =

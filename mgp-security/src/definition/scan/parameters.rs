@@ -7,22 +7,22 @@ use std::sync::LazyLock;
 use mgp_types::Object;
 
 use super::atom::{Atoms, Hit};
-use super::pattern::Pattern;
+use super::pattern::FoldedPattern;
 use crate::data_file::{Entry, Section, sections};
 use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;
 
 /// The patterns that recognise names of parameters and the topics of a tool.
-struct Patterns {
+struct ParameterPatterns {
     /// Patterns whose first group may be the name of a parameter.
-    named: Vec<Pattern>,
-    topics: Vec<(&'static str, Pattern)>,
+    named: Vec<FoldedPattern>,
+    topics: Vec<(&'static str, FoldedPattern)>,
 }
 
-impl Patterns {
+impl ParameterPatterns {
     /// Returns the patterns of `parameters.txt`.
     fn get() -> &'static Self {
-        static PATTERNS: LazyLock<Patterns> = LazyLock::new(Patterns::read);
+        static PATTERNS: LazyLock<ParameterPatterns> = LazyLock::new(ParameterPatterns::read);
         &PATTERNS
     }
 
@@ -31,8 +31,12 @@ impl Patterns {
         for Section { heading, entries } in sections(include_str!("parameters.txt")) {
             let texts: Vec<_> = entries.iter().map(Entry::joined).collect();
             match heading {
-                "names of parameters" => read.named = texts.iter().map(|text| Pattern::new(text)).collect(),
-                topic => read.topics.push((topic, Pattern::new(&format!(r"\b(?:{})", texts.join("|"))))),
+                "names of parameters" => {
+                    read.named = texts.iter().map(|text| FoldedPattern::new(text)).collect()
+                }
+                topic => {
+                    read.topics.push((topic, FoldedPattern::new(&format!(r"\b(?:{})", texts.join("|")))))
+                }
             }
         }
         read
@@ -66,7 +70,7 @@ impl Parameters {
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         // A tool with almost no description may have any purpose.
         let is_terse = first.split_whitespace().count() < MIN_PURPOSE;
-        let topics = Patterns::get().topics.iter().filter(|(topic, pattern)| {
+        let topics = ParameterPatterns::get().topics.iter().filter(|(topic, pattern)| {
             is_terse || (is_prompt && *topic != "access") || pattern.is_match(&purpose)
         });
         Self { names, topics: topics.map(|(topic, _)| *topic).collect() }
@@ -74,7 +78,7 @@ impl Parameters {
 
     /// Returns the parameters of a text that has none, and may be about anything.
     pub(super) fn of_everything() -> Self {
-        let topics = Patterns::get().topics.iter().map(|(topic, _)| *topic);
+        let topics = ParameterPatterns::get().topics.iter().map(|(topic, _)| *topic);
         Self { names: HashSet::new(), topics: topics.collect() }
     }
 
@@ -83,7 +87,7 @@ impl Parameters {
         if self.names.is_empty() {
             return;
         }
-        for pattern in &Patterns::get().named {
+        for pattern in &ParameterPatterns::get().named {
             for (whole, name) in pattern.groups_iter(&folded.text) {
                 if self.names.contains(&folded.text[name]) {
                     let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));

@@ -11,9 +11,9 @@ use regex::bytes;
 
 /// A pattern over folded text.
 #[derive(Debug)]
-pub(super) struct Pattern(bytes::Regex);
+pub(super) struct FoldedPattern(bytes::Regex);
 
-impl Pattern {
+impl FoldedPattern {
     /// Compiles a pattern of the data files. In it, `\b` is a word boundary in ASCII, which keeps texts of other scripts
     /// fast, and `BORDER` is a word boundary in any script.
     pub(super) fn new(pattern: &str) -> Self {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_made_of_whole_characters() {
-        let pattern = Pattern::new("a([^.]{1,2})");
+        let pattern = FoldedPattern::new("a([^.]{1,2})");
         let text = "aé aéé a語語";
         let found: Vec<_> = pattern.find_iter(text).map(|range| &text[range]).collect();
         assert_eq!(found, ["aé", "aé", "a語"]);

@@ -9,9 +9,9 @@ use crate::definition::fold::FoldedText;
 
 /// All rules, with the compounds and the evidence that they need.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct ScanRules {
     /// The rules in the order in which they are tried.
-    in_order: Vec<Rule>,
+    in_order: Vec<ScanRule>,
     /// The atoms that several others make together, in any order, so in any language.
     pub(super) compounds: Vec<(Atoms, Window)>,
     /// The atoms that no honest definition has beside an order: something to be kept from the user, and files such as
@@ -21,7 +21,7 @@ pub(super) struct Rules {
 
 /// A rule: a window of atoms that is a finding in some texts.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct ScanRule {
     /// The class of the finding.
     pub(super) name: &'static str,
     /// The meaning of the finding, for an operator.
@@ -46,7 +46,7 @@ pub(super) struct Window {
 
 /// The place of a text: a text that is harmless in one place may not be in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextPlace {
     /// A description or other prose of a definition.
     Prose,
     /// A default, an example or one of the values to choose from: places where nobody writes sentences.
@@ -59,7 +59,7 @@ pub(super) enum Place {
     Text,
 }
 
-impl Place {
+impl TextPlace {
     /// Returns the name of the place in `rules.txt`.
     const fn name(self) -> &'static str {
         match self {
@@ -72,10 +72,10 @@ impl Place {
     }
 }
 
-impl Rules {
+impl ScanRules {
     /// Returns the rules of `rules.txt`.
     pub(super) fn get() -> &'static Self {
-        static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
+        static RULES: LazyLock<ScanRules> = LazyLock::new(ScanRules::read);
         &RULES
     }
 
@@ -94,7 +94,7 @@ impl Rules {
                 let (span, sentences) = split(reach, "/");
                 let name =
                     super::RULES.into_iter().find(|known| *known == name).expect("findings have this name");
-                in_order.push(Rule {
+                in_order.push(ScanRule {
                     name,
                     meaning,
                     places: places.split(", ").collect(),
@@ -107,7 +107,7 @@ impl Rules {
     }
 
     /// Returns the rules that apply to texts at `place` in a definition with these parameters.
-    pub(super) fn of_place(&self, place: Place, tool: &Parameters) -> impl Iterator<Item = &Rule> {
+    pub(super) fn of_place(&self, place: TextPlace, tool: &Parameters) -> impl Iterator<Item = &ScanRule> {
         self.in_order.iter().filter(move |rule| {
             rule.places.contains(&place.name())
                 && !rule.spared_topics.iter().any(|topic| tool.topics.contains(topic))

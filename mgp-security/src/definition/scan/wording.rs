@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::atom::{Atoms, Hit};
-use super::pattern::Pattern;
+use super::pattern::FoldedPattern;
 use crate::data_file::{Entry, Section, sections, split, with_blanks};
 use crate::definition::fold::FoldedText;
 
@@ -26,14 +26,14 @@ pub(super) struct Wordings {
 }
 
 struct Wording {
-    kind: Kind,
+    kind: WordingPosition,
     atoms: Vec<Atoms>,
-    pattern: Pattern,
+    pattern: FoldedPattern,
 }
 
 /// The positions in which a wording counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordingPosition {
     /// Any position, unless the wording is forbidden there.
     Phrase,
     /// A position where a sentence could start.
@@ -55,9 +55,9 @@ impl Wordings {
         for Section { heading, entries } in sections(include_str!("wordings.txt")) {
             let texts = entries.iter().map(Entry::joined);
             let (kind, atoms) = match heading.split_once(": ") {
-                Some(("BEGINNINGS", atoms)) => (Kind::Beginning, atoms),
-                Some(("ORDERS", atoms)) => (Kind::Order, atoms),
-                _ => (Kind::Phrase, heading),
+                Some(("BEGINNINGS", atoms)) => (WordingPosition::Beginning, atoms),
+                Some(("ORDERS", atoms)) => (WordingPosition::Order, atoms),
+                _ => (WordingPosition::Phrase, heading),
             };
             match heading {
                 // A word in capitals, and the text that replaces it in patterns.
@@ -69,10 +69,10 @@ impl Wordings {
                 "BEFORE A DESTINATION" => read.before_destination.extend(texts),
                 "BEHIND A DESTINATION" => read.behind_destination.extend(texts),
                 _ => read.all.extend(entries.iter().map(|entry| {
-                    let text = if kind == Kind::Order { order(entry) } else { entry.joined() };
+                    let text = if kind == WordingPosition::Order { order(entry) } else { entry.joined() };
                     let text = slots.iter().fold(text, |text, (slot, words)| text.replace(slot, words));
                     let atoms = atoms.split(", ").map(Atoms::named).collect();
-                    Wording { kind, atoms, pattern: Pattern::new(&text) }
+                    Wording { kind, atoms, pattern: FoldedPattern::new(&text) }
                 })),
             }
         }
@@ -87,14 +87,14 @@ impl Wordings {
         };
         for Wording { kind, atoms, pattern } in &self.all {
             let found: Vec<_> = match kind {
-                Kind::Phrase => pattern.find_iter(text).collect(),
-                Kind::Beginning => {
+                WordingPosition::Phrase => pattern.find_iter(text).collect(),
+                WordingPosition::Beginning => {
                     pattern.find_iter(text).filter(|found| stands_apart(folded, found.start)).collect()
                 }
-                Kind::Order => pattern.groups_iter(text).map(|(_, order)| order).collect(),
+                WordingPosition::Order => pattern.groups_iter(text).map(|(_, order)| order).collect(),
             };
             for (found, atom) in found.iter().flat_map(|found| atoms.iter().map(move |atom| (found, *atom))) {
-                let can_be_forbidden = *kind != Kind::Order && self.forbiddable.has(atom);
+                let can_be_forbidden = *kind != WordingPosition::Order && self.forbiddable.has(atom);
                 if can_be_forbidden && self.is_negated(&text[..found.start]) {
                     continue;
                 }

@@ -13,11 +13,11 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 #[derive(Clone, Copy)]
 struct Cell {
     c: char,
-    origin: Origin,
+    origin: ExpansionOrigin,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum ExpansionOrigin {
     /// The character is written without quotes: braces, tildes, patterns and splitting are active.
     Bare,
     Quoted,
@@ -34,7 +34,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn push(&mut self, text: &str, origin: Origin) {
+    fn push(&mut self, text: &str, origin: ExpansionOrigin) {
         self.list.extend(text.chars().map(|c| Cell { c, origin }));
     }
 }
@@ -54,7 +54,7 @@ impl Judge<'_> {
     /// and here-strings.
     pub(super) fn expand_whole(&mut self, word: &Word) -> Result<Arg, Finding> {
         let mut whole = self.gathered(word)?;
-        if whole.list.iter().any(|cell| cell.origin == Origin::Bare && "*?[".contains(cell.c)) {
+        if whole.list.iter().any(|cell| cell.origin == ExpansionOrigin::Bare && "*?[".contains(cell.c)) {
             whole.marks.add(Marks::PATTERN);
         }
         Ok(Arg { text: whole.list.iter().map(|cell| cell.c).collect(), marks: whole.marks })
@@ -68,18 +68,18 @@ impl Judge<'_> {
     }
 
     fn gather(&mut self, parts: &[Part], in_quotes: bool, out: &mut Cells) -> Result<(), Finding> {
-        let bare = if in_quotes { Origin::Quoted } else { Origin::Bare };
-        let value = if in_quotes { Origin::Quoted } else { Origin::Value };
+        let bare = if in_quotes { ExpansionOrigin::Quoted } else { ExpansionOrigin::Bare };
+        let value = if in_quotes { ExpansionOrigin::Quoted } else { ExpansionOrigin::Value };
         for part in parts {
             let before = out.list.len();
             match part {
                 Part::Bare(text) => out.push(text, bare),
-                Part::Escaped(c) => out.list.push(Cell { c: *c, origin: Origin::Quoted }),
+                Part::Escaped(c) => out.list.push(Cell { c: *c, origin: ExpansionOrigin::Quoted }),
                 Part::Continuation => {}
                 Part::Ansi { hidden: true, .. } => return Err(refuse(Danger::Obfuscation)),
                 Part::Single(text) | Part::Ansi { text, .. } => {
                     out.quoted = true;
-                    out.push(text, Origin::Quoted);
+                    out.push(text, ExpansionOrigin::Quoted);
                 }
                 Part::Double(inner) => {
                     out.quoted = true;
@@ -110,7 +110,7 @@ impl Judge<'_> {
                     let flow = self.nested(script)?;
                     out.marks.add(flow.marks);
                     out.marks.add(Marks::PROCESS);
-                    out.push("\0", Origin::Quoted);
+                    out.push("\0", ExpansionOrigin::Quoted);
                 }
                 Part::Arithmetic(inner) => {
                     self.gather(inner, true, &mut Cells::default())?;
@@ -121,9 +121,9 @@ impl Judge<'_> {
                         let arg = self.expand_whole(word)?;
                         out.marks.add(arg.marks.without(Marks::PATTERN));
                         if !out.list.is_empty() {
-                            out.push(" ", Origin::Quoted);
+                            out.push(" ", ExpansionOrigin::Quoted);
                         }
-                        out.push(&arg.text, Origin::Quoted);
+                        out.push(&arg.text, ExpansionOrigin::Quoted);
                     }
                 }
             }
@@ -136,7 +136,7 @@ impl Judge<'_> {
         &mut self,
         name: &str,
         operator: Option<&[Part]>,
-        value: Origin,
+        value: ExpansionOrigin,
         out: &mut Cells,
     ) -> Result<(), Finding> {
         let known = self.lookup(name);
@@ -157,7 +157,7 @@ impl Judge<'_> {
             Some(b'-' | b'=') => (known.as_deref().unwrap_or(word), value),
             Some(b'?') => (known.as_deref().unwrap_or("\0"), value),
             Some(b'+') => (word, value),
-            Some(b'[') => (known.as_deref().unwrap_or("\0"), Origin::Value),
+            Some(b'[') => (known.as_deref().unwrap_or("\0"), ExpansionOrigin::Value),
             Some(b'#' | b'%') => ("\0", value),
             Some(b':') if is_listed("well-known-variables", name) => return Err(refuse(Danger::Obfuscation)),
             sign => {
@@ -190,14 +190,14 @@ fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
     let mut arg = Arg { text: String::new(), marks };
     let mut begun = quoted;
     for cell in cells {
-        if cell.origin == Origin::Value && cell.c.is_ascii_whitespace() {
+        if cell.origin == ExpansionOrigin::Value && cell.c.is_ascii_whitespace() {
             if begun && !arg.text.is_empty() {
                 args.push(std::mem::replace(&mut arg, Arg { text: String::new(), marks }));
             }
             continue;
         }
         begun = true;
-        if cell.origin != Origin::Quoted && "*?[".contains(cell.c) {
+        if cell.origin != ExpansionOrigin::Quoted && "*?[".contains(cell.c) {
             arg.marks.add(Marks::PATTERN);
         }
         arg.text.push(cell.c);
@@ -209,8 +209,8 @@ fn split(cells: &[Cell], marks: Marks, quoted: bool, args: &mut Vec<Arg>) {
 
 /// Returns the words that `{a,b}` makes of a word. Ranges, and expansions beyond the limit of steps, become a hole.
 fn braces(cells: Vec<Cell>) -> Vec<Vec<Cell>> {
-    let is_bare = |cell: &Cell, c: char| cell.origin == Origin::Bare && cell.c == c;
-    let hole = Cell { c: HOLE, origin: Origin::Quoted };
+    let is_bare = |cell: &Cell, c: char| cell.origin == ExpansionOrigin::Bare && cell.c == c;
+    let hole = Cell { c: HOLE, origin: ExpansionOrigin::Quoted };
     let (mut words, mut open) = (Vec::new(), vec![cells]);
     let mut steps = MAX_BRACE_STEPS;
     while let Some(mut word) = open.pop() {
@@ -244,8 +244,8 @@ fn braces(cells: Vec<Cell>) -> Vec<Vec<Cell>> {
             // The braces stand for themselves.
             _ => {
                 steps -= 1;
-                word[start.unwrap_or(end)].origin = Origin::Quoted;
-                word[end].origin = Origin::Quoted;
+                word[start.unwrap_or(end)].origin = ExpansionOrigin::Quoted;
+                word[end].origin = ExpansionOrigin::Quoted;
                 open.push(word);
             }
         }

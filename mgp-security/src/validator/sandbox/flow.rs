@@ -5,7 +5,7 @@ use crate::shell::{decode_escapes, hides_letters};
 use super::argv::delete::Search;
 use super::argv::{Call, kernel};
 use super::judge::{Judge, file_key, program_name};
-use super::known::{Effect, Kind, Trait, facts, rules};
+use super::known::{Kind, RuleEffect, Trait, facts, rules};
 use super::lists::is_listed;
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -37,7 +37,7 @@ pub(super) fn output(judge: &mut Judge<'_>, call: &Call<'_>) -> Flow {
         _ => {}
     }
     let printed = rules(call).find_map(|effect| match effect {
-        Effect::Prints(got, lost) => Some((got, marks.and(got).without(lost))),
+        RuleEffect::Prints(got, lost) => Some((got, marks.and(got).without(lost))),
         _ => None,
     });
     if let Some((got, marks)) = printed {

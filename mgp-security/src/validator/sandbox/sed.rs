@@ -12,17 +12,17 @@ pub(super) enum Effect<'a> {
 /// hide the delimiter of a regular expression, so the effects of both readings are returned.
 pub(super) fn effects(script: &str) -> (Vec<Effect<'_>>, bool) {
     let mut found = Vec::new();
-    let understood = [false, true].map(|brackets| Reader { rest: script, brackets }.read(&mut found));
+    let understood = [false, true].map(|brackets| SedReader { rest: script, brackets }.read(&mut found));
     (found, understood == [true, true])
 }
 
-struct Reader<'a> {
+struct SedReader<'a> {
     rest: &'a str,
     /// True if the delimiter stands for itself in brackets.
     brackets: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SedReader<'a> {
     /// Reads the script and adds its effects to `found`; returns whether all of it was understood.
     fn read(mut self, found: &mut Vec<Effect<'a>>) -> bool {
         let mut understood = true;

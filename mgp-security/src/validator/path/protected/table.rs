@@ -8,7 +8,7 @@ use super::pattern::PathPattern;
 use crate::data_file::{Section, sections, split};
 
 /// The contents of `table.txt`.
-pub(super) struct Table {
+pub(super) struct ProtectedTable {
     pub(super) groups: Vec<Group>,
     /// Environment variables, each with the beginning of the patterns that it stands for.
     pub(super) variables: Vec<(&'static str, &'static str)>,
@@ -35,9 +35,9 @@ pub(super) enum ForbiddenUse {
 }
 
 /// The table of protected files.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
+pub(super) static TABLE: LazyLock<ProtectedTable> = LazyLock::new(|| {
     let mut table =
-        Table { groups: Vec::new(), variables: Vec::new(), mounts: Vec::new(), homes: Vec::new() };
+        ProtectedTable { groups: Vec::new(), variables: Vec::new(), mounts: Vec::new(), homes: Vec::new() };
     for section in sections(include_str!("table.txt")) {
         match section.heading {
             "variables" => {

@@ -10,7 +10,7 @@ mod tokens;
 
 use crate::Finding;
 
-use self::tokens::{Reading, Token};
+use self::tokens::{SqlReading, SqlToken};
 use super::super::sandbox::is_listed;
 use super::writes;
 
@@ -27,7 +27,7 @@ pub(crate) fn check_sql(text: &str) -> Result<(), Finding> {
         return Err(writes("a comment contains a statement: write it as one, or leave it out"));
     }
     let mut understood = false;
-    for reading in Reading::all(text) {
+    for reading in SqlReading::all(text) {
         match reading.tokens(text).and_then(|tokens| check(&tokens)) {
             Ok(()) => understood = true,
             Err(finding) if finding.rule == UNREADABLE => {}
@@ -41,17 +41,20 @@ fn unreadable() -> Finding {
     Finding::new(UNREADABLE, "the SQL cannot be read, so nothing is known of it: send one simple query")
 }
 
-fn check(tokens: &[Token<'_>]) -> Result<(), Finding> {
+fn check(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Assignment => return Err(writes("the query sets a variable: leave the assignment out")),
-            Token::Word(word) => check_word(word, &tokens[..at], &tokens[at + 1..])?,
-            Token::Quoted(name) => check_function(name, &tokens[..at], &tokens[at + 1..])?,
+            SqlToken::Assignment => {
+                return Err(writes("the query sets a variable: leave the assignment out"));
+            }
+            SqlToken::Word(word) => check_word(word, &tokens[..at], &tokens[at + 1..])?,
+            SqlToken::Quoted(name) => check_function(name, &tokens[..at], &tokens[at + 1..])?,
             _ => {}
         }
     }
     check_brackets(tokens)?;
-    let mut statements = tokens.split(|token| *token == Token::Mark(';')).filter(|tokens| !tokens.is_empty());
+    let mut statements =
+        tokens.split(|token| *token == SqlToken::Mark(';')).filter(|tokens| !tokens.is_empty());
     let first = statements.next().is_some_and(reads);
     if first && statements.all(reads) {
         Ok(())
@@ -60,14 +63,14 @@ fn check(tokens: &[Token<'_>]) -> Result<(), Finding> {
     }
 }
 
-fn check_brackets(tokens: &[Token<'_>]) -> Result<(), Finding> {
+fn check_brackets(tokens: &[SqlToken<'_>]) -> Result<(), Finding> {
     let mut open = Vec::new();
     for token in tokens {
         match token {
-            Token::Mark('(') => open.push(')'),
-            Token::Mark('[') => open.push(']'),
-            Token::Mark('{') => open.push('}'),
-            Token::Mark(mark @ (')' | ']' | '}')) if open.pop() != Some(*mark) => return Err(unreadable()),
+            SqlToken::Mark('(') => open.push(')'),
+            SqlToken::Mark('[') => open.push(']'),
+            SqlToken::Mark('{') => open.push('}'),
+            SqlToken::Mark(mark @ (')' | ']' | '}')) if open.pop() != Some(*mark) => return Err(unreadable()),
             _ => {}
         }
         if open.len() > MAX_DEPTH {
@@ -78,8 +81,8 @@ fn check_brackets(tokens: &[Token<'_>]) -> Result<(), Finding> {
 }
 
 /// Returns whether a statement begins like one that only reads. Writes that are nested in it are found by their words.
-fn reads(statement: &[Token<'_>]) -> bool {
-    let query = statement.iter().position(|token| *token != Token::Mark('(')).unwrap_or_default();
+fn reads(statement: &[SqlToken<'_>]) -> bool {
+    let query = statement.iter().position(|token| *token != SqlToken::Mark('(')).unwrap_or_default();
     let rest = &statement[query..];
     let Some((first, rest)) = rest.split_first() else { return false };
     match &*keyword(first) {
@@ -92,12 +95,12 @@ fn reads(statement: &[Token<'_>]) -> bool {
 }
 
 /// Returns whether a query follows common table expressions, which stand in brackets.
-fn is_query_behind(expressions: &[Token<'_>]) -> bool {
+fn is_query_behind(expressions: &[SqlToken<'_>]) -> bool {
     let mut open = 0_usize;
     expressions.iter().any(|token| {
         match token {
-            Token::Mark('(') => open += 1,
-            Token::Mark(')') => open = open.saturating_sub(1),
+            SqlToken::Mark('(') => open += 1,
+            SqlToken::Mark(')') => open = open.saturating_sub(1),
             _ => {}
         }
         open == 0 && matches!(&*keyword(token), "SELECT" | "VALUES" | "TABLE" | "FROM")
@@ -105,38 +108,39 @@ fn is_query_behind(expressions: &[Token<'_>]) -> bool {
 }
 
 /// Returns whether a query or a name is explained.
-fn explains(rest: &[Token<'_>]) -> bool {
+fn explains(rest: &[SqlToken<'_>]) -> bool {
     let is_option =
-        |token: &Token<'_>| *token == Token::Mark('=') || is_listed("sql-explaining", &keyword(token));
+        |token: &SqlToken<'_>| *token == SqlToken::Mark('=') || is_listed("sql-explaining", &keyword(token));
     let options = rest.iter().take_while(|token| is_option(token)).count();
     let mut rest = &rest[options..];
-    let is_list = |rest: &[Token<'_>]| rest.get(1).is_some_and(is_option);
-    if rest.first() == Some(&Token::Mark('(')) && is_list(rest) {
-        let end = rest.iter().position(|token| *token == Token::Mark(')')).unwrap_or_default();
+    let is_list = |rest: &[SqlToken<'_>]| rest.get(1).is_some_and(is_option);
+    if rest.first() == Some(&SqlToken::Mark('(')) && is_list(rest) {
+        let end = rest.iter().position(|token| *token == SqlToken::Mark(')')).unwrap_or_default();
         rest = &rest[end + 1..];
     }
-    let is_name =
-        rest.iter().all(|token| matches!(token, Token::Word(_) | Token::Quoted(_) | Token::Mark('.')));
-    let begin = rest.iter().find(|token| **token != Token::Mark('(')).map(keyword).unwrap_or_default();
+    let is_name = rest
+        .iter()
+        .all(|token| matches!(token, SqlToken::Word(_) | SqlToken::Quoted(_) | SqlToken::Mark('.')));
+    let begin = rest.iter().find(|token| **token != SqlToken::Mark('(')).map(keyword).unwrap_or_default();
     matches!(&*begin, "SELECT" | "VALUES" | "TABLE" | "FROM" | "WITH")
         || options == 0 && is_name && (1..=LONGEST_NAME).contains(&rest.len())
 }
 
 /// Returns whether a pragma only reports something.
-fn pragma_reads(rest: &[Token<'_>]) -> bool {
-    let rest = if let [Token::Word(_), Token::Mark('.'), rest @ ..] = rest { rest } else { rest };
-    let [Token::Word(name), argument @ ..] = rest else { return false };
+fn pragma_reads(rest: &[SqlToken<'_>]) -> bool {
+    let rest = if let [SqlToken::Word(_), SqlToken::Mark('.'), rest @ ..] = rest { rest } else { rest };
+    let [SqlToken::Word(name), argument @ ..] = rest else { return false };
     let name = name.to_ascii_lowercase();
     match argument {
         [] => is_listed("sql-pragmas", &name) || is_listed("sql-settings", &name),
-        [Token::Mark('('), _, Token::Mark(')')] => is_listed("sql-pragmas", &name),
+        [SqlToken::Mark('('), _, SqlToken::Mark(')')] => is_listed("sql-pragmas", &name),
         _ => false,
     }
 }
 
 /// Refuses functions that do more than read.
-fn check_function(name: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(), Finding> {
-    if after.first() == Some(&Token::Mark('(')) && !(function_reads(name) && packages_read(before)) {
+fn check_function(name: &str, before: &[SqlToken<'_>], after: &[SqlToken<'_>]) -> Result<(), Finding> {
+    if after.first() == Some(&SqlToken::Mark('(')) && !(function_reads(name) && packages_read(before)) {
         return Err(writes(format!("the function {name} does more than read: leave it out")));
     }
     Ok(())
@@ -168,9 +172,9 @@ fn is_of_family(name: &str) -> bool {
 
 /// Refuses writes in any position: in subqueries, after common table expressions, after a query without a separating
 /// semicolon, and in the effects of functions.
-fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(), Finding> {
+fn check_word(word: &str, before: &[SqlToken<'_>], after: &[SqlToken<'_>]) -> Result<(), Finding> {
     check_function(word, before, after)?;
-    let is_part = before.last() == Some(&Token::Mark('.'));
+    let is_part = before.last() == Some(&SqlToken::Mark('.'));
     // In Oracle, reading `nextval` of a sequence advances it.
     if is_part && word.eq_ignore_ascii_case("nextval") {
         return Err(writes("the query changes a sequence: leave it out"));
@@ -186,7 +190,7 @@ fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(
         "FOR" => matches!(&*next, "UPDATE" | "SHARE" | "NO" | "KEY"),
         "LOCK" => next == "IN",
         "NEXT" => next == "VALUE" && after.get(1).map(keyword).as_deref() == Some("FOR"),
-        "SETTINGS" => after.get(1) == Some(&Token::Mark('=')),
+        "SETTINGS" => after.get(1) == Some(&SqlToken::Mark('=')),
         "SET" => {
             begins() && !before.last().is_some_and(|last| matches!(&*keyword(last), "CHARACTER" | "CHAR"))
         }
@@ -199,18 +203,18 @@ fn check_word(word: &str, before: &[Token<'_>], after: &[Token<'_>]) -> Result<(
 }
 
 /// Returns whether an expression may end with the token, so that a word behind it may begin a statement.
-fn ends_expression(token: &Token<'_>) -> bool {
+fn ends_expression(token: &SqlToken<'_>) -> bool {
     match token {
-        Token::Word(_) => !is_listed("sql-expecting", &keyword(token)),
-        Token::Quoted(_) | Token::Text | Token::Number => true,
-        Token::Mark(mark) => matches!(mark, ')' | ']' | '*'),
-        Token::Assignment => false,
+        SqlToken::Word(_) => !is_listed("sql-expecting", &keyword(token)),
+        SqlToken::Quoted(_) | SqlToken::Text | SqlToken::Number => true,
+        SqlToken::Mark(mark) => matches!(mark, ')' | ']' | '*'),
+        SqlToken::Assignment => false,
     }
 }
 
 /// Returns whether none of the packages that qualify a function does more than read.
-fn packages_read(mut before: &[Token<'_>]) -> bool {
-    while let [rest @ .., Token::Word(package) | Token::Quoted(package), Token::Mark('.')] = before {
+fn packages_read(mut before: &[SqlToken<'_>]) -> bool {
+    while let [rest @ .., SqlToken::Word(package) | SqlToken::Quoted(package), SqlToken::Mark('.')] = before {
         if is_of_family(package) {
             return false;
         }
@@ -220,11 +224,11 @@ fn packages_read(mut before: &[Token<'_>]) -> bool {
 }
 
 /// Returns whether the word after `before` is an alias, or follows a `SHOW` that begins a statement.
-fn is_named(before: &[Token<'_>]) -> bool {
+fn is_named(before: &[SqlToken<'_>]) -> bool {
     match before.split_last() {
         Some((last, earlier)) => match &*keyword(last) {
             "AS" => true,
-            "SHOW" => matches!(earlier.last(), None | Some(Token::Mark(';'))),
+            "SHOW" => matches!(earlier.last(), None | Some(SqlToken::Mark(';'))),
             _ => false,
         },
         None => false,
@@ -233,10 +237,10 @@ fn is_named(before: &[Token<'_>]) -> bool {
 
 /// Returns the token as a word in upper case; `*` for a quoted name, a string, a number, `@` or `[`, and an empty text for every
 /// other token.
-fn keyword(token: &Token<'_>) -> String {
+fn keyword(token: &SqlToken<'_>) -> String {
     match token {
-        Token::Word(word) => word.to_ascii_uppercase(),
-        Token::Quoted(_) | Token::Text | Token::Number | Token::Mark('@' | '[') => "*".to_owned(),
+        SqlToken::Word(word) => word.to_ascii_uppercase(),
+        SqlToken::Quoted(_) | SqlToken::Text | SqlToken::Number | SqlToken::Mark('@' | '[') => "*".to_owned(),
         _ => String::new(),
     }
 }

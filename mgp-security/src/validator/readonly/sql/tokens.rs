@@ -7,7 +7,7 @@ use super::unreadable;
 
 /// A token of SQL. What stands in strings and comments is of no interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum SqlToken<'a> {
     /// A keyword, or a name without quotes.
     Word(&'a str),
     /// A name in quotes, or a string in double ones.
@@ -22,9 +22,9 @@ pub(super) enum Token<'a> {
 
 /// A way to read what databases read differently: each mark of a doubtful kind is one thing in the way, or the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading(u8);
+pub(super) struct SqlReading(u8);
 
-impl Reading {
+impl SqlReading {
     /// A backslash in a string hides the quote behind it.
     const ESCAPES: Self = Self(1);
     /// `#` begins a comment.
@@ -62,8 +62,8 @@ impl Reading {
     ///
     /// # Errors
     /// The text is not SQL in this reading, or has a form of quotes that hides statements from some databases.
-    pub(super) fn tokens(self, text: &str) -> Result<Vec<Token<'_>>, Finding> {
-        let mut reader = Reader { reading: self, rest: text };
+    pub(super) fn tokens(self, text: &str) -> Result<Vec<SqlToken<'_>>, Finding> {
+        let mut reader = SqlReader { reading: self, rest: text };
         let mut tokens = Vec::new();
         while let Some(token) = reader.next(tokens.last())? {
             tokens.push(token);
@@ -73,23 +73,23 @@ impl Reading {
 }
 
 /// The text that is still to be read.
-struct Reader<'a> {
-    reading: Reading,
+struct SqlReader<'a> {
+    reading: SqlReading,
     rest: &'a str,
 }
 
-impl<'a> Reader<'a> {
-    fn next(&mut self, before: Option<&Token<'a>>) -> Result<Option<Token<'a>>, Finding> {
+impl<'a> SqlReader<'a> {
+    fn next(&mut self, before: Option<&SqlToken<'a>>) -> Result<Option<SqlToken<'a>>, Finding> {
         self.skip_space()?;
         let Some(first) = self.rest.chars().next() else { return Ok(None) };
         Ok(Some(match first {
             '\'' => {
-                self.quoted('\'', self.reading.has(Reading::ESCAPES))?;
-                Token::Text
+                self.quoted('\'', self.reading.has(SqlReading::ESCAPES))?;
+                SqlToken::Text
             }
-            '"' => Token::Quoted(self.quoted('"', self.reading.has(Reading::ESCAPES))?),
-            '`' => Token::Quoted(self.quoted('`', false)?),
-            '[' if self.reading.has(Reading::BRACKET_QUOTES) => Token::Quoted(self.quoted(']', false)?),
+            '"' => SqlToken::Quoted(self.quoted('"', self.reading.has(SqlReading::ESCAPES))?),
+            '`' => SqlToken::Quoted(self.quoted('`', false)?),
+            '[' if self.reading.has(SqlReading::BRACKET_QUOTES) => SqlToken::Quoted(self.quoted(']', false)?),
             '$' if is_dollar_quote(self.rest) => {
                 // In dialects without dollar quotes, the text between the dollar signs is run.
                 return Err(writes("the query has dollar quotes: use single ones"));
@@ -98,16 +98,16 @@ impl<'a> Reader<'a> {
             '\\' => return Err(unreadable()),
             ':' if self.rest.starts_with(":=") => {
                 self.take(2);
-                Token::Assignment
+                SqlToken::Assignment
             }
             '0'..='9' => {
                 self.number();
-                Token::Number
+                SqlToken::Number
             }
             _ if is_of_word(first) => self.word(before)?,
             mark => {
                 self.take(mark.len_utf8());
-                Token::Mark(mark)
+                SqlToken::Mark(mark)
             }
         }))
     }
@@ -129,9 +129,9 @@ impl<'a> Reader<'a> {
             let is_line = match self.rest.as_bytes() {
                 [b'-', b'-', ..] => {
                     let is_spaced = self.rest[2..].chars().next().is_none_or(char::is_whitespace);
-                    is_spaced || self.reading.has(Reading::BARE_COMMENTS)
+                    is_spaced || self.reading.has(SqlReading::BARE_COMMENTS)
                 }
-                [b'#', ..] => self.reading.has(Reading::HASH_COMMENTS),
+                [b'#', ..] => self.reading.has(SqlReading::HASH_COMMENTS),
                 [b'/', b'*', ..] => {
                     self.block()?;
                     continue;
@@ -155,7 +155,7 @@ impl<'a> Reader<'a> {
             let marks = self.rest.get(..2).unwrap_or(&self.rest[..1]);
             match marks {
                 "*/" => open -= 1,
-                "/*" if self.reading.has(Reading::NESTED_COMMENTS) => open += 1,
+                "/*" if self.reading.has(SqlReading::NESTED_COMMENTS) => open += 1,
                 _ => {
                     self.take(1);
                     continue;
@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
     /// Returns what stands between quotes, the first of which comes next and the last of which is `end`.
     fn quoted(&mut self, end: char, escapes: bool) -> Result<&'a str, Finding> {
         let triple = if end == '"' { "\"\"\"" } else { "'''" };
-        if self.reading.has(Reading::TRIPLE_QUOTES) && self.rest.starts_with(triple) {
+        if self.reading.has(SqlReading::TRIPLE_QUOTES) && self.rest.starts_with(triple) {
             self.take(3);
             return self.until(|rest| if rest.starts_with(triple) { 3 } else { 0 }, true);
         }
@@ -225,18 +225,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, before: Option<&Token<'a>>) -> Result<Token<'a>, Finding> {
+    fn word(&mut self, before: Option<&SqlToken<'a>>) -> Result<SqlToken<'a>, Finding> {
         let word = self.take_while(|letter| is_of_word(letter) || letter.is_ascii_digit() || letter == '$');
-        let is_prefix = self.rest.starts_with('\'') && before != Some(&Token::Mark('.'));
+        let is_prefix = self.rest.starts_with('\'') && before != Some(&SqlToken::Mark('.'));
         if is_prefix && word.eq_ignore_ascii_case("e") {
             self.quoted('\'', true)?;
-            return Ok(Token::Text);
+            return Ok(SqlToken::Text);
         }
         // Quotes of Oracle end where no other quotes do; escapes of Unicode decode to other names.
         let is_other = is_prefix && ["q", "nq"].iter().any(|other| word.eq_ignore_ascii_case(other));
         let is_decoded =
             word.eq_ignore_ascii_case("u") && (self.rest.starts_with("&'") || self.rest.starts_with("&\""));
-        if is_other || is_decoded { Err(unreadable()) } else { Ok(Token::Word(word)) }
+        if is_other || is_decoded { Err(unreadable()) } else { Ok(SqlToken::Word(word)) }
     }
 }
 

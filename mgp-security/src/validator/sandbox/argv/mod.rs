@@ -21,7 +21,7 @@ use crate::Finding;
 
 use super::CommandPolicy;
 use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Effect, Reading, rules};
+use super::known::{Reading, RuleEffect, rules};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by the rules of every family.
@@ -32,7 +32,7 @@ pub(super) fn check(
 ) -> Result<(), Finding> {
     kernel::check(call, reading)?;
     for effect in rules(call) {
-        if let Effect::Refuse(danger) = effect {
+        if let RuleEffect::Refuse(danger) = effect {
             return Err(refuse(danger));
         }
     }

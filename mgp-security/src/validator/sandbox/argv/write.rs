@@ -3,7 +3,7 @@
 use crate::Finding;
 
 use super::super::finding::{Danger, refuse_if};
-use super::super::known::{Effect, Kind, Reading, rules};
+use super::super::known::{Kind, Reading, RuleEffect, rules};
 use super::super::value::Arg;
 use super::{Call, Files, is_network_device, kernel};
 
@@ -22,7 +22,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
         let values = reading.values(Kind::Out).chain(reading.values(Kind::Pipe));
         targets.extend(values.chain(operands.map(|(arg, _)| arg)).map(|arg| arg.text.as_str()));
     }
-    if rules(call).any(|effect| matches!(effect, Effect::Writes)) {
+    if rules(call).any(|effect| matches!(effect, RuleEffect::Writes)) {
         targets.extend(call.operands().map(|arg| arg.text.as_str()));
     }
     // A remote target is not a file of this machine.

@@ -22,7 +22,7 @@ use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};
 pub(in crate::validator) use reads::check_command_reads;
-pub(super) use rules::{Effect, check_value};
+pub(super) use rules::{RuleEffect, check_value};
 
 /// The facts about a program, or about one of its subcommands.
 #[derive(Debug, Default)]
@@ -277,7 +277,7 @@ pub(super) fn is_shell(program: &str) -> bool {
 }
 
 /// Returns the effects of the rules that hold for `call`, in their order.
-pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = Effect> {
+pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = RuleEffect> {
     let family = call.program.split_once('.').map(|(family, _)| format!("{family}.*"));
     let places = TABLE.ruled.get(call.program).or_else(|| TABLE.ruled.get(family?.as_str()));
     let rules = places.into_iter().flatten().map(|at| &TABLE.rules[*at]);
@@ -312,13 +312,13 @@ static PATTERNS: LazyLock<Groups> = LazyLock::new(|| {
     groups
 });
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<ProgramTable> = LazyLock::new(|| {
     parse(concat!(include_str!("programs.txt"), include_str!("rules.txt")))
         .expect("the table is part of the program, and a test reads all of it")
 });
 
 #[derive(Debug, Default)]
-struct Table {
+struct ProgramTable {
     programs: HashMap<&'static str, Facts>,
     /// The programs that only read if they are called in this way.
     reading: HashMap<&'static str, Facts>,
@@ -330,8 +330,8 @@ struct Table {
 }
 
 /// Parses the table; the error is the line that cannot be parsed.
-fn parse(text: &'static str) -> Result<Table, &'static str> {
-    let mut table = Table::default();
+fn parse(text: &'static str) -> Result<ProgramTable, &'static str> {
+    let mut table = ProgramTable::default();
     for line in rows(text) {
         if let Some((head, effect)) = line.split_once(" => ") {
             let (names, head) = head.split_once(' ').unwrap_or((head, ""));

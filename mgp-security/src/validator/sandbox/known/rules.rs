@@ -15,12 +15,12 @@ pub(in super::super) struct Rule {
     /// The words behind the first of which the conditions look; empty if they look at all arguments.
     after: Vec<&'static str>,
     conditions: Vec<Condition>,
-    pub(in super::super) effect: Effect,
+    pub(in super::super) effect: RuleEffect,
 }
 
 /// The consequence of a rule whose conditions hold.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Effect {
+pub(in super::super) enum RuleEffect {
     Refuse(Danger),
     /// The call writes to all of its operands.
     Writes,
@@ -31,28 +31,28 @@ pub(in super::super) enum Effect {
 #[derive(Debug)]
 struct Condition {
     negated: bool,
-    test: Test,
+    test: ArgumentTest,
 }
 
 #[derive(Debug)]
-enum Test {
+enum ArgumentTest {
     /// The rule wants one of these options.
     Given(&'static str),
     /// The rule wants one of these options with a value that fits.
     Valued(&'static str, Patterns),
     /// Some of the texts that the part of the call holds fits.
-    Any(Part, Patterns),
+    Any(CallPart, Patterns),
     /// There are arguments, and all of them fit.
     All(Patterns),
     /// Some of the arguments that the part of the call holds has all of these marks.
-    Marked(Part, Marks),
+    Marked(CallPart, Marks),
     /// The input of the call has the marks, or is fed at all.
     Input(Option<Marks>),
 }
 
 named! {
     /// The part of a call that a condition looks at.
-    enum Part {
+    enum CallPart {
         "has" => Arguments,
         /// The arguments in lower case, as they are and without blanks.
         "said" => Said,
@@ -108,11 +108,11 @@ impl Rule {
                 Some(("prints", marks)) => {
                     let (lost, got): (Vec<_>, Vec<_>) =
                         marks.split(',').partition(|mark| mark.starts_with('-'));
-                    Effect::Prints(marks_named(got)?, marks_named(lost.iter().map(|mark| &mark[1..]))?)
+                    RuleEffect::Prints(marks_named(got)?, marks_named(lost.iter().map(|mark| &mark[1..]))?)
                 }
                 Some(_) => return None,
-                None if effect == "writes" => Effect::Writes,
-                None => Effect::Refuse(Danger::named(effect)?),
+                None if effect == "writes" => RuleEffect::Writes,
+                None => RuleEffect::Refuse(Danger::named(effect)?),
             },
         })
     }
@@ -138,25 +138,29 @@ impl Condition {
             None if text == "none" => {
                 return Some(Self {
                     negated: !negated,
-                    test: Test::Any(Part::Arguments, Patterns::named("*")),
+                    test: ArgumentTest::Any(CallPart::Arguments, Patterns::named("*")),
                 });
             }
-            None => Test::Given(text),
-            Some(("all", patterns)) => Test::All(Patterns::named(patterns)),
-            Some(("input", "fed")) => Test::Input(None),
-            Some(("input", marks)) => Test::Input(Some(marks_named(marks.split('+'))?)),
-            Some(("mark", marks)) => Test::Marked(Part::Arguments, marks_named(marks.split('+'))?),
-            Some(("last-mark", marks)) => Test::Marked(Part::Last, marks_named(marks.split('+'))?),
-            Some((name, patterns)) => match Part::named(name) {
-                Some(part) => Test::Any(part, Patterns::named(patterns)),
-                None => Test::Valued(name, Patterns::named(patterns)),
+            None => ArgumentTest::Given(text),
+            Some(("all", patterns)) => ArgumentTest::All(Patterns::named(patterns)),
+            Some(("input", "fed")) => ArgumentTest::Input(None),
+            Some(("input", marks)) => ArgumentTest::Input(Some(marks_named(marks.split('+'))?)),
+            Some(("mark", marks)) => {
+                ArgumentTest::Marked(CallPart::Arguments, marks_named(marks.split('+'))?)
+            }
+            Some(("last-mark", marks)) => {
+                ArgumentTest::Marked(CallPart::Last, marks_named(marks.split('+'))?)
+            }
+            Some((name, patterns)) => match CallPart::named(name) {
+                Some(part) => ArgumentTest::Any(part, Patterns::named(patterns)),
+                None => ArgumentTest::Valued(name, Patterns::named(patterns)),
             },
         };
         Some(Self { negated, test: tested })
     }
 }
 
-impl Part {
+impl CallPart {
     fn args<'a>(self, call: &Call<'a>) -> Vec<&'a Arg> {
         let mut operands: Vec<&Arg> = call.operands().collect();
         match self {
@@ -185,7 +189,7 @@ impl Part {
     }
 }
 
-impl Test {
+impl ArgumentTest {
     fn holds(&self, call: &Call<'_>) -> bool {
         match self {
             Self::Given(names) => call.gives(names),

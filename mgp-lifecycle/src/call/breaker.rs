@@ -189,7 +189,7 @@ impl Breaker {
             }
             (CircuitState::HalfOpen { .. }, CallEnd::Failed) => self.open(now),
             (CircuitState::HalfOpen { running, .. }, CallEnd::Unknown) => {
-                *running = running.saturating_sub(1)
+                *running = running.saturating_sub(1);
             }
             (CircuitState::Closed { .. }, CallEnd::Unknown) | (CircuitState::Open { .. }, _) => {}
         }

@@ -32,10 +32,10 @@ impl ParameterPatterns {
             let texts: Vec<_> = entries.iter().map(Entry::joined).collect();
             match heading {
                 "names of parameters" => {
-                    read.named = texts.iter().map(|text| FoldedPattern::new(text)).collect()
+                    read.named = texts.iter().map(|text| FoldedPattern::new(text)).collect();
                 }
                 topic => {
-                    read.topics.push((topic, FoldedPattern::new(&format!(r"\b(?:{})", texts.join("|")))))
+                    read.topics.push((topic, FoldedPattern::new(&format!(r"\b(?:{})", texts.join("|")))));
                 }
             }
         }

@@ -7,7 +7,7 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
 use serde::Serialize;
 
-use super::lexicon::{MANNERS, is_in};
+use super::lexicon::{MANNERS, POWERS};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
 use crate::words::words;
@@ -69,7 +69,7 @@ fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
 /// Returns the risk of changing what the tool changes: power over others, or the content of a database.
 fn risk_of_changes(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> RiskLevel {
     let name = words(&definition.text("name").unwrap_or_default());
-    let gives_power = name.iter().any(|word| is_in("list of powers", word));
+    let gives_power = name.iter().any(|word| POWERS.has(word));
     let says_it_reads = hints(definition).read_only_hint == Some(true) || natures.says_it_reads_only();
     let changes = manner != NameManner::Reads && hints(definition).read_only_hint != Some(true);
     if (gives_power && changes) || (natures.has(ArgumentNature::Sql) && !says_it_reads) {
@@ -148,7 +148,7 @@ impl NameManner {
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        MANNERS.iter().find(|(_, known)| is_in(known, word)).map(|(manner, _)| *manner)
+        MANNERS.iter().find(|(_, known)| known.has(word)).map(|(manner, _)| *manner)
     }
 
     /// Returns the manner of a verb in any of its forms: `delete`, `deletes`, `deleting`.

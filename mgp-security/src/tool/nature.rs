@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use mgp_types::Object;
 
 use super::derive::{NameManner, hints};
-use super::lexicon::{HEADS, OPENINGS, is_in, list};
+use super::lexicon::{
+    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
+    REMOTE_BESIDE, SAYS_FILTER, SAYS_GLOB, SAYS_LANGUAGE, SAYS_LOADED, SAYS_LOCAL, SAYS_OTHER_QUERY,
+    SAYS_PLAIN_CODE, SAYS_REACHED, SAYS_READS_ONLY, SAYS_REMOTE, SAYS_RUNS, SAYS_SELECTOR, SAYS_SQL,
+    SAYS_TERMINAL, SAYS_WRITTEN, SELECTING, SHOWN, WRITTEN_TO, Words,
+};
 use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
 use crate::words::words;
@@ -124,7 +129,7 @@ impl ArgumentNatures {
 
     /// Returns whether the tool says that it changes nothing.
     pub(super) fn says_it_reads_only(&self) -> bool {
-        self.subject.purpose.says("sign of reads-only")
+        self.subject.purpose.says(SAYS_READS_ONLY)
     }
 }
 
@@ -173,12 +178,10 @@ impl ToolSubject {
             prose
         };
         let whole = with_name(&description);
-        let beside =
-            |argument: &SchemaArgument| is_in("list of remote-beside", &words(&argument.name).join(" "));
+        let beside = |argument: &SchemaArgument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
         let purpose = with_name(first_sentence(&description));
-        let is_remote = purpose.says("sign of remote")
-            || (!whole.says("sign of local")
-                && (whole.says("sign of remote") || arguments.iter().any(beside)));
+        let is_remote = purpose.says(SAYS_REMOTE)
+            || (!whole.says(SAYS_LOCAL) && (whole.says(SAYS_REMOTE) || arguments.iter().any(beside)));
         Self {
             name: with_name(""),
             purpose,
@@ -208,7 +211,7 @@ impl ToolSubject {
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
             ArgumentNature::Url if !self.is_visited(argument, &words, &text) => return ArgumentNature::Link,
-            ArgumentNature::Host => !text.says("sign of filter"),
+            ArgumentNature::Host => !text.says(SAYS_FILTER),
             ArgumentNature::Code => self.is_run(&text),
             _ => true,
         };
@@ -221,18 +224,17 @@ impl ToolSubject {
             // An argument beside a destination is a source of files, not of a program.
             return ArgumentNature::Path;
         }
-        if is_in("list of selecting", &words[0]) && !before.is_empty() {
+        if SELECTING.has(&words[0]) && !before.is_empty() {
             return ArgumentNature::Unknown;
         }
         let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
         let last_two = before.last().map(|word| format!("{word} {last}"));
         let told = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
-            let of_head = HEADS.iter().filter(move |(_, _, heads)| is_in(heads, head));
+            let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.has(head));
             of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
         });
         let mut told = told.map(|(nature, ..)| *nature).filter(|nature| {
-            *nature != ArgumentNature::Code
-                || before.iter().all(|word| is_in("list of code-qualifiers", word))
+            *nature != ArgumentNature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word))
         });
         match told.next() {
             Some(ArgumentNature::HttpMethod) if before.iter().any(|word| word != "http") => {
@@ -240,57 +242,54 @@ impl ToolSubject {
             }
             Some(ArgumentNature::Path | ArgumentNature::Text) if is_url => ArgumentNature::Url,
             Some(told) => told,
-            None if is_in("list of about", last) => ArgumentNature::Unknown,
+            None if ABOUT.has(last) => ArgumentNature::Unknown,
             None if is_url => ArgumentNature::Url,
             None => opening(&argument.description),
         }
     }
 
     /// Returns whether the text or the subject of the tool has the sign that confirms an ambiguous name.
-    fn has_sign(&self, sign: &str, text: &NormalizedText) -> bool {
+    fn has_sign(&self, sign: Words, text: &NormalizedText) -> bool {
         match sign {
-            "sign of language" => {
+            SAYS_LANGUAGE => {
                 let speaks = text.says(sign) || self.purpose.says(sign);
-                speaks && (self.name.says("sign of runs") || self.purpose.says("sign of runs"))
+                speaks && (self.name.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS))
             }
-            "sign of sql" => {
-                let of_another_kind =
-                    text.says("sign of other-query") || self.purpose.says("sign of other-query");
+            SAYS_SQL => {
+                let of_another_kind = text.says(SAYS_OTHER_QUERY) || self.purpose.says(SAYS_OTHER_QUERY);
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
-            "sign of terminal" => {
-                self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command
-            }
+            SAYS_TERMINAL => self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command,
             _ => text.says(sign),
         }
     }
 
     /// Returns whether a path leads to a file of the server's machine.
     fn is_local(&self, text: &NormalizedText) -> bool {
-        if text.says("sign of selector") {
+        if text.says(SAYS_SELECTOR) {
             false
-        } else if text.says("sign of local") {
+        } else if text.says(SAYS_LOCAL) {
             true
         } else {
-            !self.is_remote && !text.says("sign of remote") && !text.says("sign of filter")
+            !self.is_remote && !text.says(SAYS_REMOTE) && !text.says(SAYS_FILTER)
         }
     }
 
     /// Returns whether an address is visited; others are only stored, in a link or in a report.
     fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
-        if text.says("sign of filter") {
+        if text.says(SAYS_FILTER) {
             return false;
         }
-        let is_shown = words.iter().any(|word| is_in("list of shown", word));
+        let is_shown = words.iter().any(|word| SHOWN.has(word));
         let is_kept = self.manner == NameManner::Writes || self.is_remote || argument.is_in_list || is_shown;
         let of_argument = NormalizedText::of(&argument.description);
-        !is_kept || of_argument.says("sign of reached") || (!is_shown && self.purpose.says("sign of reached"))
+        !is_kept || of_argument.says(SAYS_REACHED) || (!is_shown && self.purpose.says(SAYS_REACHED))
     }
 
     /// Returns whether code is executed, or might be.
     fn is_run(&self, text: &NormalizedText) -> bool {
-        let runs = text.says("sign of runs") || self.purpose.says("sign of runs");
-        !text.says("sign of plain-code")
+        let runs = text.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS);
+        !text.says(SAYS_PLAIN_CODE)
             && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes))
     }
 
@@ -302,7 +301,7 @@ impl ToolSubject {
             arguments.iter().filter(|it| self.nature(it) == ArgumentNature::Path).collect();
         for path in &paths {
             let words = parts(&path.name);
-            if has_command && words.last().is_some_and(|last| is_in("list of places", last)) {
+            if has_command && words.last().is_some_and(|last| PLACES.has(last)) {
                 continue;
             }
             if self.writes(path, &words, paths.len() > 1) {
@@ -313,10 +312,9 @@ impl ToolSubject {
         }
         let globs = |it: &SchemaArgument| {
             let words = parts(&it.name);
-            let selects = it.takes_text && !words.iter().any(|word| is_in("list of selecting", word));
+            let selects = it.takes_text && !words.iter().any(|word| SELECTING.has(word));
             let is_pattern = words.last().is_some_and(|last| last == "pattern");
-            selects
-                && (it.text(&words).says("sign of glob") || (is_pattern && self.purpose.says("sign of glob")))
+            selects && (it.text(&words).says(SAYS_GLOB) || (is_pattern && self.purpose.says(SAYS_GLOB)))
         };
         files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
         files
@@ -324,26 +322,26 @@ impl ToolSubject {
 
     /// Returns whether the file at `path` is written, as far as that is known; in doubt it is.
     fn writes(&self, path: &SchemaArgument, words: &[String], has_others: bool) -> bool {
-        let any = |table: &str| words.iter().any(|word| is_in(table, word));
-        let verb = |table: &str| self.name.words().any(|word| is_in(table, word));
+        let any = |table: Words| words.iter().any(|word| table.has(word));
+        let verb = |table: Words| self.name.words().any(|word| table.has(word));
         let sentences = [first_sentence(&path.description), &*path.description].map(NormalizedText::of);
         let told = sentences.iter().find_map(|text| {
-            let written = text.says("sign of written");
-            (written || text.says("sign of loaded")).then_some(written)
+            let written = text.says(SAYS_WRITTEN);
+            (written || text.says(SAYS_LOADED)).then_some(written)
         });
         let is_plain = words.len() == 1;
-        if verb("list of moving") || any("list of written-to") {
+        if verb(MOVING) || any(WRITTEN_TO) {
             true
         } else if let Some(written) = told {
             written
-        } else if any("list of read-from") {
+        } else if any(READ_FROM) {
             false
-        } else if verb("list of keeping") {
+        } else if verb(KEEPING) {
             true
-        } else if verb("list of giving") {
+        } else if verb(GIVING) {
             // The file that is passed on is read; a plain name beside it is the place that it is put into.
             has_others && is_plain
-        } else if verb("list of converting") && has_others {
+        } else if verb(CONVERTING) && has_others {
             !is_plain
         } else {
             self.manner != NameManner::Reads
@@ -387,20 +385,19 @@ fn singular(word: &str) -> &str {
 
 /// Returns the nature that the last word of a name gives without any other sign.
 fn head(words: &[String]) -> ArgumentNature {
-    let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && is_in(heads, last));
+    let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.has(last));
     words.last().and_then(sure).map_or(ArgumentNature::Unknown, |(nature, ..)| *nature)
 }
 
 /// Returns the nature that the first telling words of a description give an argument.
 fn opening(description: &str) -> ArgumentNature {
     let prose = NormalizedText::of(description);
-    let telling: Vec<_> =
-        prose.words().skip_while(|word| is_in("list of fillers", word)).take(3).map(singular).collect();
+    let telling: Vec<_> = prose.words().skip_while(|word| FILLERS.has(word)).take(3).map(singular).collect();
     let telling = telling.join(" ");
     let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    let told = OPENINGS.iter().find(|(_, phrases)| list(phrases).iter().any(|phrase| begins(phrase)));
+    let told = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
     told.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
 }
 

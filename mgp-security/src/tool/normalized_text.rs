@@ -1,6 +1,6 @@
 //! Texts and names of definitions as plain words, so that phrases can be found in them.
 
-use super::lexicon::list;
+use super::lexicon::Words;
 
 /// A text in lower case, with single spaces around its words.
 #[derive(Debug, Clone)]
@@ -42,8 +42,8 @@ impl NormalizedText {
     }
 
     /// Returns whether the text contains one of the phrases of `sign`.
-    pub(super) fn says(&self, sign: &str) -> bool {
-        list(sign).iter().any(|phrase| self.has(phrase))
+    pub(super) fn says(&self, sign: Words) -> bool {
+        sign.iter().any(|phrase| self.has(phrase))
     }
 
     /// Returns whether the text contains the words of `phrase` in a row; a `*` at its end stands for any ending.

@@ -261,10 +261,11 @@ impl ConnectionShared {
         if session.describes_each_request() {
             return;
         }
-        if let Some(level) = self.support.told.log_level(&self.line, &client.capabilities())
-            && let Err(error) = client.set_log_level(level.as_str().into()).await
-        {
-            tracing::debug!(server = %self.server, %error, "the server did not take a level of logging");
+        let Some(level) = self.support.told.log_level(&self.line, &client.capabilities()) else { return };
+        // A server that does not answer starts all the same.
+        let asked = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, client.set_log_level(level.as_str().into()));
+        if !matches!(asked.await, Ok(Ok(()))) {
+            tracing::debug!(server = %self.server, "the server did not take a level of logging");
         }
     }
 

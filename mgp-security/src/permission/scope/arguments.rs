@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::lists::is_in;
 use super::words::MAX_WORDS;
 use crate::words::words;
 
@@ -191,20 +190,25 @@ fn classify(name: &str) -> (ArgumentKind, u64) {
 }
 
 fn kind_of(word: &str) -> Option<ArgumentKind> {
-    KINDS.iter().find(|(list, _)| is_in(list, word)).map(|(_, kind)| *kind)
+    Some(match word {
+        "path" | "paths" | "file" | "files" | "filename" | "filenames" | "filepath" | "filepaths" | "dir"
+        | "dirs" | "dirname" | "directory" | "directories" | "folder" | "folders" | "cwd" | "workdir"
+        | "root" | "roots" | "src" | "dst" | "dest" | "source" | "sources" | "destination"
+        | "destinations" => ArgumentKind::Path,
+        "command" | "commands" | "cmd" | "cmds" | "commandline" | "cmdline" | "executable" | "program"
+        | "binary" | "exec" | "run" | "shell" | "argv" => ArgumentKind::Command,
+        "args" | "arguments" => ArgumentKind::Words,
+        "url" | "urls" | "uri" | "uris" | "href" | "host" | "hosts" | "hostname" | "hostnames" | "domain"
+        | "domains" | "endpoint" | "endpoints" | "address" | "addresses" | "addr" | "server" | "ip"
+        | "ips" | "origin" | "proxy" | "webhook" => ArgumentKind::Host,
+        "port" | "ports" => ArgumentKind::Port,
+        "language" | "lang" | "interpreter" | "runtime" => ArgumentKind::Language,
+        "code" | "script" | "scripts" | "snippet" | "expression" => ArgumentKind::Code,
+        "content" | "contents" | "text" | "body" | "data" | "message" | "prompt" | "description"
+        | "comment" | "title" | "patch" | "diff" | "string" | "str" => ArgumentKind::Content,
+        _ => return None,
+    })
 }
-
-/// The kinds of values, each with the list of the words that tell it.
-const KINDS: [(&str, ArgumentKind); 8] = [
-    ("paths", ArgumentKind::Path),
-    ("commands", ArgumentKind::Command),
-    ("words of commands", ArgumentKind::Words),
-    ("hosts", ArgumentKind::Host),
-    ("ports", ArgumentKind::Port),
-    ("languages", ArgumentKind::Language),
-    ("code", ArgumentKind::Code),
-    ("content", ArgumentKind::Content),
-];
 
 /// The largest number of commands in the arguments of a call: more than one call runs.
 const MAX_COMMANDS: usize = 64;

@@ -19,7 +19,6 @@ mod arguments;
 mod command;
 mod glob;
 mod host;
-mod lists;
 mod path;
 mod words;
 

@@ -17,15 +17,15 @@ def send(address, path, body=None):
 def fetch(address):
     """Writes the documents, and results in envelopes, into this folder."""
     end = time.monotonic() + 60
-    while len(send(address, "/catalog")["tools"]) < 9:
+    while len(send(address, "/catalog")["tools"]) < 10:
         assert time.monotonic() < end, "the servers did not list their tools"
         time.sleep(0.2)
     call = lambda name, arguments: {"tool_name": name, "arguments": arguments}
     calls = [
         call("context.store_memory", {"content": "Ada prefers tea."}),
         call("context.recall_memory", {"query": "What does Ada drink?"}),
-        call("clock.now", {}),
-        call("clock.wait", {"seconds": -1}),
+        call("files.list_files", {}),
+        call("files.read_file", {"path": "nowhere.txt"}),
         call("context.store_memory", {"content": 7}),
         call("none.there", {}),
         {"tool_name": "Wrong"},

@@ -18,7 +18,7 @@ pub(super) struct Step {
 }
 
 /// The servers that the tasks need.
-pub(super) const SERVERS: [&str; 5] = ["calendar", "files", "issues", "mail", "notes"];
+pub(super) const SERVERS: [&str; 2] = ["files", "office"];
 
 const DAY: &str = "2026-07-28";
 
@@ -34,7 +34,7 @@ pub(super) const ALL: &[Task] = &[
             },
             Step {
                 wish: "write down a note",
-                tool: "notes__add_note",
+                tool: "office__add_note",
                 arguments: |_| json!({"text": "Friday is release day"}),
             },
         ],
@@ -44,13 +44,17 @@ pub(super) const ALL: &[Task] = &[
         steps: &[
             Step {
                 wish: "which messages have I not read",
-                tool: "mail__list_unread",
+                tool: "office__list_unread",
                 arguments: |_| json!({}),
             },
-            Step { wish: "open a message", tool: "mail__read_message", arguments: |_| json!({"message": 2}) },
+            Step {
+                wish: "open a message",
+                tool: "office__read_message",
+                arguments: |_| json!({"message": 2}),
+            },
             Step {
                 wish: "answer an e-mail",
-                tool: "mail__reply_to_message",
+                tool: "office__reply_to_message",
                 arguments: |_| json!({"message": 2, "body": "It is."}),
             },
         ],
@@ -60,17 +64,17 @@ pub(super) const ALL: &[Task] = &[
         steps: &[
             Step {
                 wish: "when do I have free time",
-                tool: "calendar__find_free_time",
+                tool: "office__find_free_time",
                 arguments: |_| json!({"day": DAY}),
             },
             Step {
                 wish: "put an appointment into the calendar",
-                tool: "calendar__create_event",
+                tool: "office__create_event",
                 arguments: |_| json!({"title": "Retrospective", "day": DAY, "hour": 11}),
             },
             Step {
                 wish: "invite somebody to an appointment",
-                tool: "calendar__invite_guest",
+                tool: "office__invite_guest",
                 arguments: |_| json!({"event": 3, "who": "grace"}),
             },
         ],
@@ -80,12 +84,12 @@ pub(super) const ALL: &[Task] = &[
         steps: &[
             Step {
                 wish: "search my notes",
-                tool: "notes__search_notes",
+                tool: "office__search_notes",
                 arguments: |_| json!({"query": "release"}),
             },
             Step {
                 wish: "who comes to an appointment",
-                tool: "calendar__list_guests",
+                tool: "office__list_guests",
                 arguments: |_| json!({"event": 2}),
             },
         ],
@@ -95,12 +99,12 @@ pub(super) const ALL: &[Task] = &[
         steps: &[
             Step {
                 wish: "report a bug",
-                tool: "issues__create_issue",
+                tool: "office__create_issue",
                 arguments: |_| json!({"title": "The report is late"}),
             },
             Step {
                 wish: "answer an e-mail",
-                tool: "mail__reply_to_message",
+                tool: "office__reply_to_message",
                 arguments: |_| json!({"message": 1, "body": "The report is late."}),
             },
         ],
@@ -115,7 +119,7 @@ pub(super) const ALL: &[Task] = &[
             },
             Step {
                 wish: "write down a note",
-                tool: "notes__add_note",
+                tool: "office__add_note",
                 arguments: |_| json!({"text": "The report is late"}),
             },
         ],

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mgp_client_sdk::{Client, PlainStack};
 use mgp_discovery::Config;
 use mgp_transport::Wire;
-use mgp_types::mgp::{ExtensionSet, Offer, ShutdownReason};
+use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -197,7 +197,8 @@ impl KernelLink {
             let servers = self.servers(wanted.clone()).await?;
             let waits = |row: &&ServerRow| {
                 let is_listed_soon = row.listing && began.elapsed() < LISTED_WITHIN;
-                (row.starting || is_listed_soon) && row.fault.is_none() && wanted.has(&row.id)
+                let connects = row.starting || row.state == ServerState::Connecting;
+                (connects || is_listed_soon) && row.fault.is_none() && wanted.has(&row.id)
             };
             let waiting: Vec<_> = servers.iter().filter(waits).collect();
             if waiting.is_empty() || began.elapsed() >= patience {

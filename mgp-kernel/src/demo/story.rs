@@ -59,8 +59,8 @@ pub(super) async fn cost(stage: &DemoSetup) -> StepResult {
 pub(super) async fn discover(stage: &DemoSetup) -> StepResult {
     let mut told = StepNarration::default();
     for (query, wanted) in [
-        ("send an e-mail to somebody", "mail__send_message"),
-        ("when do I have free time on Tuesday?", "calendar__find_free_time"),
+        ("send an e-mail to somebody", "office__send_message"),
+        ("when do I have free time on Tuesday?", "office__find_free_time"),
         ("run a program", "shell__run_command"),
     ] {
         let arguments = json!({ "query": query, "max_results": 3 });
@@ -74,18 +74,18 @@ pub(super) async fn discover(stage: &DemoSetup) -> StepResult {
     Ok(((), told))
 }
 
-/// Calls tools of a server whose permissions are granted by the configuration.
+/// Calls a tool whose permission is granted by the configuration, and one that needs none.
 pub(super) async fn call(stage: &DemoSetup) -> StepResult {
     let mut told = StepNarration::default();
     let text = stage.call("files__read_file", json!({ "path": stage.file("plan.txt") })).await?.done()?;
     ensure!(text.contains("Friday: release"), "the file says {text:?}");
     told.agent("calls files__read_file: files/plan.txt");
     told.kernel(text);
-    stage.call("notes__add_note", json!({ "text": "Friday is release day" })).await?.done()?;
-    let found = stage.call("notes__search_notes", json!({ "query": "friday" })).await?.done()?;
-    ensure!(found.starts_with("1: Friday"), "the search finds {found:?}");
-    told.agent("calls notes__add_note, then notes.search_notes: friday");
-    told.kernel(found);
+    let day = json!({ "day": "2026-07-28" });
+    let free = stage.call("office__find_free_time", day).await?.done()?;
+    ensure!(free.starts_with("08:00"), "free is {free:?}");
+    told.agent("calls office__find_free_time: 2026-07-28");
+    told.kernel(free);
     Ok(((), told))
 }
 
@@ -154,22 +154,22 @@ pub(super) async fn confirmation(stage: &DemoSetup) -> StepResult {
     told.kernel(answer);
 
     let deny = async {
-        let question = stage.question("issues").await?;
+        let question = stage.question("office").await?;
         let no = DenyQuestion { id: question.id.clone(), expires_at: None };
         stage.operate(&no).await?;
         Ok::<_, anyhow::Error>(question)
     };
-    let delete = stage.call("issues__delete_project", json!({ "project": "website" }));
+    let delete = stage.call("office__delete_project", json!({ "project": "website" }));
     let (answer, question) = tokio::join!(delete, deny);
     let (refusal, question) = (answer?.refused()?, question?);
     ensure!(question.message.contains("website"), "the operator does not see what is deleted");
-    told.agent("calls issues__delete_project: website");
+    told.agent("calls office__delete_project: website");
     told.kernel(format!("asks the operator: {}", question.message));
     told.operator(format!("mgp permissions deny {}", question.id));
     told.kernel(refusal);
-    let issues = stage.call("issues__list_issues", json!({})).await?.done()?;
+    let issues = stage.call("office__list_issues", json!({})).await?.done()?;
     ensure!(issues.lines().count() == 2, "the project is damaged: {issues:?}");
-    told.agent("calls issues__list_issues");
+    told.agent("calls office__list_issues");
     told.kernel(issues);
     Ok(((), told))
 }
@@ -177,26 +177,26 @@ pub(super) async fn confirmation(stage: &DemoSetup) -> StepResult {
 /// Shows that a server that crashes comes back by itself.
 pub(super) async fn crash(stage: &DemoSetup) -> StepResult {
     let mut told = StepNarration::default();
-    let before = stage.server("fragile")?;
-    let counted = stage.call("fragile__count", json!({})).await?.done()?;
-    let counted_again = stage.call("fragile__count", json!({})).await?.done()?;
+    let before = stage.server("office")?;
+    let counted = stage.call("office__count", json!({})).await?.done()?;
+    let counted_again = stage.call("office__count", json!({})).await?.done()?;
     ensure!((counted.as_str(), counted_again.as_str()) == ("1", "2"), "it counts {counted}, {counted_again}");
-    let crashed = match stage.call("fragile__crash", json!({})).await {
+    let crashed = match stage.call("office__crash", json!({})).await {
         Ok(answer) => answer.refused()?,
         Err(error) => format!("{error:#}"),
     };
-    told.agent("calls fragile__count twice, then fragile.crash");
+    told.agent("calls office__count twice, then office__crash");
     told.kernel(crashed);
     let after = until("the server to return", async || {
-        let view = stage.server("fragile").ok()?;
+        let view = stage.server("office").ok()?;
         (view.state == ServerState::Connected && view.pid != before.pid).then_some(view)
     })
     .await?;
     let (old, new) = (before.pid.context("it was no process")?, after.pid.context("it is no process")?);
     told.kernel(format!("the server is back: process {new} in place of {old}, {} restart", after.restarts));
-    let counted = stage.call("fragile__count", json!({})).await?.done()?;
+    let counted = stage.call("office__count", json!({})).await?.done()?;
     ensure!(counted == "1", "the new process counts {counted}");
-    told.agent("calls fragile__count");
+    told.agent("calls office__count");
     told.kernel(counted);
     told.fact("restarts", after.restarts);
     Ok(((), told))

@@ -112,6 +112,7 @@ pub(crate) async fn serve(
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
     let (stopping, stopped) = watch::channel(false);
+    let (closing, closed) = watch::channel(false);
     // Each task ends by itself when it is told to; those that do not are aborted with the set.
     let mut clients = JoinSet::new();
     let mut operators = JoinSet::new();
@@ -119,7 +120,7 @@ pub(crate) async fn serve(
     let mut sharers = JoinSet::new();
     #[cfg(unix)]
     {
-        operators.spawn(control::serve(control, kernel.clone()));
+        operators.spawn(control::serve(control, kernel.clone(), closed));
         if let Some(socket) = sharing {
             let as_who = serving.agent.clone();
             sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
@@ -176,7 +177,9 @@ pub(crate) async fn serve(
     // Connections end with `drain` by themselves, before servers do: a call is not to be answered with the end of its server.
     let _ = tokio::time::timeout(serving.drain + LATEST_END, drained).await;
     kernel.shutdown(ShutdownReason::KernelShutdown, serving.drain).await;
-    // Operators can watch the kernel stop to the end.
+    // Operators can watch the kernel stop to the end, and whoever has stopped it is answered.
+    let _ = closing.send(true);
+    let _ = tokio::time::timeout(LATEST_END, operators.join_next()).await;
     operators.shutdown().await;
     clients.shutdown().await;
     sharers.shutdown().await;
@@ -278,7 +281,7 @@ pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
 }
 
 /// The time that connections have to end once their time to drain is over.
-const LATEST_END: Duration = Duration::from_secs(1);
+pub(super) const LATEST_END: Duration = Duration::from_secs(1);
 /// The time between the first two attempts to listen at an address that is taken; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);

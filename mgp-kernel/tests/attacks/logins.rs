@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use crate::home::Home;
 use crate::identity_provider::{Consent, Endpoint, KnownClient, Proof};
+use crate::kernel::until;
 use crate::runner::tests;
 use crate::tokens::{Protected, call, exchange, list};
 
@@ -118,10 +119,12 @@ async fn a_person_signs_in_on_another_device() {
     server.provider.approve(code, "1");
     let ended = tokio::task::spawn_blocking(move || { program }.wait().unwrap()).await.unwrap();
     assert!(ended.success());
-    let mut command = home.command(["servers", "--wait", "--json"]);
-    let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(listed.contains("\"connected\""), "{listed}");
+    let connects = move || {
+        until("the server is connected", || {
+            home.run(["servers", "--wait", "--json"]).out.contains("\"connected\"")
+        });
+    };
+    tokio::task::spawn_blocking(connects).await.unwrap();
 }
 
 async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {

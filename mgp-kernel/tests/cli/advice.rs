@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 
 fn with_clock() -> Home {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     home
 }
 
@@ -119,8 +119,8 @@ fn a_server_that_writes_no_messages_is_told_with_the_first_of_its_lines() {
 #[test]
 fn a_greeting_before_the_first_message_does_no_harm() {
     let home = Home::new();
-    let mgp = env!("CARGO_BIN_EXE_mgp");
-    home.json(["add", "clock", "--", "sh", "-c", &format!("echo Welcome; exec {mgp} demo-server clock")]);
+    let [program, file] = home.clock();
+    home.json(["add", "clock", "--", "sh", "-c", &format!("echo Welcome; exec {program} {file}")]);
     let ran = home.run(["call", "clock.now"]);
     assert!(ran.code == Some(0) && ran.err.is_empty(), "{ran:?}");
 }

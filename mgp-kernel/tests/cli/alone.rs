@@ -11,9 +11,8 @@ use crate::kernel::{Kernel, Talk, until};
 
 fn with_servers() -> Home {
     let home = Home::with_state();
-    for server in ["shell", "notes"] {
-        home.json(["add", server, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", server]);
-    }
+    home.json(["add", "shell", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "shell"]);
+    home.add_server("notes", &home.notes());
     home
 }
 
@@ -115,9 +114,8 @@ fn commands_that_need_no_server_start_no_registered_one_either() {
 /// A user with two servers, each of which notes its start in a file.
 fn with_noted_starts() -> Home {
     let home = Home::with_state();
-    for server in ["clock", "notes"] {
-        let program = env!("CARGO_BIN_EXE_mgp");
-        let script = format!("echo >> {}; exec {program} demo-server {server}", home.path(server).display());
+    for (server, [program, file]) in [("clock", home.clock()), ("notes", home.notes())] {
+        let script = format!("echo >> {}; exec {program} {file}", home.path(server).display());
         home.json(["add", server, "--", "sh", "-c", &script]);
     }
     home
@@ -193,7 +191,8 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
 #[test]
 fn a_kernel_that_only_commands_used_makes_way_for_another_one() {
     let home = Home::with_state();
-    let clock = ["--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"];
+    let [program, file] = home.clock();
+    let clock = ["--", &program, &file];
     home.json(["add", "clock", "--env", "ZONE=${ZONE:-utc}"].into_iter().chain(clock));
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     let pid = || home.json(["status"])["pid"].clone();

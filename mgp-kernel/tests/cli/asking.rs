@@ -31,7 +31,7 @@ const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
 /// A user with a server of notes, of which `remove_note` has to be confirmed, and more lines of configuration.
 fn home(lines: &str) -> Home {
     let home = Home::with_state();
-    home.json(["add", "notes", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    home.add_server("notes", &home.notes());
     let config = home.read("mgp.toml");
     home.write("mgp.toml", &format!("{config}\n{lines}"));
     home.let_person_decide();

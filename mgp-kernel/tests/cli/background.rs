@@ -10,7 +10,7 @@ use crate::kernel::{Kernel, Talk, found};
 
 /// A user with a server, whose kernel ends with the last client.
 fn with_clock(home: Home) -> Home {
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     home
 }
 
@@ -237,9 +237,9 @@ fn an_address_that_another_program_has_keeps_no_client_out_and_is_tried_again() 
 #[test]
 fn servers_keep_the_environment_of_the_first_client_and_others_are_told() {
     let home = Home::without_linger();
-    let program = env!("CARGO_BIN_EXE_mgp");
+    let [program, file] = home.clock();
     let server = format!(
-        "[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [\"demo-server\", \"clock\"]\n\
+        "[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [{file:?}]\n\
          env = {{ TOKEN = \"${{TOKEN:-none}}\" }}\n"
     );
     home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));

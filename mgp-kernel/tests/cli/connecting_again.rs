@@ -19,7 +19,7 @@ const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 /// A user with a server whose calls need a permission.
 fn home() -> Home {
     let home = Home::with_state();
-    home.json(["add", "notes", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    home.add_server("notes", &home.notes());
     let needs = "id = \"notes\"\nsecurity = { permissions = [\"memory.write\"] }\n";
     home.write("mgp.toml", &home.read("mgp.toml").replace("id = \"notes\"\n", needs));
     home.let_person_decide();

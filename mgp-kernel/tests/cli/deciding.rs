@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk, until};
-use crate::shell_server;
+use crate::shell_servers::shell_server;
 
 /// The tool of a server that speaks no MGP and notes what it is told.
 const TOOLS: &str = r#"[{"name":"say","description":"Says a text.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]"#;

@@ -93,7 +93,7 @@ fn a_server_of_a_registry_is_added_with_what_it_asks_for() {
 fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
     let home = Home::new();
     home.json(["add", "bad", "--env", "TOKEN=${NO_SUCH_VARIABLE}", "--", "x"]);
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     let configured = home.json(["servers", "--no-start"]);
     assert!(configured["servers"][0]["fault"].as_str().unwrap().contains("NO_SUCH_VARIABLE"), "{configured}");
     assert_eq!(configured["servers"][1]["enabled"], true);
@@ -110,14 +110,12 @@ fn a_faulty_server_is_shown_with_the_reason_and_stops_no_other() {
 #[test]
 fn what_lists_save_is_counted() {
     let home = Home::new();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     let few = home.json(["stats"]);
     assert_eq!((&few["level"], &few["saved_tokens"]), (&json!("L0"), &json!(0)));
     assert!(few["tool_tokens"].as_u64().unwrap() > 0 && few["listed_tokens"] == few["tool_tokens"], "{few}");
     assert_eq!((&few["calls"][0]["server_id"], &few["calls"][0]["ended"]), (&json!("clock"), &json!(0)));
-    for name in ["mail", "issues", "calendar"] {
-        home.json(["add", name, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", name]);
-    }
+    home.json(["add", "office", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "office"]);
     let number = |stats: &Value, name: &str| stats[name].as_u64().unwrap();
     let text = home.read(".config/mgp/servers.toml");
     let with = |tools: &str| {

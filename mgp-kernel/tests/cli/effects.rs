@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::home::Home;
 use crate::http;
 use crate::kernel::{Kernel, Talk, until};
-use crate::shell_server;
+use crate::shell_servers::shell_server;
 
 /// The tool of a server that knows nothing of keys and counts its payments.
 const TOOLS: &str = r#"[{"name":"pay","description":"Notes an amount.","inputSchema":{"type":"object","properties":{"note":{"type":"string"}}}}]"#;

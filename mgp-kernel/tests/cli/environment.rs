@@ -7,8 +7,9 @@ use crate::home::Home;
 /// A home with a server that works, and writes its environment to a file before that.
 fn telling(lines: &str) -> Home {
     let home = Home::new();
-    let script = format!("env >'{}'; exec \"$0\" demo-server clock", home.path("environment").display());
-    let args = serde_json::json!(["-c", script, env!("CARGO_BIN_EXE_mgp")]);
+    let [program, file] = home.clock();
+    let script = format!("env >'{}'; exec {program} \"$0\"", home.path("environment").display());
+    let args = serde_json::json!(["-c", script, file]);
     home.write(
         "mgp.toml",
         &format!("{lines}\n[[servers]]\nid = \"clock\"\ncommand = \"sh\"\nargs = {args}\n"),
@@ -41,7 +42,7 @@ fn doctor_names_variables_that_servers_probably_miss() {
     let home = Home::new();
     let script = r#"echo "Error: HUB_API_KEY environment variable is required" >&2; exit 1"#;
     home.json(["add", "hub", "--", "sh", "-c", script]);
-    home.json(["add", "weather", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("weather", &home.clock());
     let mut command = home.command(["doctor"]);
     command.env("WEATHER_TOKEN", "s3cret");
     let ran = Home::ran(command, "");

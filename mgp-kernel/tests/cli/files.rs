@@ -11,8 +11,9 @@ use crate::kernel::{Kernel, Talk, found, until};
 /// `[[servers]]` with a server that writes its variable `TOKEN` to a file, and has the tools `count` and `crash`.
 fn counting(home: &Home, id: &str) -> String {
     let mark = home.path("token");
-    let script = format!("printf %s \"$TOKEN\" >'{}'; exec \"$0\" demo-server fragile", mark.display());
-    let args = json!(["-c", script, env!("CARGO_BIN_EXE_mgp")]);
+    let [program, file] = home.counter();
+    let script = format!("printf %s \"$TOKEN\" >'{}'; exec {program} \"$0\"", mark.display());
+    let args = json!(["-c", script, file]);
     format!("[[servers]]\nid = \"{id}\"\ncommand = \"sh\"\nargs = {args}\ntransport = \"stdio\"\n")
 }
 

@@ -9,11 +9,11 @@ use crate::kernel::{Kernel, Talk, found};
 fn with_held_servers(servers: usize) -> Home {
     let home = Home::with_state();
     home.write("edit", "");
+    let [program, file] = home.clock();
     let server = |number: usize| {
         let script = format!(
-            "while ! [ -e {0}/go ]; do sleep 0.05; done; {1} demo-server clock | sed -u -f {0}/edit",
+            "while ! [ -e {0}/go ]; do sleep 0.05; done; {program} {file} | sed -u -f {0}/edit",
             home.path("").display(),
-            env!("CARGO_BIN_EXE_mgp"),
         );
         // Of fewer than thirty tools all are listed.
         format!(

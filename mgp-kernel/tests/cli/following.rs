@@ -91,7 +91,7 @@ fn fits_of_many_queries_are_objects_where_json_is_asked_for() {
 #[test]
 fn every_command_logs_as_it_is_told_to() {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     let quiet = home.run(["tools", "--json"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
     let told = home.run(["-vv", "tools", "--json"]);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::home::Home;
 use crate::http;
 use crate::kernel::Kernel;
-use crate::shell_server;
+use crate::shell_servers::shell_server;
 
 /// The tool of a server that renders images for four credits each.
 const TOOLS: &str = r#"[{"name":"render","description":"Renders an image.","inputSchema":{"type":"object","properties":{"scene":{"type":"string"}}},"latency":"minutes","cost":{"category":"metered","estimated_units":4,"unit_label":"credits"},"max_input_size_bytes":8}]"#;

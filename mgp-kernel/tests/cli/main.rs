@@ -42,6 +42,8 @@ mod secrets;
 mod service;
 mod serving;
 mod sharing;
+#[path = "../support/shell_servers.rs"]
+mod shell_servers;
 mod specs;
 mod web_pages;
 
@@ -49,28 +51,4 @@ mod web_pages;
 pub(crate) fn user() -> String {
     let own = std::process::Command::new("id").arg("-un").output().unwrap();
     String::from_utf8(own.stdout).unwrap().trim_end().to_owned()
-}
-
-/// Returns a server with these tools, as JSON, that runs `call` when one is called, which sets `result`. What it hears it
-/// notes beside itself, in the file whose name ends in `.heard`.
-pub(crate) fn shell_server(tools: &str, call: &str) -> String {
-    format!(
-        r#"
-while read -r line; do
-  printf '%s\n' "$line" >> "$0.heard"
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"shell","version":"1"}}}}' ;;
-    *'"method":"tools/list"'*) result='{{"tools":{tools}}}' ;;
-    *'"method":"tools/call"'*)
-      {call} ;;
-    *'"id":'*)
-      printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":-32601,"message":"unknown"}}}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$result"
-done
-"#
-    )
 }

@@ -31,9 +31,8 @@ fn is_refused(outcome: &Result<CallToolResult, Error>) -> bool {
 #[tokio::test]
 async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits() {
     let home = Home::with_state();
-    for server in ["clock", "notes"] {
-        home.json(["add", server, "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", server]);
-    }
+    home.add_server("clock", &home.clock());
+    home.add_server("notes", &home.notes());
     let kernel = Kernel::start(&home, &["--http", "0.0.0.0:0", "--no-stdio"]);
     let port = kernel.port();
     let new = |owner, allowed: &[&str]| {

@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 
 fn with_clock(further: &str) -> Home {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     home.write("mgp.toml", &format!("{}{further}", home.read("mgp.toml")));
     home
 }
@@ -56,7 +56,7 @@ fn metrics(port: u16) -> String {
 #[test]
 fn the_crash_of_a_server_is_logged_with_its_exit_and_counted_and_so_is_that_it_is_given_up() {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     let config = home.read("mgp.toml").replace("[[servers]]\n", "[[servers]]\nmax_restarts = 1\n");
     home.write("mgp.toml", &format!("{config}\n[telemetry]\nmetrics = true\n"));
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use crate::home::Home;
 use crate::http;
 use crate::kernel::{Kernel, until};
-use crate::shell_server;
+use crate::shell_servers::shell_server;
 
 /// The two tools of a server that notes each line that it reads.
 const TOOLS: &str = r#"[{"name":"read","description":"Reads.","inputSchema":{"type":"object"}},{"name":"write","description":"Writes.","inputSchema":{"type":"object"}}]"#;

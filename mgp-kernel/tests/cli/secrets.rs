@@ -14,9 +14,9 @@ const SECRET: &str = "ghp_9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e";
 
 /// The command of a server that works, and writes the variable `TOKEN` to a file before that.
 fn telling(home: &Home, file: &str) -> Value {
-    let script =
-        format!("printf %s \"$TOKEN\" >'{}'; exec \"$0\" demo-server notes", home.path(file).display());
-    json!({"command": "sh", "args": ["-c", script, env!("CARGO_BIN_EXE_mgp")]})
+    let [program, notes] = home.notes();
+    let script = format!("printf %s \"$TOKEN\" >'{}'; exec {program} \"$0\"", home.path(file).display());
+    json!({"command": "sh", "args": ["-c", script, notes]})
 }
 
 fn with_token(mut server: Value, token: &str) -> Value {
@@ -95,10 +95,8 @@ fn an_imported_secret_works_at_once_and_is_shown_nowhere() {
 fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it() {
     let home = Home::with_state();
     let server = with_token(telling(&home, "token"), "${secret:HUB}");
-    let clock = format!(
-        "[[servers]]\nid = \"clock\"\ncommand = {:?}\nargs = [\"demo-server\", \"clock\"]\n",
-        env!("CARGO_BIN_EXE_mgp")
-    );
+    let [program, file] = home.clock();
+    let clock = format!("[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [{file:?}]\n");
     home.write("mgp.toml", &format!("{}{}{clock}", home.read("mgp.toml"), table("hub", &server)));
     let servers = home.run(["servers", "--wait"]);
     assert!(servers.code == Some(0) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");

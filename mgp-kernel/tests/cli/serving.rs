@@ -82,7 +82,7 @@ fn until_state(home: &Home, server: usize, state: &str) {
 fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broken() {
     let home = Home::with_state();
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio", "--watch"]);
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     let right = home.read("mgp.toml");
     until_state(&home, 0, "connected");
     let events = home.json(["audit", "verify"])["events"].as_u64().unwrap();
@@ -91,7 +91,7 @@ fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broke
     kernel.tells("the configuration stays as it was");
     home.write("mgp.toml", &right);
     let pid = home.json(["servers"])["servers"][0]["pid"].clone();
-    home.json(["add", "late", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    home.add_server("late", &home.notes());
     until_state(&home, 1, "connected");
     assert_eq!(home.json(["servers"])["servers"][0]["pid"], pid, "the others are left alone");
 }
@@ -99,7 +99,7 @@ fn a_file_that_is_watched_is_taken_anew_when_it_changes_and_stays_if_it_is_broke
 #[test]
 fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     for command in [&["stop", "clock"][..], &["start", "clock"], &["reload"]] {
         assert_eq!(home.run(command).code, Some(4), "{command:?} without a kernel");
     }
@@ -115,7 +115,7 @@ fn a_server_is_stopped_and_started_and_the_configuration_read_anew_by_command() 
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     assert_eq!(home.run(["stop", "clok"]).code, Some(1));
     assert_eq!(home.run(["reload"]).out, "no server changed\n");
-    home.json(["add", "notes", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "notes"]);
+    home.add_server("notes", &home.notes());
     assert_eq!(home.json(["reload"])["added"], serde_json::json!(["notes"]));
     home.json(["remove", "clock"]);
     assert_eq!(home.json(["reload"])["removed"], serde_json::json!(["clock"]));

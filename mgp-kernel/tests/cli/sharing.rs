@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Talk, until};
 /// A user with a server.
 fn with_clock() -> Home {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     home
 }
 

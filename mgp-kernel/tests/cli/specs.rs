@@ -16,7 +16,8 @@ fn with_clock() -> Home {
     let home = Home::with_state();
     home.write("edit", "");
     let edit = home.path("edit").display().to_string();
-    let script = format!("{} demo-server clock | sed -u -f {edit}", env!("CARGO_BIN_EXE_mgp"));
+    let [program, file] = home.clock();
+    let script = format!("{program} {file} | sed -u -f {edit}");
     let server = format!("[[servers]]\nid = \"clock\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n");
     home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
     home

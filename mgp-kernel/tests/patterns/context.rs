@@ -23,11 +23,12 @@ tests![
 fn home(further: &str) -> Home {
     let home = Home::with_state();
     let memory = home.path("memory.jsonl").display().to_string();
-    let (program, mgp) = (patterns(&home), env!("CARGO_BIN_EXE_mgp"));
+    let program = patterns(&home);
+    let [sh, clock] = home.clock();
     let config = format!(
         "{}{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
          args = [\"context\", \"--memory\", {memory:?}]\n\
-         [[servers]]\nid = \"clock\"\ncommand = {mgp:?}\nargs = [\"demo-server\", \"clock\"]\n\
+         [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
         home.read("mgp.toml")

@@ -41,10 +41,10 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Starts a kernel with the demo's clock, and with a server at `url` if there is one.
+    /// Starts a kernel with a clock, and with a server at `url` if there is one.
     fn start(url: Option<&str>) -> Self {
         let home = Home::with_state();
-        home.json(["add", "clock", "--", env!("CARGO_BIN_EXE_mgp"), "demo-server", "clock"]);
+        home.add_server("clock", &home.clock());
         if let Some(url) = url {
             let config = home.read("mgp.toml");
             home.write("mgp.toml", &format!("{config}\n[[servers]]\nid = \"work\"\nurl = {url:?}\n"));

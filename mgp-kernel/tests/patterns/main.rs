@@ -15,6 +15,9 @@ mod kernel;
 #[path = "../support/runner.rs"]
 mod runner;
 mod sharing;
+#[path = "../support/shell_servers.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
+mod shell_servers;
 
 use std::process::ExitCode;
 

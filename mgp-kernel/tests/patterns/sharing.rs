@@ -50,7 +50,7 @@ impl Connected {
 // covers: P-4-17
 async fn the_event_of_a_call_through_the_kernel_is_found_in_the_audit_service() {
     let home = Home::with_state();
-    home.json(["add", "clock", "--", MGP, "demo-server", "clock"]);
+    home.add_server("clock", &home.clock());
     home.json(["add", "audit", "--", &patterns(&home), "audit"]);
     let mut client = Connected::open(&home, &["clock.now", "audit.query_audit_log"]);
     client.talk.ask("tools/call", &json!({"name": "clock.now", "arguments": {}}));
@@ -190,5 +190,3 @@ async fn the_command_of_the_program_becomes_one_of_its_servers() {
     let ran = server(&["audit", "--retention", "tiered"]);
     assert!(ran.code == Some(1) && ran.err.contains("--keep-days"), "{ran:?}");
 }
-
-const MGP: &str = env!("CARGO_BIN_EXE_mgp");

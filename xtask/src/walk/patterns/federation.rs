@@ -11,10 +11,10 @@ pub(super) fn steps(pattern: &mut Pattern) {
     let mut elsewhere = None;
     pattern.step("a kernel elsewhere, with a key for this one", |pattern| {
         let home = pattern.home.beside("federation-elsewhere")?;
-        home.run(&["add", "clock", "--", "mgp", "demo-server", "clock"])?;
+        home.run(&["add", "office", "--", "mgp", "demo-server", "office"])?;
         let allowed = ["--allow", "list", "--allow", "read", "--allow", "call:*"];
-        let key: Value = home.json(&[&["keys", "new", "agent.office"][..], &allowed].concat())?;
-        home.run(&["access", "grant", "agent.office", "clock"])?;
+        let key: Value = home.json(&[&["keys", "new", "agent.lab"][..], &allowed].concat())?;
+        home.run(&["access", "grant", "agent.lab", "office"])?;
         let secret = key["secret"].as_str().context("no key is shown")?;
         pattern.home.run_with(&["secrets", "set", "LAB_KEY"], secret)?;
         let kernel = serve(&home)?;
@@ -24,17 +24,18 @@ pub(super) fn steps(pattern: &mut Pattern) {
     pattern.step("a tool elsewhere is found", |pattern| {
         let mut found = String::new();
         // Tools are searched a moment after they are listed.
-        process::until("the clock", || {
-            found = pattern.home.run(&["call", "federation.federated_discover", "query=what time is it"])?;
-            Ok(found.contains(r#""tool_name":"now""#))
+        process::until("the calendar", || {
+            found =
+                pattern.home.run(&["call", "federation.federated_discover", "query=when is free time"])?;
+            Ok(found.contains(r#""tool_name":"find_free_time""#))
         })?;
         ensure!(found.contains(r#""instance":"lab""#), "{found}");
-        Ok("as `now` of `clock` at `lab`".into())
+        Ok("as `find_free_time` of `office` at `lab`".into())
     });
     pattern.step("it is called, once a person has said yes", |pattern| {
-        let now = called(&pattern.home)?;
-        ensure!(now.trim().ends_with('Z'), "no time is told: {now}");
-        Ok(now.trim().into())
+        let free = called(&pattern.home)?;
+        ensure!(free.starts_with("08:00"), "no hours are told: {free}");
+        Ok(free.trim().into())
     });
     pattern.step("the record names the instance", |pattern| {
         let events: Value =
@@ -63,7 +64,7 @@ fn serve(home: &Home) -> Result<Background> {
 
 /// Calls the tool as the page does, and approves the call where it waits for a person.
 fn called(home: &Home) -> Result<String> {
-    let arguments = r#"{"instance":"lab","server_id":"clock","tool_name":"now","arguments":{}}"#;
+    let arguments = r#"{"instance":"lab","server_id":"office","tool_name":"find_free_time","arguments":{"day":"2026-07-28"}}"#;
     let call = ["call", "federation.federated_call", "--args", arguments];
     let ended = home.ended(&mut home.mgp(&call))?;
     ensure!(ended.code == Some(6), "nobody was asked: {ended:?}");
@@ -72,7 +73,7 @@ fn called(home: &Home) -> Result<String> {
     home.run(&call)
 }
 
-const DISCOVER: [&str; 3] = ["call", "federation.federated_discover", "query=time"];
+const DISCOVER: [&str; 3] = ["call", "federation.federated_discover", "query=free time"];
 
 /// The port of the page.
 const PORT: u16 = 7440;

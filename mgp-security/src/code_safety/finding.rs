@@ -1,34 +1,25 @@
 //! The violations that a check of code finds, with their places.
 
-use std::collections::{BTreeSet, HashSet};
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use mgp_types::mgp::{CodeLocation, SafetyLevel};
 
 use super::scan::Import;
-
-/// A violation of the policy in code.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum CodeViolation {
-    Import(Box<str>),
-    Pattern(Box<str>),
-    /// A sentence about the code as a whole.
-    Whole(Box<str>),
-}
 
 /// The violations in one piece of code, each once and with its first place.
 ///
 /// Rules say from which level on they apply, so that no rule has to ask for the level itself.
 pub(super) struct Findings {
     level: SafetyLevel,
-    seen: HashSet<CodeViolation>,
-    found: Vec<(CodeViolation, Option<usize>)>,
+    /// Each violation as it is reported, with its place unless it concerns the code as a whole.
+    found: Vec<(Box<str>, Option<usize>)>,
     imported: BTreeSet<Import>,
 }
 
 impl Findings {
     pub(super) fn new(level: SafetyLevel) -> Self {
-        Self { level, seen: HashSet::new(), found: Vec::new(), imported: BTreeSet::new() }
+        Self { level, found: Vec::new(), imported: BTreeSet::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -49,25 +40,27 @@ impl Findings {
         self.imported.into_iter().collect()
     }
 
+    //= mgp §7.4
+    //# "Blocked import: 'subprocess'", "Blocked pattern: 'eval('"
     /// Records a violation by an import at the byte `at`.
     pub(super) fn import(&mut self, module: &str, at: usize) {
-        self.add(CodeViolation::Import(shorten(module)), Some(at));
+        self.add(format!("Blocked import: '{}'", shorten(module)), Some(at));
     }
 
     /// Records a violation by a pattern at the byte `at`, if the level is at least `from`.
     pub(super) fn pattern(&mut self, from: SafetyLevel, pattern: &str, at: usize) {
         if self.level >= from {
-            self.add(CodeViolation::Pattern(shorten(pattern)), Some(at));
+            self.add(format!("Blocked pattern: '{}'", shorten(pattern)), Some(at));
         }
     }
 
     /// Records a violation that concerns the code as a whole.
     pub(super) fn whole(&mut self, sentence: impl Into<Box<str>>) {
-        self.add(CodeViolation::Whole(sentence.into()), None);
+        self.add(sentence, None);
     }
 
     pub(super) fn violations(&self) -> Vec<Box<str>> {
-        self.found.iter().map(|(violation, _)| violation.to_string().into()).collect()
+        self.found.iter().map(|(violation, _)| violation.clone()).collect()
     }
 
     /// Returns the places of the violations in `code`, in the order of the code.
@@ -83,33 +76,22 @@ impl Findings {
                 CodeLocation {
                     line: before.matches('\n').count() + 1,
                     column: before[line_start..].chars().count() + 1,
-                    violation: what.to_string().into(),
+                    violation: what.clone(),
                 }
             })
             .collect()
     }
 
-    fn add(&mut self, violation: CodeViolation, at: Option<usize>) {
-        if self.found.len() < MAX_VIOLATIONS && self.seen.insert(violation.clone()) {
+    fn add(&mut self, violation: impl Into<Box<str>>, at: Option<usize>) {
+        let violation = violation.into();
+        if self.found.len() < MAX_VIOLATIONS && self.found.iter().all(|(known, _)| *known != violation) {
             self.found.push((violation, at));
         }
     }
 }
 
-//= mgp §7.4
-//# "Blocked import: 'subprocess'", "Blocked pattern: 'eval('"
-impl fmt::Display for CodeViolation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Import(module) => write!(f, "Blocked import: '{module}'"),
-            Self::Pattern(pattern) => write!(f, "Blocked pattern: '{pattern}'"),
-            Self::Whole(sentence) => f.write_str(sentence),
-        }
-    }
-}
-
 /// Shortens a piece of code, which may be of any length, for the text of a rejection.
-fn shorten(text: &str) -> Box<str> {
+fn shorten(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MAX_CHARS) {
         None => text.into(),
         Some((end, _)) => format!("{}...", &text[..end]).into(),

@@ -20,6 +20,7 @@
 //! ```
 
 mod bash;
+mod constant;
 mod effort;
 mod finding;
 mod identifier;
@@ -41,4 +42,4 @@ mod unfinished;
 
 pub use self::language::Language;
 pub use self::policy::CodePolicy;
-pub use self::scan::{Import, Inspected, Method, Scan, inspect, scan};
+pub use self::scan::{Import, Method, Scan, scan};

@@ -53,7 +53,7 @@ impl CodePolicy {
         };
         // A thousand names of built-in lists would fill the context of a model, and tell it no more than the violations.
         let hints = CodeHints {
-            blocked_imports: declared_blocked.names().map(Into::into).collect(),
+            blocked_imports: declaration.blocked_imports.iter().map(|name| plain(name).into()).collect(),
             allowed_imports: declaration.allowed_imports.clone().unwrap_or_default(),
             max_code_size_bytes: max_bytes,
         };
@@ -132,26 +132,18 @@ fn is_within(module: &str, root: &str) -> bool {
 
 /// A list of module names, each standing for everything below it as well: `os` for `os.path`, `fs` for `fs/promises`.
 #[derive(Debug, Clone, Default)]
-struct ModuleList {
-    names: Vec<Box<str>>,
-    index: HashSet<Box<str>>,
-}
+struct ModuleList(HashSet<Box<str>>);
 
 impl ModuleList {
     fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        let names: Vec<Box<str>> = names.map(|name| plain(name).into()).collect();
-        Self { index: names.iter().cloned().collect(), names }
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|name| &**name)
+        Self(names.map(|name| plain(name).into()).collect())
     }
 
     /// Returns whether `module` is one of the names or lies below one.
     fn has(&self, module: &str) -> bool {
         let module = plain(module);
         let ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
-        ends.into_iter().any(|end| self.index.contains(&module[..end]))
+        ends.into_iter().any(|end| self.0.contains(&module[..end]))
     }
 }
 

@@ -22,14 +22,6 @@ pub enum Method {
     Patterns,
 }
 
-/// The result of a check that accepted code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Scan {
-    /// The method by which the code was checked, for a caller that reports how reliable the result is.
-    pub method: Method,
-}
-
 /// A module that code imports, as it is written in the code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -49,8 +41,8 @@ pub enum Import {
 /// The result of a check that accepted code, with the modules that the code needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Inspected {
-    /// The method by which the code was checked.
+pub struct Scan {
+    /// The method by which the code was checked, for a caller that reports how reliable the result is.
     pub method: Method,
     /// The imported modules, sorted and each once. From strict on the list is complete: an import whose module is not
     /// known before the code runs is a violation.
@@ -65,21 +57,13 @@ pub struct Inspected {
 /// # Errors
 /// Fails if the code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
 pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
-    inspect(code, policy).map(|Inspected { method, .. }| Scan { method })
-}
-
-/// Checks `code` against `policy` like [`scan`], and returns the imports of the code.
-///
-/// # Errors
-/// Fails as [`scan`] does.
-pub fn inspect(code: &str, policy: &CodePolicy) -> Result<Inspected, CodeRejection> {
     if policy.level() == SafetyLevel::Unrestricted {
-        return Ok(Inspected { method: Method::Unchecked, imports: Vec::new() });
+        return Ok(Scan { method: Method::Unchecked, imports: Vec::new() });
     }
     let mut findings = Findings::new(policy.level());
     let method = check(code, policy, &mut findings);
     if findings.is_empty() {
-        return Ok(Inspected { method, imports: findings.into_imports() });
+        return Ok(Scan { method, imports: findings.into_imports() });
     }
     Err(CodeRejection::new(findings.violations())
         .with_hints(policy.hints().clone())

@@ -3,7 +3,7 @@
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use proptest::prelude::*;
 
-use super::{CodePolicy, Import, Method, inspect, scan};
+use super::{CodePolicy, Import, Method, scan};
 
 fn policy(level: SafetyLevel, language: &str) -> CodePolicy {
     CodePolicy::new(&CodeSafety::new(level).with_language(language))
@@ -233,7 +233,7 @@ const PIECES: &[&str] = &[
 fn what_code_imports_is_told() {
     let imports = |language: &str, code: &str| {
         let policy = CodePolicy::new(&CodeSafety::new(SafetyLevel::Strict).with_language(language));
-        inspect(code, &policy.with_modules_beside(["one", "two"])).map(|inspected| inspected.imports)
+        scan(code, &policy.with_modules_beside(["one", "two"])).map(|scan| scan.imports)
     };
     let python = |dots, path: &str| Import::Python { dots, path: path.into() };
     assert_eq!(

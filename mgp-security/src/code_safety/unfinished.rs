@@ -13,20 +13,18 @@ pub(super) enum CommentMarks {
 /// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
 /// judged like a whole program.
 pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
-    let mut open: Vec<Open> = Vec::new();
+    // What is open, by the text that closes it.
+    let mut open: Vec<&'static str> = Vec::new();
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
-        let in_text = match open.last() {
-            Some(Open::Text(end)) => Some(*end),
-            _ => None,
-        };
+        let in_text = open.last().copied().filter(|end| end.starts_with(['"', '\'', '`']));
         let step = match in_text {
             Some(end) if rest.starts_with(end) => {
                 open.pop();
                 end.len()
             }
             Some("`") if rest.starts_with("${") => {
-                open.push(Open::Bracket('}'));
+                open.push("}");
                 2
             }
             Some(_) if first == '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
@@ -35,26 +33,11 @@ pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
         };
         rest = rest.get(step..)?;
     }
-    let closing: String = open.iter().rev().map(Open::end).collect();
+    let closing: String = open.into_iter().rev().collect();
     (!closing.is_empty()).then(|| format!("\n{closing}\n"))
 }
 
-/// An open bracket or string, by the text that closes it.
-enum Open {
-    Bracket(char),
-    Text(&'static str),
-}
-
-impl Open {
-    fn end(&self) -> String {
-        match self {
-            Self::Bracket(sign) => sign.to_string(),
-            Self::Text(end) => (*end).to_owned(),
-        }
-    }
-}
-
-fn step_in_code(rest: &str, first: char, marks: CommentMarks, open: &mut Vec<Open>) -> Option<usize> {
+fn step_in_code(rest: &str, first: char, marks: CommentMarks, open: &mut Vec<&'static str>) -> Option<usize> {
     let is_comment = match marks {
         CommentMarks::Python => first == '#',
         CommentMarks::JavaScript => rest.starts_with("//"),
@@ -70,14 +53,14 @@ fn step_in_code(rest: &str, first: char, marks: CommentMarks, open: &mut Vec<Ope
         CommentMarks::JavaScript => &["`", "\"", "'"],
     };
     if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
-        open.push(Open::Text(end));
+        open.push(end);
         return Some(end.len());
     }
     match first {
-        '(' => open.push(Open::Bracket(')')),
-        '[' => open.push(Open::Bracket(']')),
-        '{' => open.push(Open::Bracket('}')),
-        ')' | ']' | '}' if !matches!(open.pop(), Some(Open::Bracket(end)) if end == first) => return None,
+        '(' => open.push(")"),
+        '[' => open.push("]"),
+        '{' => open.push("}"),
+        ')' | ']' | '}' if !open.pop().is_some_and(|end| end.starts_with(first)) => return None,
         _ => {}
     }
     Some(first.len_utf8())

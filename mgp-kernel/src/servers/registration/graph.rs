@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_discovery::registry::{CodeFile, InspectedCode, visible};
-use mgp_security::code_safety::{CodePolicy, Import, Language, Method, inspect};
+use mgp_security::code_safety::{CodePolicy, Import, Language, Method, scan};
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use sha2::{Digest as _, Sha256};
 
@@ -98,11 +98,11 @@ impl CodeReader {
         let declaration = CodeSafety::new(SafetyLevel::Strict).with_language(language.to_string());
         let policy =
             CodePolicy::new(&declaration).with_modules_beside(self.beside.iter().map(String::as_str));
-        match inspect(code, &policy) {
-            Ok(inspected) if inspected.method != Method::SyntaxTree => {
+        match scan(code, &policy) {
+            Ok(scan) if scan.method != Method::SyntaxTree => {
                 Err(CodeRefusal::Unreadable(format!("nobody here can read {language}")))
             }
-            Ok(inspected) => Ok(inspected.imports),
+            Ok(scan) => Ok(scan.imports),
             Err(rejection) => Err(CodeRefusal::Rejected(Box::new(rejection))),
         }
     }

@@ -1,6 +1,5 @@
 //! The rules for JavaScript and TypeScript: `rules.txt`, and what imports and texts are refused for.
 
-mod constant;
 mod scope;
 #[cfg(test)]
 mod tests;

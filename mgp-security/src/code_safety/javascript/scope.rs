@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::LISTS;
-use super::constant::number;
+use crate::code_safety::constant::Constants;
 use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::rules::{Meaning, Paths};
@@ -49,7 +49,7 @@ impl<'t> JavaScriptScopes<'t> {
     }
 
     /// Returns the value that a name is declared with, if it is declared once.
-    pub(super) fn value(&self, name: &str, node: Node<'_>) -> Option<Node<'t>> {
+    fn declared_value(&self, name: &str, node: Node<'_>) -> Option<Node<'t>> {
         match self.declarations(name, node)? {
             [value] => *value,
             _ => None,
@@ -166,6 +166,19 @@ impl<'t> JavaScriptScopes<'t> {
     }
 }
 
+impl<'t> Constants<'t> for JavaScriptScopes<'t> {
+    // Assignments are not followed.
+    const NAMES_KEEP_NUMBERS: bool = false;
+
+    fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    fn value(&self, name: Node<'t>) -> Option<Node<'t>> {
+        self.declared_value(&plain(name.text()), name)
+    }
+}
+
 impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn paths(&self, node: Node<'t>) -> Paths {
         self.paths.get(node, || self.path(node, MAX_MEMBERS).into_iter().map(Rc::from).collect())
@@ -176,7 +189,7 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     }
 
     fn number(&self, node: Node<'t>) -> Option<f64> {
-        number(node)
+        self.evaluated_number(node)
     }
 
     fn key(&self, node: Node<'t>) -> Option<Cow<'t, str>> {
@@ -205,7 +218,7 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
                     && around.field("parameter").is_some_and(|caught| caught.text() == node.text())
             })
         };
-        self.is_declared(&name, node) && self.value(&name, node).is_none() && !is_caught()
+        self.is_declared(&name, node) && self.declared_value(&name, node).is_none() && !is_caught()
     }
 }
 

@@ -1,8 +1,5 @@
 //! The rules for Python: `rules.txt`, and what imports, references and texts are refused for.
 
-mod constant;
-mod import;
-mod reference;
 mod resolve;
 mod scope;
 #[cfg(test)]
@@ -13,21 +10,20 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use mgp_types::mgp::SafetyLevel::Standard;
+use mgp_types::mgp::SafetyLevel::{Standard, Strict};
 use regex::Regex;
 
 use self::resolve::Resolver;
+use self::scope::dotted;
 use super::effort::endless_recursion;
 use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Rules, Seen};
-use super::scan::Reading;
+use super::rules::{Meaning as _, Rules, Seen, is_naming, shown};
+use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
 use super::text::check_text;
-
-pub(super) use self::import::is_own_module;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
@@ -102,6 +98,137 @@ impl<'t> PythonCheck<'_, 't> {
             }
         }
     }
+
+    /// Checks an import in every form of the statement.
+    fn import(&mut self, node: Node<'t>) {
+        let names: Vec<(String, usize)> = node
+            .children()
+            .filter(|child| child.field_name() == Some("name"))
+            .map(|name| (dotted(name.field("name").unwrap_or(name).text()), name.at()))
+            .collect();
+        let Some(module) = node.field("module_name") else {
+            for (name, at) in names {
+                self.note(0, &name);
+                if self.policy.refuses_import(&name) || self.is_unexplained(&name, node) {
+                    self.findings.import(&name, at);
+                }
+            }
+            return;
+        };
+        let written = dotted(module.text());
+        let from = written.trim_start_matches('.');
+        // A module of the own package is not one of the modules that are allowed or blocked by name, unless the package
+        // holds a copy of a blocked one or a reference to it.
+        let dots = written.len() - from.len();
+        let is_relative = dots > 0;
+        self.note(dots, from);
+        for (name, _) in &names {
+            self.note(dots, &if from.is_empty() { name.clone() } else { format!("{from}.{name}") });
+        }
+        if self.policy.blocks_import(from) || (!is_relative && self.refuses_all(from, &names)) {
+            self.findings.import(from, module.at());
+            return;
+        }
+        for (name, at) in &names {
+            let path = if from.is_empty() { name.clone() } else { format!("{from}.{name}") };
+            if self.policy.blocks_import(&path) || (is_relative && self.policy.blocks_import(name)) {
+                self.findings.import(&path, *at);
+            } else if !is_relative {
+                self.path(&path, *at);
+            }
+        }
+        let has_dangerous =
+            || LISTS.names("dangerous").iter().any(|path| path.split('.').next() == Some(from));
+        if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
+            self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
+        }
+    }
+
+    fn note(&mut self, dots: usize, path: &str) {
+        self.findings.note_import(Import::Python { dots, path: path.into() });
+    }
+
+    /// Returns whether a module with some blocked parts is imported, and the code takes no part of it by a dot.
+    fn is_unexplained(&self, module: &str, import: Node<'t>) -> bool {
+        if !LISTS.has("blocked-in-parts", module) {
+            return false;
+        }
+        let taken_apart = self.taken_apart.get_or_init(|| {
+            let root = import.ancestors().last().unwrap_or(import);
+            let objects = root
+                .descendants()
+                .filter(|node| node.kind() == "identifier" && node.field_name() == Some("object"));
+            objects.flat_map(|object| self.code.paths(object).to_vec()).collect()
+        });
+        let root = module.split('.').next().unwrap_or(module);
+        !taken_apart.contains(module) && !taken_apart.contains(root)
+    }
+
+    /// Returns whether an import of `names` from a module is refused: `from urllib import parse` is `urllib.parse`,
+    /// which may be allowed where `urllib` is not.
+    fn refuses_all(&self, from: &str, names: &[(String, usize)]) -> bool {
+        let refused = |name: &String| self.policy.refuses_import(&format!("{from}.{name}"));
+        self.policy.refuses_import(from) && (names.is_empty() || names.iter().any(|(name, _)| refused(name)))
+    }
+
+    /// Checks what an expression refers to, unless a longer expression takes a member of it.
+    fn reference(&mut self, node: Node<'t>) {
+        let is_call = node.kind() == "call";
+        if !is_call && (node.field_name() == Some("object") || is_naming(node, &LISTS)) {
+            return;
+        }
+        // The result of an unknown function is an object, and no part of a module.
+        for path in self.code.paths(node).iter().filter(|path| !is_call || !path.ends_with("()")) {
+            self.path(path, node.at());
+        }
+    }
+
+    /// Records the violations of a path.
+    fn path(&mut self, path: &str, at: usize) {
+        let entry = |list| LISTS.names(list).iter().find(|entry| covers(entry, path));
+        if let Some(entry) = entry("dangerous") {
+            return self.findings.pattern(Standard, &shown(entry), at);
+        }
+        if let Some(entry) = entry("strict") {
+            self.findings.pattern(Strict, &shown(entry), at);
+        }
+        let declared = self.policy.patterns().iter().find(|pattern| {
+            let wanted = pattern.dotted();
+            covers(wanted, path) || path.strip_prefix("builtins.").is_some_and(|name| name == wanted)
+        });
+        if let Some(pattern) = declared {
+            self.findings.pattern(Standard, pattern.text(), at);
+        }
+        if path.starts_with("builtins.") {
+            return;
+        }
+        if self.policy.blocks_import(path) {
+            let root = path.split('.').next().unwrap_or(path);
+            return self.findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
+        }
+        // Parts behind a class or a result are attributes of objects, not modules.
+        let is_module = |part: &&str| !part.ends_with([')', ']']) && !part.starts_with(char::is_uppercase);
+        for part in path.split('.').take_while(is_module).skip(1) {
+            let bare = part.trim_start_matches('_');
+            let is_hidden = |name| LISTS.has("hidden-modules", name);
+            if is_hidden(part) {
+                self.findings.pattern(Standard, path, at);
+            } else if part != bare && (is_hidden(bare) || self.policy.blocks_import(bare)) {
+                self.findings.pattern(Strict, path, at);
+            }
+        }
+    }
+}
+
+/// Returns whether the module has a name that people give the parts of their own program, rather than an installed
+/// package: such a module comes with the code, like a relative import, and its content is up to the operator.
+pub(super) fn is_own_module(module: &str) -> bool {
+    let root = module.split('.').next().unwrap_or(module);
+    root.split('_').any(|word| word.contains("mcp") || word == "server") || LISTS.has("own", root)
+}
+
+fn covers(entry: &str, path: &str) -> bool {
+    path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '(', '[']))
 }
 
 /// A field of a format string that reads an attribute or item with a dunder name.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::LISTS;
 use super::scope::{Binding, PythonScopes};
+use crate::code_safety::constant::Constants;
 use crate::code_safety::effort::Effort;
 use crate::code_safety::identifier::plain;
 use crate::code_safety::rules::{Meaning, Paths};
@@ -24,6 +25,21 @@ pub(super) struct Resolver<'t> {
     /// True if a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
     pub(super) effort: Effort,
+}
+
+impl<'t> Constants<'t> for Resolver<'t> {
+    const NAMES_KEEP_NUMBERS: bool = true;
+
+    fn effort(&self) -> &Effort {
+        &self.effort
+    }
+
+    fn value(&self, name: Node<'t>) -> Option<Node<'t>> {
+        match self.scopes.bindings(&plain(name.text()), name)[..] {
+            [Binding::Value(value)] => Some(*value),
+            _ => None,
+        }
+    }
 }
 
 /// A path has `()` where something was called, as in `pathlib.Path().write_text`.
@@ -46,7 +62,7 @@ impl<'t> Meaning<'t> for Resolver<'t> {
 }
 
 /// The key of a resolved name: a scope, the name in it, and whether the name is certainly not the builtin.
-type Key = (u32, Box<str>, bool);
+type Key = (usize, Box<str>, bool);
 
 impl<'t> Resolver<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
@@ -94,7 +110,7 @@ impl<'t> Resolver<'t> {
     fn name(&self, node: Node<'t>, depth: usize) -> Paths {
         let name = plain(node.text());
         let is_certain = self.scopes.is_certain(&name, node);
-        let key: Key = (self.scopes.scope(node), (&*name).into(), is_certain);
+        let key: Key = (self.scopes.scope(node).index(), (&*name).into(), is_certain);
         if let Some(paths) = self.known.borrow().get(&key) {
             return paths.clone();
         }

@@ -18,13 +18,12 @@ pub(super) enum Binding<'t> {
 
 /// The bindings of a whole tree by scope.
 pub(super) struct PythonScopes<'t> {
-    /// The scope of every node, by the index of the node.
-    of: Vec<u32>,
-    kinds: HashMap<u32, ScopeKind>,
-    parents: HashMap<u32, u32>,
-    bound: HashMap<(u32, Cow<'t, str>), Bound<'t>>,
+    /// The scope of every node, by the index of the node: the node of the function, class or comprehension, or the
+    /// root for the module.
+    of: Vec<Node<'t>>,
+    bound: HashMap<(usize, Cow<'t, str>), Bound<'t>>,
     /// The names that a scope declares to belong to another one.
-    foreign: HashSet<(u32, Cow<'t, str>)>,
+    foreign: HashSet<(usize, Cow<'t, str>)>,
     deleted: HashSet<Cow<'t, str>>,
 }
 
@@ -47,20 +46,13 @@ struct Bound<'t> {
 impl<'t> PythonScopes<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
         let mut scopes = Self {
-            of: vec![0; tree.len()],
-            kinds: HashMap::from([(MODULE, ScopeKind::Module)]),
-            parents: HashMap::new(),
+            of: Vec::with_capacity(tree.len()),
             bound: HashMap::new(),
             foreign: HashSet::new(),
             deleted: HashSet::new(),
         };
         for node in tree.nodes() {
-            let scope = scopes.place(node);
-            scopes.of[node.index()] = scope;
-            if let Some(kind) = kind_of(node) {
-                scopes.kinds.insert(id(node), kind);
-                scopes.parents.insert(id(node), scope);
-            }
+            scopes.of.push(scopes.place(node));
         }
         for node in tree.nodes() {
             scopes.bind_node(node);
@@ -69,15 +61,18 @@ impl<'t> PythonScopes<'t> {
     }
 
     /// Returns the scope that a node is in.
-    pub(super) fn scope(&self, node: Node<'_>) -> u32 {
+    pub(super) fn scope(&self, node: Node<'_>) -> Node<'t> {
         self.of[node.index()]
+    }
+
+    /// Returns `scope` and the scopes around it, from the inside out.
+    fn around(&self, scope: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+        std::iter::successors(Some(scope), |scope| scope.parent().map(|_| self.scope(*scope)))
     }
 
     /// Returns whether the node is in no function, so that submitting the code is enough to run it.
     pub(super) fn is_outermost(&self, node: Node<'_>) -> bool {
-        let mut around =
-            std::iter::successors(Some(self.scope(node)), |scope| self.parents.get(scope).copied());
-        !around.any(|scope| self.kinds.get(&scope) == Some(&ScopeKind::Function))
+        !self.around(self.scope(node)).any(|scope| kind_of(scope) == ScopeKind::Function)
     }
 
     /// Returns whether `name` is certainly bound by the code itself at `node`, so that it cannot be the builtin of that
@@ -106,11 +101,14 @@ impl<'t> PythonScopes<'t> {
     }
 
     /// Returns the scopes around `start` that bind `name`, from the inside out.
-    fn visible<'s>(&'s self, name: &'s str, start: u32) -> impl Iterator<Item = (ScopeKind, &'s Bound<'t>)> {
-        let scopes = std::iter::successors(Some(start), |scope| self.parents.get(scope).copied());
-        scopes.filter_map(move |scope| {
-            let kind = self.kinds.get(&scope).copied().unwrap_or(ScopeKind::Module);
-            let key = (scope, Cow::Borrowed(name));
+    fn visible<'s>(
+        &'s self,
+        name: &'s str,
+        start: Node<'t>,
+    ) -> impl Iterator<Item = (ScopeKind, &'s Bound<'t>)> {
+        self.around(start).filter_map(move |scope| {
+            let kind = kind_of(scope);
+            let key = (scope.index(), Cow::Borrowed(name));
             let bound = self.bound.get(&key).filter(|_| !self.foreign.contains(&key))?;
             // The names of a class are visible in its own body only.
             (kind != ScopeKind::Class || scope == start).then_some((kind, bound))
@@ -118,19 +116,18 @@ impl<'t> PythonScopes<'t> {
     }
 
     /// Returns the scope in which a node is evaluated, given the scopes of the nodes before it.
-    fn place(&self, node: Node<'_>) -> u32 {
-        let Some(parent) = node.parent() else { return MODULE };
-        let around = self.of[parent.index()];
-        let outside = |scope| self.parents.get(&scope).copied().unwrap_or(MODULE);
+    fn place(&self, node: Node<'t>) -> Node<'t> {
+        let Some(parent) = node.parent() else { return node };
+        let around = self.scope(parent);
         match (parent.kind(), node.field_name()) {
             ("function_definition" | "lambda", Some("body" | "parameters"))
-            | ("class_definition", Some("body")) => id(parent),
+            | ("class_definition", Some("body")) => parent,
             // Defaults and annotations are evaluated where the function is defined.
             ("default_parameter" | "typed_default_parameter", Some("value" | "type"))
-            | ("typed_parameter", Some("type")) => outside(around),
+            | ("typed_parameter", Some("type")) => self.scope(around),
             // The first iterable of a comprehension is evaluated outside of the comprehension.
-            ("for_in_clause", Some("right")) if is_first_clause(parent) => outside(around),
-            (kind, _) if is_comprehension(kind) => id(parent),
+            ("for_in_clause", Some("right")) if is_first_clause(parent) => self.scope(around),
+            (kind, _) if is_comprehension(kind) => parent,
             _ => around,
         }
     }
@@ -173,7 +170,7 @@ impl<'t> PythonScopes<'t> {
             }
             "global_statement" | "nonlocal_statement" => {
                 for name in node.named_children() {
-                    self.foreign.insert((scope, plain(name.text())));
+                    self.foreign.insert((scope.index(), plain(name.text())));
                 }
             }
             "delete_statement" => {
@@ -184,7 +181,7 @@ impl<'t> PythonScopes<'t> {
         }
     }
 
-    fn bind_imports(&mut self, node: Node<'t>, scope: u32) {
+    fn bind_imports(&mut self, node: Node<'t>, scope: Node<'t>) {
         let from = node.field("module_name").map(|module| dotted(module.text()));
         for name in node.children().filter(|child| child.field_name() == Some("name")) {
             let (path, alias) = match (name.field("name"), name.field("alias")) {
@@ -202,14 +199,14 @@ impl<'t> PythonScopes<'t> {
                 }
                 (None, None) => {
                     let root = imported.split('.').next().unwrap_or_default();
-                    let key = (scope, Cow::Owned(root.to_owned()));
+                    let key = (scope.index(), Cow::Owned(root.to_owned()));
                     self.bound.entry(key).or_default().bindings.push(Binding::Import(root.into()));
                 }
             }
         }
     }
 
-    fn bind_parameters(&mut self, node: Node<'t>, scope: u32) {
+    fn bind_parameters(&mut self, node: Node<'t>, scope: Node<'t>) {
         for parameter in node.named_children() {
             let name = parameter.field("name").unwrap_or(parameter);
             let value = parameter.field("value");
@@ -221,7 +218,7 @@ impl<'t> PythonScopes<'t> {
         }
     }
 
-    fn bind_target(&mut self, target: Node<'t>, value: Option<Node<'t>>, scope: u32) {
+    fn bind_target(&mut self, target: Node<'t>, value: Option<Node<'t>>, scope: Node<'t>) {
         if target.kind() == "identifier" {
             self.bind(scope, target, value.map_or(Binding::Unknown, Binding::Value));
             return;
@@ -247,7 +244,7 @@ impl<'t> PythonScopes<'t> {
     }
 
     /// Binds the target of a loop: to each of the elements if they are written down, else to an unknown value.
-    fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: u32) {
+    fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: Node<'t>) {
         let elements: Vec<_> = match over {
             Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => {
                 over.named_children().collect()
@@ -272,17 +269,14 @@ impl<'t> PythonScopes<'t> {
         }
     }
 
-    fn bind(&mut self, scope: u32, name: Node<'t>, binding: Binding<'t>) -> &mut Bound<'t> {
-        let bound = self.bound.entry((scope, plain(name.text()))).or_default();
+    fn bind(&mut self, scope: Node<'t>, name: Node<'t>, binding: Binding<'t>) -> &mut Bound<'t> {
+        let bound = self.bound.entry((scope.index(), plain(name.text()))).or_default();
         bound.bindings.push(binding);
         bound
     }
 
-    fn beyond_comprehensions(&self, mut scope: u32) -> u32 {
-        while self.kinds.get(&scope) == Some(&ScopeKind::Comprehension) {
-            scope = self.parents.get(&scope).copied().unwrap_or(MODULE);
-        }
-        scope
+    fn beyond_comprehensions(&self, scope: Node<'t>) -> Node<'t> {
+        self.around(scope).find(|scope| kind_of(*scope) != ScopeKind::Comprehension).unwrap_or(scope)
     }
 }
 
@@ -292,12 +286,12 @@ pub(super) fn dotted(text: &str) -> String {
     plain(&joined).into_owned()
 }
 
-fn kind_of(node: Node<'_>) -> Option<ScopeKind> {
-    match node.kind() {
-        "class_definition" => Some(ScopeKind::Class),
-        "function_definition" | "lambda" => Some(ScopeKind::Function),
-        kind if is_comprehension(kind) => Some(ScopeKind::Comprehension),
-        _ => None,
+fn kind_of(scope: Node<'_>) -> ScopeKind {
+    match scope.kind() {
+        "class_definition" => ScopeKind::Class,
+        "function_definition" | "lambda" => ScopeKind::Function,
+        kind if is_comprehension(kind) => ScopeKind::Comprehension,
+        _ => ScopeKind::Module,
     }
 }
 
@@ -326,10 +320,3 @@ fn is_destructuring(kind: &str) -> bool {
             | "list"
     )
 }
-
-fn id(node: Node<'_>) -> u32 {
-    u32::try_from(node.index()).unwrap_or(u32::MAX)
-}
-
-/// The scope of the module, which is the number of the root node.
-const MODULE: u32 = 0;

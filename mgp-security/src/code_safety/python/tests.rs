@@ -2,6 +2,7 @@
 
 use mgp_types::mgp::{CodeSafety, SafetyLevel};
 
+use super::is_own_module;
 use crate::code_safety::{CodePolicy, scan};
 
 fn refused(level: SafetyLevel, code: &str) -> bool {
@@ -413,4 +414,17 @@ fn code_that_cannot_end_is_refused() {
             "import sys\nif not key:\n    sys.exit(1)",
         ],
     );
+}
+
+#[test]
+fn parts_of_the_own_program_are_known_by_their_names() {
+    for module in [
+        "utils", "src.tools.search", "config", "paper_mcp_server.client", "weathermcp",
+        "document_server.tools",
+    ] {
+        assert!(is_own_module(module), "{module}");
+    }
+    for module in ["socketlib", "evil", "subprocess", "os", ""] {
+        assert!(!is_own_module(module), "{module}");
+    }
 }

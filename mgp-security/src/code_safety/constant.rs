@@ -2,66 +2,67 @@
 
 use std::rc::Rc;
 
-use super::resolve::Resolver;
-use super::scope::Binding;
-use crate::code_safety::identifier::plain;
-use crate::code_safety::syntax::Node;
+use super::effort::Effort;
+use super::identifier::plain;
+use super::syntax::Node;
 
-impl<'t> Resolver<'t> {
+/// The evaluation of constant expressions, in Python and in JavaScript.
+pub(super) trait Constants<'t> {
+    /// True if a name that is bound once keeps its number, because the language binds by every assignment.
+    const NAMES_KEEP_NUMBERS: bool;
+
+    fn effort(&self) -> &Effort;
+
+    /// Returns the expression that `name` always stands for, if there is one.
+    fn value(&self, name: Node<'t>) -> Option<Node<'t>>;
+
     /// Evaluates an expression to a string or bytes.
-    pub(super) fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
+    fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
         self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT).map(Rc::from)
     }
 
     /// Evaluates an expression to a number, approximately if it is large.
-    pub(super) fn evaluated_number(&self, node: Node<'t>) -> Option<f64> {
+    fn evaluated_number(&self, node: Node<'t>) -> Option<f64> {
         self.number_within(node, MAX_DEPTH)
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
-        match node.kind() {
-            "string" => self.literal(node, depth),
+        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
+        let text = match node.kind() {
+            // A part of a long literal can be short.
+            "string" | "template_string" => return self.literal(node, depth),
             "concatenated_string" => {
-                node.named_children().map(|part| self.text_within(part, depth)).collect()
+                node.named_children().map(|part| self.text_within(part, depth)).collect::<Option<_>>()?
             }
-            "parenthesized_expression" => self.text_within(node.named_children().next()?, depth),
-            "named_expression" => self.text_within(node.field("value")?, depth),
-            "binary_operator" => self.combine(node, depth),
-            "subscript" => self.slice(node, depth),
-            "call" => self.text_of_call(node, depth),
-            "identifier" => {
-                let name = plain(node.text());
-                match self.scopes.bindings(&name, node)[..] {
-                    [Binding::Value(value)] => self.text_within(*value, depth),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
+            "parenthesized_expression" => self.text_within(node.named_children().next()?, depth)?,
+            "named_expression" => self.text_within(node.field("value")?, depth)?,
+            "binary_operator" | "binary_expression" => self.combine(node, depth)?,
+            "subscript" => self.slice(node, depth)?,
+            "call" | "call_expression" => self.text_of_call(node, depth)?,
+            "identifier" => self.text_within(self.value(node)?, depth)?,
+            _ => return None,
+        };
+        (text.len() <= MAX_TEXT).then_some(text)
     }
 
     /// Joins a chain of `+`. Chains lean to the left and may be long, so they are followed in a loop.
     fn combine(&self, node: Node<'t>, depth: usize) -> Option<String> {
         let (mut left, mut parts) = (node, Vec::new());
-        while left.kind() == "binary_operator" && left.field("operator")?.text() == "+" {
+        while left.kind() == node.kind() && left.field("operator")?.text() == "+" {
             parts.push(self.text_within(left.field("right")?, depth)?);
             left = left.field("left")?;
         }
         if parts.is_empty() {
             let text = self.text_within(node.field("left")?, depth)?;
             return match node.field("operator")?.text() {
-                "*" => {
-                    let times = self.number_within(node.field("right")?, depth)?;
-                    repeat(&text, times)
-                }
+                "*" => repeat(&text, self.number_within(node.field("right")?, depth)?),
                 "%" => self.fill(&text, node.field("right")?, depth),
                 _ => None,
             };
         }
         parts.push(self.text_within(left, depth)?);
         parts.reverse();
-        Some(parts.concat()).filter(|text| text.len() <= MAX_TEXT)
+        Some(parts.concat())
     }
 
     /// Evaluates `'%s%s' % ('a', 'b')`, with plain placeholders only.
@@ -73,24 +74,23 @@ impl<'t> Resolver<'t> {
         let mut pieces = form.split("%s").flat_map(|piece| piece.split("%c"));
         let mut out = pieces.next()?.to_owned();
         for value in values {
-            let text = self
-                .text_within(value, depth)
-                .or_else(|| Some(character(self.number_within(value, depth)?)?.into()))?;
-            out.push_str(&text);
+            out.push_str(&self.text_or_character(value, depth)?);
             out.push_str(pieces.next()?);
         }
         pieces.next().is_none().then_some(out)
     }
 
     fn literal(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let start = node.children().find(|child| child.kind() == "string_start")?.text();
-        let is_raw = start.contains(['r', 'R']);
+        let start = node.children().next()?;
+        let is_raw = start.kind() == "string_start" && start.text().contains(['r', 'R']);
         let mut out = String::new();
         for part in node.children() {
             match part.kind() {
                 "string_content" if is_raw => out.push_str(part.text()),
-                "string_content" => unescape(part.text(), &mut out),
-                "interpolation" => out.push_str(&self.text_within(part.field("expression")?, depth)?),
+                "string_content" | "string_fragment" | "escape_sequence" => unescape(part.text(), &mut out),
+                "interpolation" | "template_substitution" => {
+                    out.push_str(&self.text_within(part.named_children().next()?, depth)?);
+                }
                 _ => {}
             }
         }
@@ -102,9 +102,7 @@ impl<'t> Resolver<'t> {
         let text: Vec<char> = self.text_within(node.field("value")?, depth)?.chars().collect();
         if index.kind() != "slice" {
             let at = integer(self.number_within(index, depth)?)?;
-            let length = i64::try_from(text.len()).ok()?;
-            let at = usize::try_from(if at < 0 { at + length } else { at }).ok()?;
-            return text.get(at).map(char::to_string);
+            return take(&text, Some(at), (at != -1).then_some(at + 1), 1).filter(|one| !one.is_empty());
         }
         let written: String = index.text().split_whitespace().collect();
         let parts: Vec<_> = written.split(':').collect();
@@ -117,50 +115,59 @@ impl<'t> Resolver<'t> {
 
     fn text_of_call(&self, node: Node<'t>, depth: usize) -> Option<String> {
         let function = node.field("function")?;
-        let arguments = node.field("arguments")?;
-        let first = arguments.named_children().next();
-        if function.kind() == "attribute" {
-            let object = function.field("object")?;
-            let method = plain(function.field("attribute")?.text());
-            return match (&*method, first) {
-                ("fromhex", Some(hex)) => from_hex(&self.text_within(hex, depth)?),
-                ("join", Some(parts)) => {
-                    Some(self.parts(parts, depth)?.join(&self.text_within(object, depth)?))
-                }
-                ("lower" | "casefold", None) => Some(self.text_within(object, depth)?.to_lowercase()),
-                ("upper", None) => Some(self.text_within(object, depth)?.to_uppercase()),
-                ("strip" | "decode" | "encode" | "lstrip" | "rstrip" | "format" | "title", _) => {
-                    Some(self.text_within(object, depth)?)
-                }
-                ("replace", Some(old)) => {
-                    let new = arguments.named_children().nth(1)?;
-                    let text = self.text_within(object, depth)?;
-                    let (old, new) = (self.text_within(old, depth)?, self.text_within(new, depth)?);
-                    (text.len().saturating_mul(new.len() + 1) <= MAX_TEXT).then(|| text.replace(&old, &new))
-                }
+        let arguments: Vec<_> = node.field("arguments")?.named_children().collect();
+        let text = |node: Node<'t>| self.text_within(node, depth);
+        let Some(object) = function.field("object") else {
+            let first = *arguments.first()?;
+            return match &*plain(function.text()) {
+                "chr" => self.character(first, depth),
+                "str" | "String" | "unescape" | "decodeURIComponent" => text(first),
+                "bytes" | "bytearray" | "list" | "tuple" => Some(self.parts(first, depth)?.concat()),
+                "reversed" => Some(text(first)?.chars().rev().collect()),
                 _ => None,
             };
-        }
-        match (&*plain(function.text()), first?) {
-            ("chr", code) => Some(character(self.number_within(code, depth)?)?.into()),
-            ("str", value) => self.text_within(value, depth),
-            ("bytes" | "bytearray" | "list" | "tuple", value) => Some(self.parts(value, depth)?.concat()),
-            ("reversed", value) => Some(self.text_within(value, depth)?.chars().rev().collect()),
+        };
+        let method = plain(function.field("attribute").or_else(|| function.field("property"))?.text());
+        match (&*method, arguments.as_slice()) {
+            ("fromhex", [hex, ..]) => from_hex(&text(*hex)?),
+            ("fromCharCode" | "fromCodePoint", codes) => {
+                codes.iter().map(|code| self.character(*code, depth)).collect()
+            }
+            // Python joins by a method of the separator, JavaScript by one of the array.
+            ("join", [parts, ..]) if function.kind() == "attribute" => {
+                Some(self.parts(*parts, depth)?.join(&text(object)?))
+            }
+            ("join", separator) => {
+                let separator = separator.first().map_or_else(|| Some(",".to_owned()), |it| text(*it))?;
+                Some(self.parts(object, depth)?.join(&separator))
+            }
+            ("concat", rest) => {
+                let rest: Option<String> = rest.iter().map(|part| text(*part)).collect();
+                Some(text(object)? + &rest?)
+            }
+            ("lower" | "casefold" | "toLowerCase", []) => Some(text(object)?.to_lowercase()),
+            ("upper" | "toUpperCase", []) => Some(text(object)?.to_uppercase()),
+            (
+                "strip" | "decode" | "encode" | "lstrip" | "rstrip" | "format" | "title" | "toString"
+                | "trim",
+                _,
+            ) => text(object),
+            ("replace", [old, new, ..]) => {
+                let (whole, old, new) = (text(object)?, text(*old)?, text(*new)?);
+                (whole.len().saturating_mul(new.len() + 1) <= MAX_TEXT).then(|| whole.replace(&old, &new))
+            }
             _ => None,
         }
     }
 
-    /// Returns the strings in a list, or the characters that a list of numbers stands for.
+    /// Returns the strings in a list, the characters that a list of numbers stands for, or those of a text.
     fn parts(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
         match node.kind() {
-            "list" | "tuple" | "set" => node
-                .named_children()
-                .map(|part| {
-                    let text = self.text_within(part, depth);
-                    text.or_else(|| Some(character(self.number_within(part, depth)?)?.into()))
-                })
-                .collect(),
+            "array" => node.named_children().map(|part| self.text_within(part, depth)).collect(),
+            "list" | "tuple" | "set" => {
+                node.named_children().map(|part| self.text_or_character(part, depth)).collect()
+            }
             "list_comprehension" | "generator_expression" => {
                 let over = node.children().find(|child| child.kind() == "for_in_clause")?.field("right")?;
                 let is_chr = node.field("body")?.text().trim_start().starts_with("chr");
@@ -171,20 +178,47 @@ impl<'t> Resolver<'t> {
                 (arguments.next()?.text() == "chr").then_some(())?;
                 self.parts(arguments.next()?, depth)
             }
+            "call_expression" => {
+                let function = node.field("function")?;
+                let object = function.field("object")?;
+                match function.field("property")?.text() {
+                    "reverse" => self.parts(object, depth).map(|parts| parts.into_iter().rev().collect()),
+                    "split" => {
+                        let separator = node.field("arguments")?.named_children().next()?;
+                        let separator = self.text_within(separator, depth)?;
+                        let text = self.text_within(object, depth)?;
+                        Some(match &*separator {
+                            "" => text.chars().map(String::from).collect(),
+                            separator => text.split(separator).map(String::from).collect(),
+                        })
+                    }
+                    _ => None,
+                }
+            }
             _ => Some(self.text_within(node, depth)?.chars().map(String::from).collect()),
         }
     }
 
+    fn text_or_character(&self, node: Node<'t>, depth: usize) -> Option<String> {
+        self.text_within(node, depth).or_else(|| self.character(node, depth))
+    }
+
+    /// Returns the character whose code `node` evaluates to.
+    fn character(&self, node: Node<'t>, depth: usize) -> Option<String> {
+        let code = u32::try_from(integer(self.number_within(node, depth)?)?).ok()?;
+        char::from_u32(code).map(String::from)
+    }
+
     fn number_within(&self, node: Node<'t>, depth: usize) -> Option<f64> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
         match node.kind() {
-            "integer" | "float" => {
+            "integer" | "float" | "number" => {
                 let digits = node.text().replace('_', "").to_lowercase();
                 let radix = match digits.get(..2) {
                     Some("0x") => 16,
                     Some("0o") => 8,
                     Some("0b") => 2,
-                    _ => return digits.parse().ok(),
+                    _ => return digits.trim_end_matches('n').parse().ok(),
                 };
                 u32::from_str_radix(&digits[2..], radix).ok().map(f64::from)
             }
@@ -192,7 +226,7 @@ impl<'t> Resolver<'t> {
             "unary_operator" if node.field("operator")?.text() == "-" => {
                 self.number_within(node.field("argument")?, depth).map(|number| -number)
             }
-            "binary_operator" => {
+            "binary_operator" | "binary_expression" => {
                 let left = self.number_within(node.field("left")?, depth)?;
                 let right = self.number_within(node.field("right")?, depth)?;
                 match node.field("operator")?.text() {
@@ -204,10 +238,7 @@ impl<'t> Resolver<'t> {
                     _ => None,
                 }
             }
-            "identifier" => match self.scopes.bindings(&plain(node.text()), node)[..] {
-                [Binding::Value(value)] => self.number_within(*value, depth),
-                _ => None,
-            },
+            "identifier" if Self::NAMES_KEEP_NUMBERS => self.number_within(self.value(node)?, depth),
             _ => None,
         }
     }
@@ -234,37 +265,39 @@ fn take(text: &[char], from: Option<i64>, to: Option<i64>, step: i64) -> Option<
     indices.into_iter().map(|at| usize::try_from(at).ok().and_then(|at| text.get(at))).collect()
 }
 
+/// Decodes the escapes that Python or JavaScript allows in strings; the controls that lay out text become blanks.
 fn unescape(text: &str, out: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         let Some(sign) = rest.chars().next() else { break };
+        let from = rest;
         rest = &rest[sign.len_utf8()..];
-        let (radix, max) = match sign {
-            'x' => (16, 2),
-            'u' => (16, 4),
-            'U' => (16, 8),
-            '0'..='7' => (8, 3),
-            '\n' => continue,
-            'N' if rest.starts_with('{') => {
-                let (name, after) = rest[1..].split_once('}').unwrap_or((rest, ""));
+        let braced = rest.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let (digits, radix, most) = match (sign, braced) {
+            ('x', _) => (rest, 16, 2),
+            ('u', Some((digits, after))) => {
+                out.extend(u32::from_str_radix(digits, 16).ok().and_then(char::from_u32));
+                rest = after;
+                continue;
+            }
+            ('u', None) => (rest, 16, 4),
+            ('U', _) => (rest, 16, 8),
+            ('0'..='7', _) => (from, 8, 3),
+            ('\n', _) => continue,
+            ('N', Some((name, after))) => {
                 out.push(named(name));
                 rest = after;
                 continue;
             }
-            'n' | 't' | 'r' => {
-                out.push(' ');
-                continue;
-            }
-            other => {
-                out.push(other);
+            (other, _) => {
+                out.push(if matches!(other, 'n' | 't' | 'r') { ' ' } else { other });
                 continue;
             }
         };
-        let from = if radix == 8 { &text[text.len() - rest.len() - 1..] } else { rest };
-        let digits: &str = &from[..from.chars().take(max).take_while(|c| c.is_digit(radix)).count()];
-        rest = &from[digits.len()..];
+        let digits = &digits[..digits.chars().take(most).take_while(|c| c.is_digit(radix)).count()];
+        rest = &(if radix == 8 { from } else { rest })[digits.len()..];
         out.extend(u32::from_str_radix(digits, radix).ok().and_then(char::from_u32));
     }
     out.push_str(rest);
@@ -286,10 +319,6 @@ fn from_hex(text: &str) -> Option<String> {
     let digits: Vec<u32> =
         text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect::<Option<_>>()?;
     digits.chunks_exact(2).map(|pair| char::from_u32(pair[0] * 16 + pair[1])).collect()
-}
-
-fn character(code: f64) -> Option<char> {
-    u32::try_from(integer(code)?).ok().and_then(char::from_u32)
 }
 
 /// Returns the integer that a number is, if it is a small one.

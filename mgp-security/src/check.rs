@@ -11,7 +11,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fmt;
 use std::io::{self, BufRead, Read, Write};
 use std::str::FromStr;
 
@@ -144,11 +143,7 @@ impl FromStr for InputCheck {
     }
 }
 
-impl fmt::Debug for InputCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("InputCheck").field(&self.name).finish()
-    }
-}
+mgp_types::partial_debug!(InputCheck, self => name: self.name);
 
 #[derive(Deserialize)]
 struct CheckRow {

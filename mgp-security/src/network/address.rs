@@ -79,29 +79,15 @@ impl NonPublicReason {
 
     pub(super) fn finding(self) -> Finding {
         let (rule, message) = match self {
-            Self::Loopback => {
-                ("loopback", "the address is this machine's own: name a host of the public network")
-            }
-            Self::Metadata => {
-                ("metadata-endpoint", "the address is that of a cloud's metadata: it is not for calls")
-            }
-            Self::Unspecified => {
-                ("unspecified-address", "the address stands for this machine: name a public host")
-            }
-            Self::Private => {
-                ("private-address", "the address is a private network's: name a host of the public one")
-            }
-            Self::LinkLocal => {
-                ("link-local", "the address is that of a neighbour: name a host of the public network")
-            }
-            Self::Multicast => {
-                ("multicast", "the address is that of many hosts: name one of the public network")
-            }
-            Self::Reserved => {
-                ("reserved-address", "the address is reserved: name a host of the public network")
-            }
+            Self::Loopback => ("loopback", "is this machine's own: name a host of the public network"),
+            Self::Metadata => ("metadata-endpoint", "is that of a cloud's metadata: it is not for calls"),
+            Self::Unspecified => ("unspecified-address", "stands for this machine: name a public host"),
+            Self::Private => ("private-address", "is a private network's: name a host of the public one"),
+            Self::LinkLocal => ("link-local", "is that of a neighbour: name a host of the public network"),
+            Self::Multicast => ("multicast", "is that of many hosts: name one of the public network"),
+            Self::Reserved => ("reserved-address", "is reserved: name a host of the public network"),
         };
-        Finding::new(rule, message)
+        Finding::new(rule, format!("the address {message}"))
     }
 }
 

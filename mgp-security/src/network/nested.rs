@@ -70,26 +70,28 @@ pub(crate) fn host_of(text: &str) -> &str {
 
 /// Returns whether the host, in any notation, is a metadata service of a cloud.
 pub(crate) fn is_metadata(written: &str) -> bool {
-    match Host::parse(written) {
-        Ok(Host::Ipv4(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),
-        Ok(Host::Ipv6(ip)) => NonPublicReason::of(ip.into()) == Some(NonPublicReason::Metadata),
-        Ok(Host::Domain(name)) => {
-            name.contains('.') && host::check(&name).is_err_and(|finding| finding.rule == "metadata-endpoint")
-        }
-        Err(_) => false,
-    }
+    let is_named = |name: &str| {
+        name.contains('.') && host::check(name).is_err_and(|finding| finding.rule == "metadata-endpoint")
+    };
+    is_one_of(written, &[NonPublicReason::Metadata], is_named)
 }
 
 /// Returns whether the text is the URL of a metadata service, or of any address of the link on which such services are.
 #[cfg(feature = "code-safety")]
 pub(crate) fn is_metadata_url(text: &str) -> bool {
     let Some((_, rest)) = text.trim().split_once("://") else { return false };
-    let serves =
-        |ip| matches!(NonPublicReason::of(ip), Some(NonPublicReason::Metadata | NonPublicReason::LinkLocal));
-    match Host::parse(host_of(rest)) {
-        Ok(Host::Ipv4(ip)) => serves(ip.into()),
-        Ok(Host::Ipv6(ip)) => serves(ip.into()),
-        Ok(Host::Domain(name)) => host::is_metadata_name(name.trim_end_matches('.')),
+    let is_named = |name: &str| host::is_metadata_name(name.trim_end_matches('.'));
+    is_one_of(host_of(rest), &[NonPublicReason::Metadata, NonPublicReason::LinkLocal], is_named)
+}
+
+/// Returns whether the host, in any notation, is an address that is not public for one of these reasons, or a name that
+/// passes the test.
+fn is_one_of(written: &str, reasons: &[NonPublicReason], is_named: impl FnOnce(&str) -> bool) -> bool {
+    let is_address = |ip| NonPublicReason::of(ip).is_some_and(|reason| reasons.contains(&reason));
+    match Host::parse(written) {
+        Ok(Host::Ipv4(ip)) => is_address(ip.into()),
+        Ok(Host::Ipv6(ip)) => is_address(ip.into()),
+        Ok(Host::Domain(name)) => is_named(&name),
         Err(_) => false,
     }
 }

@@ -75,16 +75,15 @@ impl HostPattern {
 
 /// Returns whether the first `bits` bits of two addresses of the same family are equal.
 fn is_within(ip: IpAddr, base: IpAddr, bits: u8) -> bool {
-    match (ip, base) {
-        (IpAddr::V4(ip), IpAddr::V4(base)) => {
-            let differ = ip.to_bits() ^ base.to_bits();
-            differ.checked_shr(32_u32.saturating_sub(bits.into())).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(ip), IpAddr::V6(base)) => {
-            let differ = ip.to_bits() ^ base.to_bits();
-            differ.checked_shr(128_u32.saturating_sub(bits.into())).unwrap_or(0) == 0
-        }
-        _ => false,
+    ip.is_ipv4() == base.is_ipv4()
+        && (leading(ip) ^ leading(base)).checked_shr(128 - u32::from(bits)).unwrap_or(0) == 0
+}
+
+/// Returns the bits of an address, the first of which is the highest of the number.
+fn leading(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
+        IpAddr::V6(ip) => ip.to_bits(),
     }
 }
 
@@ -136,11 +135,13 @@ fn network(base: &str, bits: &str) -> Result<HostMatch, InvalidHostPattern> {
     let base: IpAddr = unbracketed.parse().map_err(|_| InvalidHostPattern)?;
     let is_number = bits.bytes().all(|byte| byte.is_ascii_digit());
     let bits: u8 = bits.parse().ok().filter(|_| is_number).ok_or(InvalidHostPattern)?;
-    let rest_is_zero = match base {
-        IpAddr::V4(ip) => bits <= 32 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
-        IpAddr::V6(ip) => bits <= 128 && ip.to_bits().checked_shl(bits.into()).unwrap_or(0) == 0,
-    };
-    if bits > 0 && rest_is_zero { Ok(HostMatch::Network { base, bits }) } else { Err(InvalidHostPattern) }
+    let rest_is_zero = leading(base).checked_shl(bits.into()).unwrap_or(0) == 0;
+    let most = if base.is_ipv4() { 32 } else { 128 };
+    if (1..=most).contains(&bits) && rest_is_zero {
+        Ok(HostMatch::Network { base, bits })
+    } else {
+        Err(InvalidHostPattern)
+    }
 }
 
 /// The error for a text that is not a valid pattern of hosts.

@@ -1,18 +1,21 @@
-//! What may be fetched by reference, and the proof of what came.
+//! Data of other servers, fetched by reference and only from where the operator expects it: what may be fetched, and the
+//! proof of what came.
 
 use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use foldhash::fast::RandomState;
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use mgp_types::ext::{Checksum, ChecksumAlgorithm, DataReference};
 use mgp_types::mgp::{Recovery, Timestamp};
-use mgp_types::{Error, code};
+use mgp_types::{BoxFuture, Error, code};
 use sha2::{Digest as _, Sha256};
 use url::{Origin, Url};
 
-use super::{FetchedData, ReferenceSource};
 use crate::network::{
     ConnectError, GuardedConnector, HostResolver, NetworkPolicy, SystemResolver, check_url,
 };
@@ -159,7 +162,7 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
     }
 
     /// Returns the address of the reference and where it leads, if it may be fetched.
-    async fn judged(&self, reference: &DataReference) -> Result<(Url, Vec<std::net::SocketAddr>), Error> {
+    async fn judged(&self, reference: &DataReference) -> Result<(Url, Vec<SocketAddr>), Error> {
         let written = reference.access_url.as_deref().ok_or_else(|| {
             error(code::REFERENCE_NOT_FOUND, "the reference has no address; resolve it at its server first")
         })?;
@@ -271,3 +274,50 @@ fn forbidden(why: impl std::fmt::Display) -> Error {
 fn mismatch(message: &'static str) -> Error {
     error(code::REFERENCE_CHECKSUM_MISMATCH, message)
 }
+
+/// The port by which data is fetched.
+///
+/// An implementation connects to one of the given addresses and to no other, follows no redirect, uses no proxy, asks for
+/// no compression, sends no credentials, and logs no query.
+pub trait ReferenceSource: Send + Sync {
+    /// Sends `GET url` to one of `addresses`. With `from` above 0, asks for the bytes from there on by the header `Range`.
+    ///
+    /// # Errors
+    /// 5002: no address can be connected to; 5001: there is no answer in time.
+    fn get<'a>(
+        &'a self,
+        url: &'a str,
+        addresses: &'a [SocketAddr],
+        from: u64,
+    ) -> BoxFuture<'a, Result<FetchedData, Error>>;
+}
+
+/// An answer with data.
+#[non_exhaustive]
+pub struct FetchedData {
+    /// The status of the answer.
+    pub status: u16,
+    /// The header `ETag`, by which parts are known to be of the same data.
+    pub etag: Option<Box<str>>,
+    /// The bytes, piece by piece.
+    pub body: Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>,
+}
+
+impl FetchedData {
+    /// Creates an answer with this status and these bytes.
+    pub fn new(status: u16, body: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
+        Self { status, etag: None, body: Box::pin(body) }
+    }
+
+    /// Sets the header `ETag`.
+    #[must_use]
+    pub fn with_etag(mut self, etag: impl Into<Box<str>>) -> Self {
+        self.etag = Some(etag.into());
+        self
+    }
+}
+
+mgp_types::partial_debug!(FetchedData, self => status: self.status);
+
+#[cfg(test)]
+mod tests;

@@ -172,7 +172,7 @@ impl Draft {
     ) -> Result<Self, Finding> {
         let by_name = ArgumentNatures::default();
         let mut found = Vec::new();
-        text::walk(&arguments.to_raw(), &mut |place, _| {
+        text::walk(&text::read(&arguments.to_raw())?, &mut |place, _| {
             found.push(by_name.nature(place.member.unwrap_or_default()));
             Ok(())
         })?;

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ValidatorName};
-use mgp_types::{Object, RawJson};
+use serde_json::Value;
 
 use super::path::{CallFolders, PathAccess};
 use super::standard::{AddressesValidator, PathsValidator};
@@ -53,7 +54,7 @@ impl<'a> ValidatedCall<'a> {
         natures: &'a ArgumentNatures,
         access: PathAccess,
         folders: CallFolders<'a>,
-        arguments: &RawJson,
+        arguments: &Value,
     ) -> Result<Self, Located> {
         let mut read = Vec::new();
         let mut hidden = None;

@@ -7,7 +7,7 @@ use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
 use super::path::{CallFolders, UNASKED, declared_roots};
-use super::prepared::{CallFault, PreparedToolCache};
+use super::prepared::PreparedToolCache;
 use super::standard::Validators;
 use super::validate::BlockedCall;
 use crate::Finding;
@@ -23,7 +23,9 @@ use crate::Finding;
 /// forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the client for them.
 #[derive(Debug, Clone)]
 pub struct ValidateGate {
-    shared: Arc<ValidateGateShared>,
+    validators: Arc<Validators>,
+    prepared: Arc<PreparedToolCache>,
+    types: ArgumentTypes,
 }
 
 /// The strictness with which arguments are held to the types in the schema of their tool.
@@ -38,36 +40,19 @@ pub enum ArgumentTypes {
     Loose,
 }
 
-#[derive(Debug)]
-struct ValidateGateShared {
-    validators: Validators,
-    prepared: PreparedToolCache,
-    types: ArgumentTypes,
-}
-
 impl ValidateGate {
     /// Creates a gate that checks with these validators, and demands [`Exact`](ArgumentTypes::Exact) types.
     pub fn new(validators: Validators) -> Self {
-        let (prepared, types) = (PreparedToolCache::default(), ArgumentTypes::default());
-        Self { shared: Arc::new(ValidateGateShared { validators, prepared, types }) }
+        Self { validators: Arc::new(validators), prepared: Arc::default(), types: ArgumentTypes::default() }
     }
 
     /// Sets how strictly arguments are held to the types in the schema of their tool. The default is
     /// [`Exact`](ArgumentTypes::Exact).
     #[must_use]
     pub fn argument_types(self, types: ArgumentTypes) -> Self {
-        let validators = self.shared.validators.clone();
-        Self {
-            shared: Arc::new(ValidateGateShared {
-                validators,
-                prepared: PreparedToolCache::default(),
-                types,
-            }),
-        }
+        Self { types, ..self }
     }
-}
 
-impl ValidateGateShared {
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
     /// its roots.
     fn judge(&self, request: &Request, is_asked: bool) -> Judged {
@@ -90,20 +75,20 @@ impl Gate for ValidateGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let is_long = request.params.bytes("arguments").is_some_and(|bytes| bytes.len() > MAX_AT_ONCE_BYTES);
-        let judged = if is_long { None } else { Some(self.shared.judge(request, false)) };
+        let judged = if is_long { None } else { Some(self.judge(request, false)) };
         match judged {
             Some(judged) if !is_unasked(&judged) => decided(request, judged),
             judged => {
-                let (request, shared) = (request.take(), Arc::clone(&self.shared));
-                Flow::wait(shared.judge_waiting(request, judged))
+                let (request, gate) = (request.take(), self.clone());
+                Flow::wait(gate.judge_waiting(request, judged))
             }
         }
     }
 }
 
-impl ValidateGateShared {
+impl ValidateGate {
     /// Judges arguments that take long, or that depend on the roots of the client, while other requests go on.
-    async fn judge_waiting(self: Arc<Self>, request: Request, judged: Option<Judged>) -> (Request, Flow) {
+    async fn judge_waiting(self, request: Request, judged: Option<Judged>) -> (Request, Flow) {
         let (mut request, mut judged) = match judged {
             Some(judged) => (request, judged),
             None => self.clone().judge_beside(request, false).await,
@@ -120,7 +105,7 @@ impl ValidateGateShared {
     }
 
     /// Judges the arguments on a thread that nobody else waits for.
-    async fn judge_beside(self: Arc<Self>, mut request: Request, is_asked: bool) -> (Request, Judged) {
+    async fn judge_beside(self, mut request: Request, is_asked: bool) -> (Request, Judged) {
         let judging = tokio::task::spawn_blocking({
             let request = request.take();
             move || {
@@ -135,10 +120,10 @@ impl ValidateGateShared {
 }
 
 /// The outcome of a check of arguments.
-type Judged = Result<Result<Option<RawJson>, CallFault>, Error>;
+type Judged = Result<Result<Option<RawJson>, BlockedCall>, Error>;
 
 fn is_unasked(judged: &Judged) -> bool {
-    matches!(judged, Ok(Err(wrong)) if wrong.is_of_rule(UNASKED))
+    matches!(judged, Ok(Err(BlockedCall::Argument(located))) if located.finding.rule == UNASKED)
 }
 
 /// The length of arguments up to which they are checked at once, in bytes.
@@ -160,25 +145,25 @@ fn decided(request: &mut Request, judged: Judged) -> Flow {
     }
 }
 
-fn refusal(wrong: &CallFault) -> Refusal {
+fn refusal(wrong: &BlockedCall) -> Refusal {
     match wrong {
-        CallFault::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
-        CallFault::Blocked(BlockedCall::Argument(located)) => {
+        BlockedCall::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
+        BlockedCall::Argument(located) => {
             Refusal::new("validate", located.finding.rule).with_event(EventType::ValidationFailed)
         }
-        CallFault::Blocked(BlockedCall::Code(_)) => {
+        BlockedCall::Code(_) => {
             Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected)
         }
     }
 }
 
 /// Returns the error for the caller: it names the argument and says what to do instead.
-fn told(wrong: CallFault) -> Error {
+fn told(wrong: BlockedCall) -> Error {
     match wrong {
-        CallFault::Schema(violation) => {
+        BlockedCall::Schema(violation) => {
             with_recovery(Error::new(code::INVALID_TOOL_ARGS, violation.to_string()), None)
         }
-        CallFault::Blocked(BlockedCall::Argument(Located { finding, pointer })) => {
+        BlockedCall::Argument(Located { finding, pointer }) => {
             let Finding { rule, message, .. } = &finding;
             let text = match pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
                 Some(pointer) => format!("argument `{pointer}` is blocked ({rule}): {message}"),
@@ -187,12 +172,9 @@ fn told(wrong: CallFault) -> Error {
             let details = serde_json::json!({ "rule": rule, "argument": pointer, "advice": message });
             with_recovery(Error::new(code::VALIDATION_BLOCKED, text), RawJson::from_value(&details).ok())
         }
-        CallFault::Blocked(BlockedCall::Code(rejection)) => {
-            let text = summary(&rejection);
-            with_recovery(
-                Error::new(code::CODE_SAFETY_VIOLATION, text),
-                RawJson::from_value(&*rejection).ok(),
-            )
+        BlockedCall::Code(rejection) => {
+            let error = Error::new(code::CODE_SAFETY_VIOLATION, summary(&rejection));
+            with_recovery(error, RawJson::from_value(&*rejection).ok())
         }
     }
 }

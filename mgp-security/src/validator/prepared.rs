@@ -8,14 +8,15 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
 use serde_json::Value;
 
-use super::call::{Located, ValidatedCall};
+use super::call::ValidatedCall;
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::path::{CallFolders, PathAccess, access_of_tool};
 use super::standard::Validators;
+use super::text;
 use super::validate::{BlockedCall, Validator};
 use crate::tool::ArgumentNatures;
-use crate::{Finding, Schema, SchemaViolation};
+use crate::{Finding, Schema};
 
 /// A tool with its compiled schema and its validators, ready to check calls.
 #[derive(Debug)]
@@ -26,25 +27,10 @@ pub(super) struct PreparedTool {
     access: PathAccess,
     schema: Option<Schema>,
     names: ArgumentNames,
+    /// The validators that look at calls; `none` does not.
     validators: Vec<Arc<dyn Validator>>,
     /// The reason why no call of the tool can be checked, so that every call is refused.
     fault: Option<Finding>,
-}
-
-/// The reason why a call fails validation.
-#[derive(Debug)]
-pub(super) enum CallFault {
-    /// The arguments do not fit the tool's schema.
-    Schema(SchemaViolation),
-    /// A validator refuses the call.
-    Blocked(BlockedCall),
-}
-
-impl CallFault {
-    /// Returns whether this rule refuses the call.
-    pub(super) fn is_of_rule(&self, rule: &str) -> bool {
-        matches!(self, Self::Blocked(BlockedCall::Argument(located)) if located.finding.rule == rule)
-    }
 }
 
 impl PreparedTool {
@@ -53,18 +39,14 @@ impl PreparedTool {
         let mut validators = Vec::new();
         for name in &tool.security.validators {
             match known.get(name) {
+                _ if *name == ValidatorName::None => {}
                 Some(validator) => validators.push(validator.clone()),
                 None => fault = Some(unknown(name)),
             }
         }
-        let names =
-            tool.definition.get("inputSchema").map(|schema| ArgumentNames::of(&schema)).unwrap_or_default();
-        let schema = match tool
-            .definition
-            .get("inputSchema")
-            .map(|schema| Schema::compile(&schema))
-            .transpose()
-        {
+        let declared = tool.definition.get("inputSchema");
+        let names = declared.as_ref().map(ArgumentNames::of).unwrap_or_default();
+        let schema = match declared.as_ref().map(Schema::compile).transpose() {
             Ok(schema) => schema,
             Err(error) => {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "the schema of a tool cannot be used");
@@ -89,47 +71,43 @@ impl PreparedTool {
         arguments: Option<&RawJson>,
         types: ArgumentTypes,
         folders: CallFolders<'_>,
-    ) -> Result<Option<RawJson>, CallFault> {
+    ) -> Result<Option<RawJson>, BlockedCall> {
         if let Some(fault) = &self.fault {
-            return Err(CallFault::Blocked(Located::from(fault.clone()).into()));
+            return Err(fault.clone().into());
         }
         let none = RawJson::empty_object();
         let is_loose = types == ArgumentTypes::Loose;
         let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
         let Some(schema) = &self.schema else {
-            self.check_texts(arguments, folders)?;
+            if !self.validators.is_empty() {
+                self.check_texts(&text::read(arguments)?, folders)?;
+            }
             return Ok(None);
         };
-        let value = Schema::read(arguments.as_bytes()).map_err(CallFault::Schema)?;
+        let read = |json: &RawJson| Schema::read(json.as_bytes()).map_err(BlockedCall::Schema);
+        let value = read(arguments)?;
         let converted = match schema.check_value(&value) {
             Ok(()) => None,
             Err(violation) => {
                 let converted = if is_loose { schema.converted(arguments) } else { None };
-                Some(converted.ok_or(CallFault::Schema(violation))?)
+                Some(converted.ok_or(BlockedCall::Schema(violation))?)
             }
         };
-        self.check_names(&value)?;
-        self.check_texts(arguments, folders)?;
-        if let Some(converted) = &converted {
-            self.check_names(&Schema::read(converted.as_bytes()).map_err(CallFault::Schema)?)?;
-            self.check_texts(converted, folders)?;
+        let both = converted.as_ref().map(read).transpose()?;
+        for value in std::iter::once(&value).chain(&both) {
+            self.names.check(value)?;
+            self.check_texts(value, folders)?;
         }
         Ok(converted)
     }
 
-    fn check_names(&self, arguments: &Value) -> Result<(), CallFault> {
-        self.names.check(arguments).map_err(|located| CallFault::Blocked(located.into()))
-    }
-
     /// Checks the texts among the arguments with each validator.
-    fn check_texts(&self, arguments: &RawJson, folders: CallFolders<'_>) -> Result<(), CallFault> {
-        let blocked = |located: Located| CallFault::Blocked(located.into());
-        if self.validators.iter().all(|validator| *validator.name() == ValidatorName::None) {
+    fn check_texts(&self, arguments: &Value, folders: CallFolders<'_>) -> Result<(), BlockedCall> {
+        if self.validators.is_empty() {
             return Ok(());
         }
-        let call = ValidatedCall::read(&self.tool, &self.natures, self.access, folders, arguments);
-        let call = call.map_err(blocked)?;
-        self.validators.iter().try_for_each(|validator| validator.check(&call)).map_err(CallFault::Blocked)
+        let call = ValidatedCall::read(&self.tool, &self.natures, self.access, folders, arguments)?;
+        self.validators.iter().try_for_each(|validator| validator.check(&call))
     }
 }
 

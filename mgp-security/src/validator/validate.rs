@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{CodeRejection, ValidatorName};
 
 use super::call::{Located, ValidatedCall};
+use crate::SchemaViolation;
 
 /// A check of the arguments of a call, applied before the call is forwarded (MGP §4.5).
 ///
@@ -50,6 +51,8 @@ pub trait Validator: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BlockedCall {
+    /// The arguments do not fit the schema of the tool.
+    Schema(SchemaViolation),
     /// An argument has a value that the validator forbids.
     Argument(Located),
     /// The code among the arguments does something that its declared level forbids (§7.4).

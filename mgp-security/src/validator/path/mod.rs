@@ -48,12 +48,8 @@ enum AbsolutePaths {
 }
 
 fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
-    if path.len() > MAX_BYTES || path.split('/').any(|segment| segment.len() > MAX_SEGMENT_BYTES) {
-        return Err(Finding::new(
-            "path-too-long",
-            "the path, or a name in it, is longer than file systems allow",
-        ));
-    }
+    let is_long = path.len() > MAX_BYTES || path.split('/').any(|segment| segment.len() > MAX_SEGMENT_BYTES);
+    refuse_if(is_long, TOO_LONG)?;
     text::check(path)?;
     shape::check_variables(path)?;
     let mut form = Cow::Borrowed(path);
@@ -75,14 +71,22 @@ fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
 
 /// Checks the path in one layer of its encoding.
 fn check_form(form: &str, absolute: AbsolutePaths, spelling: PathSpelling) -> Result<(), Finding> {
-    if form.contains(|character: char| character.is_ascii_control()) {
-        return Err(Finding::new("control-character", "the path contains a control character: leave it out"));
-    }
+    refuse_if(form.contains(|character: char| character.is_ascii_control()), CONTROL)?;
     text::check(form)?;
     let folded = text::fold(form);
     let spelling = if folded == form { spelling } else { PathSpelling::Other };
     segments::check(&folded, spelling)?;
     shape::check(form, absolute)
+}
+
+/// The class of a refusal, and the advice that its finding gives.
+type Refusal = (&'static str, &'static str);
+
+const TOO_LONG: Refusal = ("path-too-long", "the path, or a name in it, is longer than file systems allow");
+const CONTROL: Refusal = ("control-character", "the path contains a control character: leave it out");
+
+fn refuse_if(condition: bool, (class, advice): Refusal) -> Result<(), Finding> {
+    if condition { Err(Finding::new(class, advice)) } else { Ok(()) }
 }
 
 /// The largest length of a path in bytes, which is the limit of Linux.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::{Refusal, refuse_if};
 use crate::Finding;
 
 /// The way in which the dots and slashes of a path are written.
@@ -42,15 +43,12 @@ fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
         let three = segment == "...";
         three_dots += usize::from(three);
         let nested = three && segments.peek().is_some_and(|next| matches!(*next, "" | "."));
-        if three_dots > 1 || nested || (!three && leads_up(segment)) {
-            return Err(Finding::new(
-                "traversal",
-                "the path leads upwards: write it from the directory down",
-            ));
-        }
+        refuse_if(three_dots > 1 || nested || (!three && leads_up(segment)), TRAVERSAL)?;
     }
     Ok(())
 }
+
+const TRAVERSAL: Refusal = ("traversal", "the path leads upwards: write it from the directory down");
 
 /// Returns whether some program takes the segment for the parent directory.
 fn leads_up(segment: &str) -> bool {

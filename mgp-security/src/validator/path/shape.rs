@@ -2,30 +2,22 @@
 
 use crate::Finding;
 
-use super::AbsolutePaths;
 use super::segments::is_separator;
+use super::{AbsolutePaths, Refusal, refuse_if};
 
 /// Refuses paths in which a shell, a runtime or Windows would substitute a part.
 pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
     let expands = path.contains(['`']) || path.contains("$(") || path.contains("${");
-    if expands || path.split(is_separator).any(is_variable) || has_percent_variable(path) {
-        return Err(Finding::new(
-            "expansion",
-            "the path names a variable or a command: write what it stands for",
-        ));
-    }
+    refuse_if(expands || path.split(is_separator).any(is_variable) || has_percent_variable(path), VARIABLE)?;
     if let Some(rest) = path.strip_prefix('~') {
         let user = rest.split(is_separator).next().unwrap_or_default();
         let names_user = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
         // A file name may begin with a tilde too; `~name` is a home only if a path below it or nothing follows.
         let hidden = rest[user.len()..].trim_start_matches(is_separator).starts_with('.');
         let known = user.is_empty() || ACCOUNTS.contains(&user) || matches!(user, "+" | "-");
-        if user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) && (known || hidden) {
-            return Err(Finding::new(
-                "expansion",
-                "the path begins at a home directory: write it from the open one",
-            ));
-        }
+        let is_home =
+            user.bytes().all(names_user) && (user.is_empty() || rest.len() > user.len()) && (known || hidden);
+        refuse_if(is_home, HOME)?;
     }
     Ok(())
 }
@@ -33,62 +25,46 @@ pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
 /// Refuses paths that do not begin in the directory they are resolved in, or do not end at an ordinary file in it.
 pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
     let begins_at_root = path.starts_with(is_separator) || has_drive(path);
-    if begins_at_root && absolute == AbsolutePaths::Refused {
-        return Err(Finding::new(
-            "absolute-path",
-            "the path begins at the root: write it from the open directory",
-        ));
-    }
+    refuse_if(begins_at_root && absolute == AbsolutePaths::Refused, ABSOLUTE)?;
     // Windows uses backslashes as separators, but there `Roots` has already replaced them with slashes.
-    if path.contains('\\') {
-        return Err(Finding::new("backslash", "the path contains a backslash: write slashes"));
-    }
-    if has_scheme(path) {
-        return Err(Finding::new(
-            "scheme",
-            "the path is a URL or is read by a wrapper: write the plain path",
-        ));
-    }
-    if path.contains(":$") || names_stream(path) {
-        return Err(Finding::new("alternate-stream", "the path names a stream of a file: name the file"));
-    }
-    if path.starts_with(['"', '\'', '|', '<', '>', '&', ' ']) || path.ends_with('|') {
-        return Err(Finding::new(
-            "ambiguous-path",
-            "the path has quotes, spaces or operators around it: write it alone",
-        ));
-    }
-    if !begins_at_root && is_system_file(path) {
-        return Err(Finding::new(
-            "system-file",
-            "the path is one of the system's: write one of the open directory",
-        ));
-    }
+    refuse_if(path.contains('\\'), BACKSLASH)?;
+    refuse_if(has_scheme(path), SCHEME)?;
+    refuse_if(path.contains(":$") || names_stream(path), STREAM)?;
+    refuse_if(path.starts_with(['"', '\'', '|', '<', '>', '&', ' ']) || path.ends_with('|'), WRAPPED)?;
+    refuse_if(!begins_at_root && is_system_file(path), SYSTEM_FILE)?;
     check_names(path)
 }
 
 fn check_names(path: &str) -> Result<(), Finding> {
-    if path.split('/').any(|name| !name.is_empty() && name.trim().is_empty()) {
-        return Err(Finding::new("ambiguous-path", "a name in the path consists of spaces: leave it out"));
-    }
+    refuse_if(path.split('/').any(|name| !name.is_empty() && name.trim().is_empty()), BLANK_NAME)?;
     let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
     // Windows drops dots and spaces from the end of a name, so the name could evade a rule for another file. The check
     // of protected paths ignores them by itself.
     let is_dropped = |last: char| last == ' ' || (cfg!(windows) && last == '.');
-    if !matches!(name, "." | "...") && name.ends_with(is_dropped) {
-        return Err(Finding::new("ambiguous-path", "the path ends in a dot or space: leave it out"));
-    }
+    refuse_if(!matches!(name, "." | "...") && name.ends_with(is_dropped), DROPPED_END)?;
     let device = name.strip_suffix(':').unwrap_or(name);
     // With an extension, these names are devices only on Windows. Elsewhere `aux.rs` is a common name, but `NUL.txt` is
     // not.
     let (stem, has_extension) = device.split_once('.').map_or((device, false), |(stem, _)| (stem, true));
     let shouted = stem.bytes().all(|byte| !byte.is_ascii_lowercase()) || stem.eq_ignore_ascii_case("nul");
     let device = if has_extension && shouted { stem } else { device };
-    if DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device) {
-        return Err(Finding::new("device-name", "the path names a device of Windows: choose another name"));
-    }
-    Ok(())
+    let is_device = DEVICES.iter().any(|own| own.eq_ignore_ascii_case(device)) || is_numbered_device(device);
+    refuse_if(is_device, DEVICE)
 }
+
+const VARIABLE: Refusal = ("expansion", "the path names a variable or a command: write what it stands for");
+const HOME: Refusal = ("expansion", "the path begins at a home directory: write it from the open one");
+const ABSOLUTE: Refusal = ("absolute-path", "the path begins at the root: write it from the open directory");
+const BACKSLASH: Refusal = ("backslash", "the path contains a backslash: write slashes");
+const SCHEME: Refusal = ("scheme", "the path is a URL or is read by a wrapper: write the plain path");
+const STREAM: Refusal = ("alternate-stream", "the path names a stream of a file: name the file");
+const WRAPPED: Refusal =
+    ("ambiguous-path", "the path has quotes, spaces or operators around it: write it alone");
+const BLANK_NAME: Refusal = ("ambiguous-path", "a name in the path consists of spaces: leave it out");
+const DROPPED_END: Refusal = ("ambiguous-path", "the path ends in a dot or space: leave it out");
+const SYSTEM_FILE: Refusal =
+    ("system-file", "the path is one of the system's: write one of the open directory");
+const DEVICE: Refusal = ("device-name", "the path names a device of Windows: choose another name");
 
 /// Returns whether the whole segment is a variable: `$HOME`, `$env:TEMP`. A dollar sign before lower-case letters is
 /// part of a name, as the routers of web frameworks use it.

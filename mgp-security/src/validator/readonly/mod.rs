@@ -7,7 +7,7 @@
 //! | [`check_sql`] | statements of SQL |
 //! | [`check_http_method`] | the method of a request |
 //! | [`check_tool_name`] | a tool, by its name and what its server says of it |
-//! | [`check_command_reads`] | a command, by its program and options |
+//! | [`check_line_reads`] | a command line, by its programs and their options |
 
 mod sql;
 mod tool;
@@ -17,7 +17,7 @@ mod tests;
 
 use crate::Finding;
 
-pub(super) use super::sandbox::check_command_reads;
+pub(super) use super::sandbox::check_line_reads;
 pub(crate) use sql::check_sql;
 pub(crate) use tool::check_tool_name;
 
@@ -30,7 +30,7 @@ pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
     }
 }
 
-/// Returns the finding of every check in this module, with its own message.
-fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
+/// Returns the finding of every check of reading, with its own message.
+pub(super) fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
     Finding::new("writes", message)
 }

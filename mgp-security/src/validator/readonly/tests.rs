@@ -2,6 +2,7 @@ use mgp_types::mcp::ToolAnnotations;
 use proptest::prelude::*;
 
 use super::*;
+use crate::validator::sandbox::check_command_reads;
 
 // covers: MGP-4.5-02
 #[test]

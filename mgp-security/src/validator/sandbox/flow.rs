@@ -135,11 +135,10 @@ fn pass(judge: &Judge<'_>, call: &Call<'_>, marks: Marks) -> Flow {
     let mut flow = Flow::default();
     for file in files {
         let old = whole && !file.text.contains(HOLE) && !file.text.starts_with("/dev/");
-        let next = judge
-            .files
-            .get(&file_key(&file.text))
-            .cloned()
-            .unwrap_or_else(|| Flow::unknown(of_file(file, call.directory).and(Marks::FILE.when(old))));
+        let next =
+            judge.files.get(&file_key(&file.text)).cloned().unwrap_or_else(|| {
+                Flow::unknown(of_file(file, call.files.directory).and(Marks::FILE.when(old)))
+            });
         flow.then(if whole { next } else { Flow::unknown(next.marks.without(Marks::ENDLESS)) });
     }
     flow.marks.add(marks);

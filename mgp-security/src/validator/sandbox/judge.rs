@@ -277,8 +277,7 @@ impl<'p> Judge<'p> {
         let program = self.copies.get(&file_key(&head.text)).cloned().unwrap_or(program);
         let directory = self.directory.clone();
         let files = Files { protected: &self.policy.protected, directory: &directory };
-        let call =
-            Call { program: &program, head: &head.text, args: rest, input, directory: &directory, files };
+        let call = Call { program: &program, head: &head.text, args: rest, input, files };
         argv::check_arguments(&call)?;
         if self.functions.contains(&program) {
             return Ok(Flow::unknown(input.marks));

@@ -18,7 +18,6 @@ mod interpreter;
 mod judge;
 mod known;
 mod lists;
-mod literal;
 mod named_program;
 mod one_word;
 mod package;
@@ -42,9 +41,10 @@ use judge::Judge;
 use place::Place;
 use value::Flow;
 
+#[cfg(test)]
 pub(in crate::validator) use known::check_command_reads;
+pub(in crate::validator) use known::check_line_reads;
 pub(in crate::validator) use lists::is_listed;
-pub(crate) use literal::literal_commands;
 pub(crate) use one_word::check_word;
 
 /// The exceptions and additional protections that apply to command lines.

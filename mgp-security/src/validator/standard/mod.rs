@@ -21,28 +21,13 @@ use mgp_types::mgp::ValidatorName;
 
 use super::call::{CallArgument, ValidatedCall};
 use super::path::ProtectedPaths;
-use super::readonly::{check_command_reads, check_http_method, check_sql, check_tool_name};
-use super::sandbox::literal_commands;
+use super::readonly::{check_http_method, check_line_reads, check_sql, check_tool_name};
 use super::validate::{BlockedCall, Validator};
 use crate::Finding;
 use crate::network::NetworkPolicy;
 use crate::tool::ArgumentNature;
 
-/// The validator `none`, which passes everything: the server protects itself.
-#[derive(Debug, Clone, Copy)]
-struct NoneValidator;
-
-impl Validator for NoneValidator {
-    fn name(&self) -> &ValidatorName {
-        &ValidatorName::None
-    }
-
-    fn check(&self, _: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
-        Ok(())
-    }
-}
-
-/// The available validators, by name.
+/// The available validators, by name, but for `none`, which passes everything: the server protects itself.
 ///
 /// An unknown name is never skipped: a tool that requires an unknown validator cannot be called.
 #[derive(Debug, Clone)]
@@ -52,12 +37,12 @@ impl Validators {
     /// Returns the standard validators (§4.5) with their default settings. `code_safety` is among them if the feature
     /// `code-safety` is enabled.
     pub fn standard() -> Self {
-        let none = Self(HashMap::default());
-        let paths = PathsValidator::new(ProtectedPaths::default());
-        let standard =
-            none.with(SandboxValidator::default()).with(ReadonlyValidator).with(NetworkValidator::default());
-        let standard = standard.with(NoneValidator).with(paths);
-        let standard = standard.with(AddressesValidator::new(NetworkPolicy::default()));
+        let standard = Self(HashMap::default())
+            .with(SandboxValidator::default())
+            .with(ReadonlyValidator)
+            .with(NetworkValidator::default())
+            .with(PathsValidator::new(ProtectedPaths::default()))
+            .with(AddressesValidator::new(NetworkPolicy::default()));
         #[cfg(feature = "code-safety")]
         let standard = standard.with(CodeValidator::default());
         standard
@@ -105,21 +90,12 @@ impl Validator for ReadonlyValidator {
             argument.check(|text| match argument.nature {
                 ArgumentNature::Sql => check_sql(text),
                 ArgumentNature::HttpMethod => check_http_method(text),
-                ArgumentNature::Command => check_line(text),
+                ArgumentNature::Command => check_line_reads(text),
                 _ => Ok(()),
             })?;
         }
         Ok(())
     }
-}
-
-/// Checks that every command of a command line only reads.
-fn check_line(line: &str) -> Result<(), Finding> {
-    for command in literal_commands(line)? {
-        let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        check_command_reads(&words)?;
-    }
-    Ok(())
 }
 
 /// The natures of arguments that show themselves whether the call reads or writes, so that the name of the tool need

@@ -280,6 +280,7 @@ mod tests {
     use super::*;
     use crate::tool::{ArgumentNatures, ToolRules, effective};
     use crate::validator::path::{CallFolders, PathAccess};
+    use crate::validator::text;
 
     fn tool(definition: &str) -> Arc<ResolvedTool> {
         let definition = Object::parse(definition.to_owned()).unwrap();
@@ -297,7 +298,7 @@ mod tests {
             &natures,
             PathAccess::Read,
             CallFolders::default(),
-            &arguments.to_raw(),
+            &text::read(&arguments.to_raw()).unwrap(),
         );
         network.check(&call.map_err(BlockedCall::Argument)?)
     }
@@ -309,7 +310,7 @@ mod tests {
             let natures = ArgumentNatures::of(&tool.definition);
             let mut arguments = Object::new();
             arguments.set(member, value);
-            let arguments = arguments.to_raw();
+            let arguments = text::read(&arguments.to_raw()).unwrap();
             let (access, folders) = (PathAccess::Read, CallFolders::default());
             let call = ValidatedCall::read(tool, &natures, access, folders, &arguments);
             addresses.check(&call.map_err(BlockedCall::Argument)?)
@@ -373,7 +374,7 @@ mod tests {
     fn message(blocked: &BlockedCall) -> String {
         match blocked {
             BlockedCall::Argument(located) => located.finding.message.to_string(),
-            BlockedCall::Code(_) => String::new(),
+            other => panic!("{other:?}"),
         }
     }
 

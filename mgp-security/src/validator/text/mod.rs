@@ -7,17 +7,18 @@
 //! | [`fold`] | the plain spelling of compatibility characters (NFKC) |
 //! | [`walk`] | visits every string of a JSON value, names of members included |
 
-mod walk;
-
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
+use mgp_types::RawJson;
+use serde_json::Value;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+use crate::Finding;
 pub(crate) use crate::characters::check;
-pub(crate) use walk::{StringPart, walk};
 
 /// Returns the text with every compatibility character in its plain form: `ｒｍ` becomes `rm`, `①` becomes `1`.
 ///
@@ -29,4 +30,75 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Owned(text.nfkc().collect())
     }
+}
+
+/// The position of a string in a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StringPlace<'a> {
+    /// The JSON pointer of the string; for the name of a member, the pointer of the member.
+    pub(crate) pointer: &'a str,
+    /// The name of the innermost member that the string is or stands in. Elements of an array have the name of the
+    /// array.
+    pub(crate) member: Option<&'a str>,
+    /// The part that the string is: a value, or the name of a member.
+    pub(crate) part: StringPart,
+}
+
+/// The role of a string within a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StringPart {
+    /// The name of a member.
+    Name,
+    /// A value.
+    Value,
+}
+
+/// Reads a value for [`walk`].
+///
+/// # Errors
+/// Fails if the value nests deeper than the limit of the parser or holds a number that fits no type: a value that
+/// cannot be read cannot be judged.
+pub(crate) fn read(value: &RawJson) -> Result<Value, Finding> {
+    let why = "the arguments nest too deeply or hold a number out of range";
+    value.to().map_err(|_| Finding::new("unreadable-json", why))
+}
+
+/// Passes every string of `value`, at any depth, to `visit`. The name of a member comes before its value.
+///
+/// # Errors
+/// Fails with the first finding of `visit`, which ends the walk.
+pub(crate) fn walk(
+    value: &Value,
+    visit: &mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    step(value, None, &mut String::new(), visit)
+}
+
+fn step(
+    value: &Value,
+    member: Option<&str>,
+    pointer: &mut String,
+    visit: &mut dyn FnMut(StringPlace<'_>, &str) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    let length = pointer.len();
+    match value {
+        Value::String(text) => visit(StringPlace { pointer, member, part: StringPart::Value }, text)?,
+        Value::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                let _ = write!(pointer, "/{index}");
+                step(element, member, pointer, visit)?;
+                pointer.truncate(length);
+            }
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                let _ = write!(pointer, "/{}", name.replace('~', "~0").replace('/', "~1"));
+                visit(StringPlace { pointer, member: Some(name), part: StringPart::Name }, name)?;
+                step(value, Some(name), pointer, visit)?;
+                pointer.truncate(length);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
 }

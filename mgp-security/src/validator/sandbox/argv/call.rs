@@ -12,9 +12,7 @@ pub(crate) struct Call<'a> {
     pub(crate) head: &'a str,
     pub(crate) args: &'a [Arg],
     pub(crate) input: &'a Flow,
-    /// The working directory, as far as it is known; empty if no command changed it.
-    pub(crate) directory: &'a str,
-    /// The files that no command may touch.
+    /// The files that no command may touch, seen from the working directory.
     pub(crate) files: Files<'a>,
 }
 
@@ -67,7 +65,7 @@ impl<'a> Call<'a> {
 
     /// Returns the place that `path` denotes, seen from the working directory.
     pub(crate) fn place(&self, path: &str) -> Place {
-        Place::new(path, self.directory)
+        Place::new(path, self.files.directory)
     }
 
     fn options(&self) -> impl Iterator<Item = &'a str> + use<'a> {

@@ -160,9 +160,10 @@ fn is_rebuilt(call: &Call<'_>, arg: &Arg) -> bool {
     if arg.marks.has(Marks::REBUILT) && arg.text == "\0" {
         return true;
     }
-    let here = Place::new(call.directory, "");
+    let directory = call.files.directory;
+    let here = Place::new(directory, "");
     arg.text.split(HOLE).count() == 1
         && Place::new(&arg.text, "").is_rebuilt()
-        && (call.directory.is_empty() || !(here.is_vast() || here.is_system()))
-        && !call.directory.contains(HOLE)
+        && (directory.is_empty() || !(here.is_vast() || here.is_system()))
+        && !directory.contains(HOLE)
 }

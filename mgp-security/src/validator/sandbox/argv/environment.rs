@@ -22,7 +22,7 @@ pub(in super::super) fn check_assignment(
     let text = value.text.as_str();
     let (directory, input) = (judge.directory.clone(), Flow::default());
     let files = Files { protected: &judge.policy.protected, directory: &directory };
-    let call = Call { program: "", head: "", args: &[], input: &input, directory: &directory, files };
+    let call = Call { program: "", head: "", args: &[], input: &input, files };
     if is_listed("command-variables", name) || is_listed("program-variables", name) {
         judge.text(text, &Flow::default())?;
     }

@@ -21,7 +21,9 @@ use super::lists::{fits, rows};
 use rules::{Patterns, Rule};
 
 pub(super) use reading::{Reading, begins_command};
+#[cfg(test)]
 pub(in crate::validator) use reads::check_command_reads;
+pub(in crate::validator) use reads::check_line_reads;
 pub(super) use rules::{RuleEffect, check_value};
 
 /// The facts about a program, or about one of its subcommands.

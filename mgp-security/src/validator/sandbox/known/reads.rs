@@ -1,12 +1,70 @@
-//! The check that a command only reads, by the lines `reads PROGRAM` of the table.
+//! The check that a command line only reads, by the lines `reads PROGRAM` of the table. Every word has to be literal.
 
 use crate::Finding;
+use crate::shell::read;
+use crate::shell::syntax::{Body, Direction, Part, Script, Word};
 use crate::validator::path::ProtectedPaths;
+use crate::validator::readonly::writes;
 
 use super::super::argv::call::Call;
 use super::super::argv::files::Files;
+use super::super::finding::{Danger, refuse, refuse_if};
 use super::super::value::{Arg, Flow};
 use super::{Kind, Reading, TABLE, Trait, check_value};
+
+/// Checks that every command of a command line only reads.
+pub(in crate::validator) fn check_line_reads(line: &str) -> Result<(), Finding> {
+    for command in literal_commands(line)? {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        check_command_reads(&words)?;
+    }
+    Ok(())
+}
+
+/// Returns the commands of `line`, each as the words that its program gets.
+///
+/// # Errors
+/// Fails with `undecidable` if a word is computed, a command depends on a condition that hides it, or the line cannot
+/// be read; fails with `writes` if a command writes to a file.
+fn literal_commands(line: &str) -> Result<Vec<Vec<String>>, Finding> {
+    let reading = read(line);
+    refuse_if(reading.flaw.is_some(), Danger::Undecidable)?;
+    let mut commands = Vec::new();
+    of_script(&reading.script, &mut commands)?;
+    Ok(commands)
+}
+
+/// Adds the commands of `script`, each as the words that its program gets. Patterns of paths stay as they are written.
+fn of_script(script: &Script, commands: &mut Vec<Vec<String>>) -> Result<(), Finding> {
+    for stage in script.pipelines.iter().flat_map(|pipeline| &pipeline.stages) {
+        for redirect in &stage.redirects {
+            let target = literal(&redirect.target);
+            if redirect.direction == Direction::Out && target.as_deref() != Some("/dev/null") {
+                return Err(writes("write nothing to a file here: leave out the redirection"));
+            }
+        }
+        match &stage.body {
+            Body::Simple(simple) if simple.assignments.is_empty() => {
+                let words: Option<Vec<String>> = simple.words.iter().map(literal).collect();
+                commands.push(words.ok_or_else(|| refuse(Danger::Undecidable))?);
+            }
+            Body::Group(scripts) => {
+                scripts.iter().try_for_each(|script| of_script(script, commands))?;
+            }
+            _ => return Err(refuse(Danger::Undecidable)),
+        }
+    }
+    Ok(())
+}
+
+fn literal(word: &Word) -> Option<String> {
+    let computed = |part: &Part| match part {
+        Part::Bare(text) => text.contains('{'),
+        Part::Ansi { .. } => true,
+        _ => false,
+    };
+    word.text().filter(|_| !word.parts.iter().any(computed))
+}
 
 /// Checks that a command, split into its words, only reads: its program and all its arguments must be known to read.
 ///
@@ -29,7 +87,7 @@ pub(in crate::validator) fn check_command_reads(words: &[&str]) -> Result<(), Fi
     }
     let (input, protected) = (Flow::default(), ProtectedPaths::default());
     let files = Files { protected: &protected, directory: "" };
-    let call = Call { program: name, head: program, args: &args, input: &input, directory: "", files };
+    let call = Call { program: name, head: program, args: &args, input: &input, files };
     // A script in an option takes the place of the first operand.
     let scripted = reading.values(Kind::Sed).next().is_some();
     if reading.facts.first == Some(Kind::Sed) && !scripted && reading.operands.is_empty() {
@@ -44,13 +102,41 @@ pub(in crate::validator) fn check_command_reads(words: &[&str]) -> Result<(), Fi
     Ok(())
 }
 
-fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
-    Finding::new("writes", message)
-}
-
 fn unknown(part: &str) -> Finding {
     let shown: String = part.chars().take(40).collect();
     writes(format!(
         "nothing says that {shown} only reads: leave it out, or use what does, like cat, grep or ls"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_a_line_are_found_with_their_words() {
+        let commands =
+            literal_commands(r#"git log --grep "a b" | head -n 3; (ls 'x y' && wc -l) 2> /dev/null"#)
+                .unwrap();
+        assert_eq!(
+            commands,
+            [
+                vec!["git", "log", "--grep", "a b"],
+                vec!["head", "-n", "3"],
+                vec!["ls", "x y"],
+                vec!["wc", "-l"]
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_computed_or_written_is_refused() {
+        for line in [
+            "$CMD x", "ls $(cat x)", "A=1 ls", "cat {a,b}", "for f in *; do cat $f; done", "cat <(ls)",
+            "ls 'x",
+        ] {
+            assert!(literal_commands(line).is_err(), "{line}");
+        }
+        assert_eq!(literal_commands("cat a > b").unwrap_err().rule, "writes");
+    }
 }

@@ -28,10 +28,9 @@ use crate::network::{
 /// the reference promises.
 ///
 /// Addresses that are fetched hold secrets, and no error repeats one.
-pub struct ReferenceImporter<R = SystemResolver> {
+pub struct ReferenceImporter {
     source: Arc<dyn ReferenceSource>,
-    connector: GuardedConnector<R>,
-    policy: NetworkPolicy,
+    connector: GuardedConnector,
     origins: HashMap<Box<str>, Vec<Origin>, RandomState>,
     max_bytes: u64,
 }
@@ -49,18 +48,14 @@ const MAX_RESUMED: usize = 8;
 impl ReferenceImporter {
     /// Creates an importer that fetches with `source`, and for which no server has an origin yet.
     pub fn new(source: Arc<dyn ReferenceSource>) -> Self {
-        Self::with_resolver(source, SystemResolver::new())
+        Self::with_resolver(source, SystemResolver)
     }
-}
 
-impl<R: HostResolver + Clone> ReferenceImporter<R> {
     /// Creates an importer as [`new`](ReferenceImporter::new) does, which resolves names with `resolver`.
-    pub fn with_resolver(source: Arc<dyn ReferenceSource>, resolver: R) -> Self {
-        let policy = NetworkPolicy::default();
+    pub fn with_resolver(source: Arc<dyn ReferenceSource>, resolver: impl HostResolver + 'static) -> Self {
         Self {
             source,
-            connector: GuardedConnector::with_resolver(policy.clone(), resolver),
-            policy,
+            connector: GuardedConnector::with_resolver(NetworkPolicy::default(), resolver),
             origins: HashMap::default(),
             max_bytes: MAX_BYTES,
         }
@@ -86,8 +81,7 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
     /// allowed, data comes without TLS, too.
     #[must_use]
     pub fn with_policy(mut self, policy: NetworkPolicy) -> Self {
-        self.connector = self.connector.with_policy(policy.clone());
-        self.policy = policy;
+        self.connector.policy = policy;
         self
     }
 
@@ -166,7 +160,7 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
         let written = reference.access_url.as_deref().ok_or_else(|| {
             error(code::REFERENCE_NOT_FOUND, "the reference has no address; resolve it at its server first")
         })?;
-        check_url(written, &self.policy).map_err(|why| forbidden(why.message))?;
+        check_url(written, &self.connector.policy).map_err(|why| forbidden(why.message))?;
         let url = Url::parse(written).map_err(|_| forbidden("its address is none"))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(forbidden("its address holds credentials"));
@@ -198,7 +192,7 @@ impl<R: HostResolver + Clone> ReferenceImporter<R> {
     }
 }
 
-mgp_types::partial_debug!([R] ReferenceImporter<R>, self => servers: self.origins.len(), max_bytes: self.max_bytes);
+mgp_types::partial_debug!(ReferenceImporter, self => servers: self.origins.len(), max_bytes: self.max_bytes);
 
 /// The data that came so far.
 struct Transfer {

@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use mgp_types::BoxFuture;
 use tokio::net::{TcpStream, lookup_host};
 use url::Host;
 
@@ -35,30 +37,30 @@ use super::{NetworkPolicy, target};
 ///
 /// Dropping the future of [`connect`](Self::connect) ends the attempt. The attempt lasts as long as the system allows;
 /// callers set a timeout themselves.
-#[derive(Debug, Clone)]
-pub struct GuardedConnector<R = SystemResolver> {
-    policy: NetworkPolicy,
-    resolver: R,
+#[derive(Clone)]
+pub struct GuardedConnector {
+    pub(crate) policy: NetworkPolicy,
+    resolve: Arc<ResolveHost>,
 }
+
+mgp_types::partial_debug!(GuardedConnector, self => policy: self.policy);
+
+type ResolveHost = dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
 
 impl GuardedConnector {
     /// Creates a connector that resolves names with the system's resolver.
     pub fn new(policy: NetworkPolicy) -> Self {
-        Self::with_resolver(policy, SystemResolver::new())
+        Self::with_resolver(policy, SystemResolver)
     }
-}
 
-impl<R: HostResolver> GuardedConnector<R> {
     /// Creates a connector that resolves names with `resolver`.
-    pub fn with_resolver(policy: NetworkPolicy, resolver: R) -> Self {
-        Self { policy, resolver }
-    }
-
-    /// Sets the policy.
-    #[cfg(all(feature = "ext", feature = "validate"))]
-    #[must_use]
-    pub(crate) fn with_policy(self, policy: NetworkPolicy) -> Self {
-        Self { policy, ..self }
+    pub fn with_resolver(policy: NetworkPolicy, resolver: impl HostResolver + 'static) -> Self {
+        let resolver = Arc::new(resolver);
+        let resolve = move |host: String, port| -> BoxFuture<'static, _> {
+            let resolver = Arc::clone(&resolver);
+            Box::pin(async move { resolver.resolve(&host, port).await })
+        };
+        Self { policy, resolve: Arc::new(resolve) }
     }
 
     /// Connects to `host`, which is a name or an address as it appears in a URL, with IPv6 addresses in brackets.
@@ -76,7 +78,7 @@ impl<R: HostResolver> GuardedConnector<R> {
             Host::Ipv6(ip) => return Ok(vec![SocketAddr::new(IpAddr::V6(*ip), port)]),
             Host::Domain(name) => name,
         };
-        let addresses = self.resolver.resolve(name, port).await.map_err(ConnectError::Unreachable)?;
+        let addresses = (self.resolve)(name.clone(), port).await.map_err(ConnectError::Unreachable)?;
         if addresses.is_empty() {
             return Err(ConnectError::Unreachable(io::Error::new(
                 io::ErrorKind::NotFound,
@@ -100,13 +102,6 @@ pub trait HostResolver: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct SystemResolver;
-
-impl SystemResolver {
-    /// Creates the resolver.
-    pub const fn new() -> Self {
-        Self
-    }
-}
 
 impl HostResolver for SystemResolver {
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -147,7 +142,7 @@ mod tests {
     /// A resolver that answers the look-ups with the given answers in order, and with the last one from then on.
     struct Answers {
         answers: Vec<Vec<IpAddr>>,
-        asked: AtomicUsize,
+        asked: Arc<AtomicUsize>,
     }
 
     impl HostResolver for Answers {
@@ -157,12 +152,19 @@ mod tests {
         }
     }
 
-    fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector<Answers> {
-        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
-        GuardedConnector::with_resolver(policy, Answers { answers, asked: AtomicUsize::new(0) })
+    fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector {
+        counted(policy, answers).0
     }
 
-    async fn refusal(guard: &GuardedConnector<Answers>, host: &str) -> &'static str {
+    /// Returns a connector, and how often it asked its resolver.
+    fn counted(policy: NetworkPolicy, answers: &[&[&str]]) -> (GuardedConnector, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        let answers = Answers { answers, asked: asked.clone() };
+        (GuardedConnector::with_resolver(policy, answers), asked)
+    }
+
+    async fn refusal(guard: &GuardedConnector, host: &str) -> &'static str {
         match guard.connect(host, 80).await {
             Err(ConnectError::Refused(finding)) => finding.rule,
             other => panic!("{host}: {other:?}"),
@@ -193,17 +195,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_is_resolved_once_so_that_rebinding_gains_nothing() {
-        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"], &["127.0.0.1"]]);
+        let (guard, asked) = counted(NetworkPolicy::default(), &[&["1.1.1.1"], &["127.0.0.1"]]);
         let addresses = guard.addresses("example.com", 80).await.unwrap();
         assert_eq!(addresses, ["1.1.1.1:80".parse().unwrap()]);
-        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 1);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
         // The next connection is judged anew.
         assert_eq!(refusal(&guard, "example.com").await, "loopback");
     }
 
     #[tokio::test]
     async fn an_address_is_judged_without_asking_anyone() {
-        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1"]]);
+        let (guard, asked) = counted(NetworkPolicy::default(), &[&["1.1.1.1"]]);
         assert_eq!(refusal(&guard, "127.0.0.1").await, "loopback");
         assert_eq!(refusal(&guard, "[::1]").await, "loopback");
         assert_eq!(refusal(&guard, "0x7f.1").await, "loopback");
@@ -212,7 +214,7 @@ mod tests {
             guard.addresses("[2606:4700::1]", 443).await.unwrap(),
             ["[2606:4700::1]:443".parse().unwrap()]
         );
-        assert_eq!(guard.resolver.asked.load(Ordering::Relaxed), 0);
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]

@@ -1,7 +1,5 @@
 //! Bounded requests for documents: metadata, keys and tokens.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +7,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use mgp_types::{BoxFuture, Error};
+use mgp_types::Error;
 use tokio::time::timeout;
 use url::Url;
 
@@ -25,14 +23,10 @@ use crate::Finding;
 #[derive(Clone)]
 pub struct Fetcher {
     http: JudgedHttp,
-    policy: NetworkPolicy,
-    resolve: Arc<ResolveJudged>,
+    connector: GuardedConnector,
     max_bytes: usize,
     timeout: Duration,
 }
-
-type ResolveJudged =
-    dyn Fn(Box<str>, u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, ConnectError>> + Send + Sync;
 
 /// An answer, of any status.
 #[derive(Debug, Clone)]
@@ -76,7 +70,7 @@ impl Fetcher {
     /// # Errors
     /// TLS is not available.
     pub fn new(policy: NetworkPolicy) -> Result<Self, Error> {
-        Self::with_resolver(policy, SystemResolver::new())
+        Self::with_resolver(policy, SystemResolver)
     }
 
     /// Creates a fetcher that resolves names with `resolver`.
@@ -87,18 +81,8 @@ impl Fetcher {
         policy: NetworkPolicy,
         resolver: impl HostResolver + 'static,
     ) -> Result<Self, Error> {
-        let connector = Arc::new(GuardedConnector::with_resolver(policy.clone(), resolver));
-        let resolve = move |host: Box<str>, port: u16| -> BoxFuture<'static, _> {
-            let connector = Arc::clone(&connector);
-            Box::pin(async move { connector.addresses(&host, port).await })
-        };
-        Ok(Self {
-            http: JudgedHttp::new()?,
-            policy,
-            resolve: Arc::new(resolve),
-            max_bytes: MAX_BYTES,
-            timeout: TIMEOUT,
-        })
+        let connector = GuardedConnector::with_resolver(policy, resolver);
+        Ok(Self { http: JudgedHttp::new()?, connector, max_bytes: MAX_BYTES, timeout: TIMEOUT })
     }
 
     /// Trusts these certificates (PEM) besides those of the public authorities.
@@ -166,7 +150,7 @@ impl Fetcher {
         let mut headers = headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         let posting = async {
-            Redirects::new(url, &self.policy)?;
+            Redirects::new(url, &self.connector.policy)?;
             let url = Url::parse(url).map_err(|_| malformed())?;
             self.send(Method::POST, &url, headers, body).await
         };
@@ -174,7 +158,7 @@ impl Fetcher {
     }
 
     async fn follow(&self, url: &str, headers: &HeaderMap) -> Result<Fetched, FetchError> {
-        let mut redirects = Redirects::new(url, &self.policy)?;
+        let mut redirects = Redirects::new(url, &self.connector.policy)?;
         let first = Url::parse(url).map_err(|_| malformed())?;
         let mut at = first.clone();
         for _ in 0..=MAX_REDIRECTS {
@@ -202,7 +186,7 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<Fetched, FetchError> {
         let (host, port) = (url.host_str().ok_or_else(malformed)?, url.port_or_known_default());
-        let addresses = (self.resolve)(host.into(), port.ok_or_else(malformed)?).await?;
+        let addresses = self.connector.addresses(host, port.ok_or_else(malformed)?).await?;
         if url.scheme() != "https" && !addresses.iter().all(|address| address.ip().is_loopback()) {
             return Err(FetchError::NotEncrypted);
         }

@@ -67,47 +67,37 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
 ///
 /// Words of prose are not taken for addresses: `1.2.3` is a version, and `localhost` alone is a word.
 pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
-    text.split(is_delimiter).flat_map(|word| WordUrls { rest: word.trim_end_matches(is_trailing) })
-}
-
-/// An iterator over the URLs and addresses in one word, which may hold more than one: `--proxy=http://a/` and
-/// `10.0.0.1,10.0.0.2`.
-struct WordUrls<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for WordUrls<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        while !self.rest.is_empty() {
-            let part = self.take_part();
-            if let Some(colon) = part.find("://") {
-                return Some(&part[colon - scheme_length(&part[..colon])..]);
+    text.split(is_delimiter).flat_map(|word| {
+        // One word may hold more than one: `--proxy=http://a/` and `10.0.0.1,10.0.0.2`.
+        let mut rest = word.trim_end_matches(is_trailing);
+        std::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let part = take_part(&mut rest);
+                if let Some(colon) = part.find("://") {
+                    return Some(&part[colon - scheme_length(&part[..colon])..]);
+                }
+                let value = part.rsplit(['=', '@']).next().unwrap_or(part).trim_start_matches('/');
+                if is_address(value) {
+                    return Some(value);
+                }
             }
-            let value = part.rsplit(['=', '@']).next().unwrap_or(part).trim_start_matches('/');
-            if is_address(value) {
-                return Some(value);
-            }
-        }
-        None
-    }
+            None
+        })
+    })
 }
 
-impl<'a> WordUrls<'a> {
-    /// Takes the text up to the next comma. A comma inside a URL does not end it, unless another URL follows.
-    fn take_part(&mut self) -> &'a str {
-        let text = self.rest;
-        let mut in_url = false;
-        let end = text.match_indices([',', ':']).find_map(|(at, mark)| {
-            let after = &text[at + 1..];
-            in_url |= mark == ":" && after.starts_with("//");
-            (mark == "," && (!in_url || begins_url(after))).then_some(at)
-        });
-        let (part, rest) = end.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
-        self.rest = rest;
-        part
-    }
+/// Takes the text up to the next comma. A comma inside a URL does not end it, unless another URL follows.
+fn take_part<'a>(rest: &mut &'a str) -> &'a str {
+    let text = *rest;
+    let mut in_url = false;
+    let end = text.match_indices([',', ':']).find_map(|(at, mark)| {
+        let after = &text[at + 1..];
+        in_url |= mark == ":" && after.starts_with("//");
+        (mark == "," && (!in_url || begins_url(after))).then_some(at)
+    });
+    let (part, behind) = end.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
+    *rest = behind;
+    part
 }
 
 fn begins_url(text: &str) -> bool {

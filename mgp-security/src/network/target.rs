@@ -23,19 +23,18 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
         .strip_prefix("//")
         .filter(|rest| !rest.starts_with(['/', '\\']))
         .ok_or_else(|| ambiguous("write exactly two slashes between scheme and host"))?;
-    let authority = Authority::split(rest)?;
-    authority.check_user()?;
+    let (host, rest) = split_authority(rest)?;
     let url =
         Url::parse(written).map_err(|_| ambiguous("it is no valid URL: check the host and the port"))?;
-    if !authority.host.is_empty() && url.host().is_none() {
+    if !host.is_empty() && url.host().is_none() {
         return Err(ambiguous("it names no host"));
     }
-    let host = parse_host(authority.host, url.port_or_known_default(), policy)?;
+    let host = parse_host(host, url.port_or_known_default(), policy)?;
     // Both parsers must find the same host; for schemes that the URL parser does not know, it keeps the host as text.
     if url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host)) {
         return Err(ambiguous("its host can be read in more than one way"));
     }
-    nested::check(authority.rest)?;
+    nested::check(rest)?;
     Ok(url)
 }
 
@@ -95,56 +94,45 @@ fn split_scheme(written: &str) -> Result<(&str, &str), Finding> {
     if starts && scheme.bytes().all(goes_on) { Ok((scheme, rest)) } else { Err(missing()) }
 }
 
-/// The authority of a URL, which stands between the two slashes and the path, and the text after it.
-struct Authority<'a> {
-    user: Option<&'a str>,
-    host: &'a str,
-    /// The path, query and fragment.
-    rest: &'a str,
+/// Splits the text behind the two slashes of a URL into the host, and the path, query and fragment. Credentials, if
+/// present, must be such that they cannot be taken for the host.
+fn split_authority(text: &str) -> Result<(&str, &str), Finding> {
+    // Readers disagree on whether `?`, `#` and `\` end the authority. Up to the first slash, these characters must not
+    // hide an `@` that could begin another authority.
+    let until_slash = &text[..text.find('/').unwrap_or(text.len())];
+    let end = until_slash.find(['?', '#']).unwrap_or(until_slash.len());
+    let (authority, behind) = until_slash.split_at(end);
+    let hidden = behind.find('@').is_some_and(|at| !behind.starts_with('?') || !behind[..at].contains('='));
+    if hidden {
+        return Err(ambiguous("write a slash behind the host, and `@` as %40"));
+    }
+    let path_end = text.find(['?', '#']).unwrap_or(text.len());
+    if text[..path_end].contains('\\') || behind.contains('\\') {
+        return Err(ambiguous("write slashes, not backslashes"));
+    }
+    let (user, address) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, address)| (Some(user), address));
+    let host = if let Some(inside) = address.strip_prefix('[') {
+        let close = inside.find(']').ok_or_else(|| ambiguous("a bracket is not closed"))?;
+        check_port(&inside[close + 1..])?;
+        &address[..close + 2]
+    } else {
+        let (host, port) = address.find(':').map_or((address, ""), |colon| address.split_at(colon));
+        check_port(port)?;
+        host
+    };
+    if user.is_some_and(|user| !is_plain_user(user)) {
+        return Err(ambiguous(
+            "what stands before `@` could be taken for the host: send credentials in a header",
+        ));
+    }
+    Ok((host, &text[end..]))
 }
 
-impl<'a> Authority<'a> {
-    fn split(text: &'a str) -> Result<Self, Finding> {
-        // Readers disagree on whether `?`, `#` and `\` end the authority. Up to the first slash, these characters must
-        // not hide an `@` that could begin another authority.
-        let until_slash = &text[..text.find('/').unwrap_or(text.len())];
-        let end = until_slash.find(['?', '#']).unwrap_or(until_slash.len());
-        let (authority, behind) = until_slash.split_at(end);
-        let hidden =
-            behind.find('@').is_some_and(|at| !behind.starts_with('?') || !behind[..at].contains('='));
-        if hidden {
-            return Err(ambiguous("write a slash behind the host, and `@` as %40"));
-        }
-        let path_end = text.find(['?', '#']).unwrap_or(text.len());
-        if text[..path_end].contains('\\') || behind.contains('\\') {
-            return Err(ambiguous("write slashes, not backslashes"));
-        }
-        let rest = &text[end..];
-        let (user, address) =
-            authority.rsplit_once('@').map_or((None, authority), |(user, address)| (Some(user), address));
-        let host = if let Some(inside) = address.strip_prefix('[') {
-            let close = inside.find(']').ok_or_else(|| ambiguous("a bracket is not closed"))?;
-            check_port(&inside[close + 1..])?;
-            &address[..close + 2]
-        } else {
-            let (host, port) = address.find(':').map_or((address, ""), |colon| address.split_at(colon));
-            check_port(port)?;
-            host
-        };
-        Ok(Self { user, host, rest })
-    }
-
-    /// Checks that credentials, if present, cannot be taken for the host.
-    fn check_user(&self) -> Result<(), Finding> {
-        let Some(user) = self.user else { return Ok(()) };
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
-        let (name, password) = user.split_once(':').unwrap_or((user, ""));
-        if !name.is_empty() && name.bytes().all(plain) && password.bytes().all(plain) {
-            Ok(())
-        } else {
-            Err(ambiguous("what stands before `@` could be taken for the host: send credentials in a header"))
-        }
-    }
+fn is_plain_user(user: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
+    let (name, password) = user.split_once(':').unwrap_or((user, ""));
+    !name.is_empty() && name.bytes().all(plain) && password.bytes().all(plain)
 }
 
 fn check_port(text: &str) -> Result<(), Finding> {

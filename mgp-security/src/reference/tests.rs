@@ -76,13 +76,13 @@ fn reference(data: &str) -> DataReference {
     reference
 }
 
-fn importer(server: &Arc<Scripted>, address: &'static str) -> ReferenceImporter<To> {
+fn importer(server: &Arc<Scripted>, address: &'static str) -> ReferenceImporter {
     ReferenceImporter::with_resolver(server.clone(), To(address))
         .with_origin("amplitude", "https://data.example")
         .unwrap()
 }
 
-async fn fetch(importer: &ReferenceImporter<To>, reference: &DataReference) -> Result<String, Error> {
+async fn fetch(importer: &ReferenceImporter, reference: &DataReference) -> Result<String, Error> {
     let mut all = Vec::new();
     let mut sink = |piece: &[u8]| {
         all.extend_from_slice(piece);
@@ -93,7 +93,7 @@ async fn fetch(importer: &ReferenceImporter<To>, reference: &DataReference) -> R
     Ok(String::from_utf8(all).unwrap())
 }
 
-async fn code_of(importer: &ReferenceImporter<To>, reference: &DataReference) -> i64 {
+async fn code_of(importer: &ReferenceImporter, reference: &DataReference) -> i64 {
     let error = fetch(importer, reference).await.unwrap_err();
     assert!(!error.to_string().contains("SECRET"), "{error}");
     error.code()

@@ -58,9 +58,9 @@ impl NetworkValidator {
             return Ok(());
         }
         if (self.pages_in_urls || call.natures.takes("data"))
-            && let Some(data) = Data::read(text)
+            && let Some(checked) = check_data(text, &self.policy)
         {
-            return data.check(&self.policy);
+            return checked;
         }
         self.check_url(text).map_err(|finding| match finding.rule {
             "scheme" => refused_scheme(scheme, call),
@@ -222,36 +222,19 @@ fn completed(text: &str) -> Option<String> {
     (is_host && port.is_none_or(is_port)).then(|| format!("https://{text}"))
 }
 
-/// A `data:` URL, split into its parts.
-struct Data<'a> {
-    media_type: &'a str,
-    is_base64: bool,
-    content: &'a str,
-}
-
-impl<'a> Data<'a> {
-    fn read(text: &'a str) -> Option<Self> {
-        let (scheme, rest) = text.split_once(':')?;
-        let (header, content) = rest.split_once(',')?;
-        let mut parts = header.split(';');
-        let media_type = parts.next().unwrap_or_default();
-        let is_base64 = parts.any(|part| part.trim().eq_ignore_ascii_case("base64"));
-        scheme.eq_ignore_ascii_case("data").then_some(Self { media_type, is_base64, content })
+/// Checks a `data:` URL; `None` for any other text.
+fn check_data(text: &str, policy: &NetworkPolicy) -> Option<Result<(), Finding>> {
+    let (scheme, rest) = text.split_once(':')?;
+    let (header, content) = rest.split_once(',').filter(|_| scheme.eq_ignore_ascii_case("data"))?;
+    let mut parts = header.split(';');
+    let media_type = parts.next().unwrap_or_default();
+    if parts.any(|part| part.trim().eq_ignore_ascii_case("base64")) {
+        let encoded = "the page in the URL is encoded: write it as plain text";
+        return Some(if is_page(media_type) { Err(Finding::new("encoded-page", encoded)) } else { Ok(()) });
     }
-
-    fn check(&self, policy: &NetworkPolicy) -> Result<(), Finding> {
-        if self.is_base64 {
-            return if is_page(self.media_type) {
-                Err(Finding::new("encoded-page", "the page in the URL is encoded: write it as plain text"))
-            } else {
-                Ok(())
-            };
-        }
-        // A browser decodes the content once. The addresses of metadata services are found in every layer of encoding.
-        let page = percent_decoded(self.content).map_or(Cow::Borrowed(self.content), Cow::Owned);
-        check_text(&page, policy)?;
-        check_nested(&page)
-    }
+    // A browser decodes the content once. The addresses of metadata services are found in every layer of encoding.
+    let page = percent_decoded(content).map_or(Cow::Borrowed(content), Cow::Owned);
+    Some(check_text(&page, policy).and_then(|()| check_nested(&page)))
 }
 
 /// The URL that browsers use for an empty page.

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::finding::Findings;
 use super::names::Lists;
-use super::pattern::{Pattern, Token, find_declared, tokens_of};
+use super::pattern::{Pattern, Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
 
 /// Records the violations of `policy` in the code, as far as they can be found without knowing the language.
@@ -35,11 +35,11 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
 /// A comment in one language may be code in another, so only the forms that no two languages disagree about count: `#`
 /// and `--` at the start of a line, `//` and `/* */` anywhere.
 fn strip(code: &str) -> (String, String) {
-    let mut bare = String::with_capacity(code.len());
-    let mut with_texts = String::with_capacity(code.len());
-    let mut rest = code;
+    let (mut comments, mut texts) = (Vec::new(), Vec::new());
+    let mut at = 0;
     let mut at_line_start = true;
-    while let Some(first) = rest.chars().next() {
+    while let Some(first) = code[at..].chars().next() {
+        let rest = &code[at..];
         let (length, is_text) = match first {
             '#' if at_line_start && !IMPORT_SIGNS.iter().any(|sign| rest.starts_with(sign)) => {
                 (line(rest), false)
@@ -50,27 +50,15 @@ fn strip(code: &str) -> (String, String) {
             '"' | '\'' | '`' => (text(rest, first), true),
             _ => (0, false),
         };
-        if length == 0 {
-            bare.push(first);
-            with_texts.push(first);
-            rest = &rest[first.len_utf8()..];
-        } else {
-            let (piece, after) = rest.split_at(length);
-            blank(piece, &mut bare);
-            if is_text {
-                with_texts.push_str(piece);
-            } else {
-                blank(piece, &mut with_texts);
-            }
-            rest = after;
+        if length > 0 {
+            let found = if is_text { &mut texts } else { &mut comments };
+            found.push(at..at + length);
         }
+        at += length.max(first.len_utf8());
         at_line_start = first == '\n' || (at_line_start && first.is_whitespace()) || (length > 0 && !is_text);
     }
-    (bare, with_texts)
-}
-
-fn blank(piece: &str, out: &mut String) {
-    out.extend(piece.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+    let with_texts = blanked(code, comments.into_iter());
+    (blanked(&with_texts, texts.into_iter()), with_texts)
 }
 
 fn line(text: &str) -> usize {

@@ -70,13 +70,13 @@ pub(super) fn tree_tokens(tree: &Tree) -> Vec<Token<'_>> {
         .collect()
 }
 
-/// Returns the code with these bytes blanked out.
+/// Returns the code with these bytes blanked out, but for the ends of lines.
 pub(super) fn blanked(code: &str, ranges: impl Iterator<Item = Range<usize>>) -> String {
     let mut bytes = code.as_bytes().to_vec();
     for range in ranges {
         let end = range.end.min(bytes.len());
         if let Some(blank) = bytes.get_mut(range.start..end) {
-            blank.fill(b' ');
+            blank.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
         }
     }
     String::from_utf8(bytes).unwrap_or_default()

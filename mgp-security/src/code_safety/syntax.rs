@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::rc::Rc;
+use std::sync::LazyLock;
 
-use tree_sitter::{ParseOptions, Parser};
+use tree_sitter::{Language, ParseOptions, Parser};
 
 /// The grammars that code can be read with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,20 +25,13 @@ pub(super) struct Tree {
     /// The number of bytes of `source` before the submitted code.
     prefix: usize,
     nodes: Vec<Record>,
-    names: Rc<GrammarNames>,
     has_errors: bool,
 }
 
-/// The names of a grammar's kinds and fields, by their numbers.
-struct GrammarNames {
-    kinds: Box<[Box<str>]>,
-    fields: Box<[Box<str>]>,
-}
-
 struct Record {
-    kind: u16,
-    /// The number of the field, or 0 for none.
-    field: u16,
+    kind: &'static str,
+    /// The field of the parent that the node is in.
+    field: Option<&'static str>,
     start: usize,
     end: usize,
     parent: u32,
@@ -61,12 +54,13 @@ impl Tree {
     /// Parses `prefix`, `code` and `suffix` as one text; `None` if that takes more effort than any real code does.
     pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
         let source = [prefix, code, suffix].concat();
-        let (tree, names) = PARSERS.with_borrow_mut(|parsers| {
-            let (_, parser, names) = if let Some(index) = parsers.iter().position(|(of, ..)| *of == grammar) {
+        let tree = PARSERS.with_borrow_mut(|parsers| {
+            let (_, parser) = if let Some(index) = parsers.iter().position(|(of, _)| *of == grammar) {
                 &mut parsers[index]
             } else {
-                let (parser, names) = grammar.parser()?;
-                parsers.push((grammar, parser, names));
+                let mut parser = Parser::new();
+                parser.set_language(grammar.language()).ok()?;
+                parsers.push((grammar, parser));
                 parsers.last_mut()?
             };
             let mut effort = MIN_EFFORT + source.len();
@@ -84,11 +78,11 @@ impl Tree {
             if tree.is_none() {
                 parser.reset();
             }
-            Some((tree?, names.clone()))
+            tree
         })?;
         let has_errors = tree.root_node().has_error();
-        let nodes = flatten(&tree);
-        Some(Self { source, prefix: prefix.len(), nodes, names, has_errors })
+        let nodes = flatten(&tree, grammar.language());
+        Some(Self { source, prefix: prefix.len(), nodes, has_errors })
     }
 
     pub(super) fn has_errors(&self) -> bool {
@@ -107,8 +101,7 @@ impl Tree {
 
 impl<'t> Node<'t> {
     pub(super) fn kind(self) -> &'t str {
-        // The number of a node that could not be parsed is beyond all others.
-        self.tree.names.kinds.get(usize::from(self.record().kind)).map_or("ERROR", |name| name)
+        self.record().kind
     }
 
     pub(super) fn text(self) -> &'t str {
@@ -135,10 +128,7 @@ impl<'t> Node<'t> {
 
     /// Returns the field of the parent that the node is in.
     pub(super) fn field_name(self) -> Option<&'t str> {
-        match self.record().field {
-            0 => None,
-            id => self.tree.names.fields.get(usize::from(id)).map(|name| &**name),
-        }
+        self.record().field
     }
 
     pub(super) fn parent(self) -> Option<Self> {
@@ -202,30 +192,25 @@ impl<F: Clone> Known<F> {
 }
 
 impl Grammar {
-    fn parser(self) -> Option<(Parser, Rc<GrammarNames>)> {
-        let language = match self {
-            Self::Python => tree_sitter_python::LANGUAGE,
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE,
-            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
-            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX,
-        };
-        let mut parser = Parser::new();
-        let language: tree_sitter::Language = language.into();
-        parser.set_language(&language).ok()?;
-        let kinds =
-            (0..u16::try_from(language.node_kind_count()).ok()?).map(|id| language.node_kind_for_id(id));
-        let fields =
-            (0..=u16::try_from(language.field_count()).ok()?).map(|id| language.field_name_for_id(id));
-        let names = GrammarNames {
-            kinds: kinds.map(|name| name.unwrap_or_default().into()).collect(),
-            fields: fields.map(|name| name.unwrap_or_default().into()).collect(),
-        };
-        Some((parser, Rc::new(names)))
+    /// Returns the language, which lives as long as the names of its kinds and fields are used.
+    fn language(self) -> &'static Language {
+        &LANGUAGES[self as usize]
     }
 }
 
+/// The languages of the grammars, in their order.
+static LANGUAGES: LazyLock<[Language; 4]> = LazyLock::new(|| {
+    [
+        tree_sitter_python::LANGUAGE,
+        tree_sitter_javascript::LANGUAGE,
+        tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+        tree_sitter_typescript::LANGUAGE_TSX,
+    ]
+    .map(Language::new)
+});
+
 /// Flattens a tree without recursion, because the depth of the tree is chosen by the author of the code.
-fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
+fn flatten(tree: &tree_sitter::Tree, language: &'static Language) -> Vec<Record> {
     let mut cursor = tree.walk();
     let mut nodes: Vec<Record> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
@@ -233,8 +218,9 @@ fn flatten(tree: &tree_sitter::Tree) -> Vec<Record> {
         let node = cursor.node();
         let index = position(&nodes);
         nodes.push(Record {
-            kind: node.kind_id(),
-            field: cursor.field_id().map_or(0, std::num::NonZero::get),
+            // The number of a node that could not be parsed is beyond all others.
+            kind: language.node_kind_for_id(node.kind_id()).unwrap_or("ERROR"),
+            field: cursor.field_id().and_then(|id| language.field_name_for_id(id.get())),
             start: node.start_byte(),
             end: node.end_byte(),
             parent: open.last().copied().unwrap_or(0),
@@ -264,7 +250,7 @@ fn position(nodes: &[Record]) -> u32 {
 
 thread_local! {
     /// The parsers of this thread, one for each grammar: a parser is costly to make and cannot be shared.
-    static PARSERS: RefCell<Vec<(Grammar, Parser, Rc<GrammarNames>)>> = const { RefCell::new(Vec::new()) };
+    static PARSERS: RefCell<Vec<(Grammar, Parser)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The number of times that the parser may report progress, beyond once for each byte; real code needs a fraction of

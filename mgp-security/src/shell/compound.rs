@@ -1,6 +1,6 @@
 //! Compound commands: groups, branches, loops, functions and tests.
 
-use super::parser::{Flaw, MAX_DEPTH, Parser, Until};
+use super::parser::{Flaw, MAX_DEPTH, Parser};
 use super::syntax::{Body, Direction, Part, Pipeline, Redirect, Script, Simple, Stage, Word};
 
 impl Parser<'_> {
@@ -14,7 +14,7 @@ impl Parser<'_> {
             return Some(self.evaluated(length));
         }
         if self.take("(") {
-            let inner = self.list(&Until::PAREN);
+            let inner = self.list(&[")"]);
             self.expect(")");
             return Some(Body::Group(vec![inner]));
         }
@@ -54,7 +54,7 @@ impl Parser<'_> {
     }
 
     fn group(&mut self) -> Body {
-        let inner = self.list(&Until::words(&["}"]));
+        let inner = self.list(&["}"]);
         self.expect("}");
         Body::Group(vec![inner])
     }
@@ -62,7 +62,7 @@ impl Parser<'_> {
     fn branches(&mut self) -> Body {
         let mut scripts = Vec::new();
         loop {
-            scripts.push(self.list(&Until::words(&["then", "elif", "else", "fi"])));
+            scripts.push(self.list(&["then", "elif", "else", "fi"]));
             let word = self.reserved();
             if !matches!(word, "then" | "elif" | "else" | "fi") {
                 self.flawed(Flaw::Grammar);
@@ -110,7 +110,7 @@ impl Parser<'_> {
     }
 
     fn while_loop(&mut self) -> Body {
-        let condition = self.list(&Until::words(&["do"]));
+        let condition = self.list(&["do"]);
         Body::Loop { condition, body: self.loop_body() }
     }
 
@@ -127,7 +127,7 @@ impl Parser<'_> {
         } else {
             self.flawed(Flaw::Grammar);
         }
-        let body = self.list(&Until::words(&["done"]));
+        let body = self.list(&["done"]);
         self.expect("done");
         body
     }
@@ -165,7 +165,7 @@ impl Parser<'_> {
             }
             self.expect(")");
             let before = self.at;
-            scripts.push(self.list(&Until::words(&["esac"])));
+            scripts.push(self.list(&["esac"]));
             if !(self.take(";;&") || self.take(";;") || self.take(";&"))
                 && self.at == before
                 && self.reserved() != "esac"

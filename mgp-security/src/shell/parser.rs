@@ -39,7 +39,7 @@ pub(crate) fn read(text: &str) -> Reading {
         origin: Origin::Slice(0),
         prose: Prose::default(),
     };
-    let script = parser.list(&Until::END);
+    let script = parser.list(&[]);
     Reading { script, prose: parser.prose, flaw: parser.flaw }
 }
 
@@ -62,21 +62,6 @@ pub(super) enum Origin {
     Slice(usize),
     /// The text is a copy of this span of the whole text, with its escapes removed.
     Copy(Span),
-}
-
-/// The end of a list: before one of these words, or before `)`.
-pub(super) struct Until {
-    pub(super) words: &'static [&'static str],
-    pub(super) paren: bool,
-}
-
-impl Until {
-    pub(super) const END: Self = Self { words: &[], paren: false };
-    pub(super) const PAREN: Self = Self { words: &[], paren: true };
-
-    pub(super) const fn words(words: &'static [&'static str]) -> Self {
-        Self { words, paren: false }
-    }
 }
 
 impl<'s> Parser<'s> {
@@ -184,7 +169,8 @@ impl<'s> Parser<'s> {
         &rest[..end]
     }
 
-    pub(super) fn list(&mut self, until: &Until) -> Script {
+    /// Reads a list up to one of the words `until`, or to `)` if that is among them.
+    pub(super) fn list(&mut self, until: &[&str]) -> Script {
         let mut script = Script::default();
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -196,7 +182,7 @@ impl<'s> Parser<'s> {
             match self.peek() {
                 None => break,
                 Some(b';') if self.rest().starts_with(";;") || self.rest().starts_with(";&") => {
-                    if until.words.contains(&"esac") {
+                    if until.contains(&"esac") {
                         break;
                     }
                     self.flawed(Flaw::Grammar);
@@ -222,7 +208,7 @@ impl<'s> Parser<'s> {
                     continue;
                 }
                 Some(b')') => {
-                    if until.paren {
+                    if until.contains(&")") {
                         break;
                     }
                     self.flawed(Flaw::Grammar);
@@ -232,7 +218,7 @@ impl<'s> Parser<'s> {
                 _ => {}
             }
             let word = self.reserved();
-            if until.words.contains(&word) {
+            if until.contains(&word) {
                 break;
             }
             if CLOSERS.contains(&word) {
@@ -315,7 +301,7 @@ impl<'s> Parser<'s> {
                     // No shell accepts a parenthesis here; its contents are judged all the same.
                     self.flawed(Flaw::Grammar);
                     self.at += 1;
-                    odd.push(self.list(&Until::PAREN));
+                    odd.push(self.list(&[")"]));
                     self.take(")");
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use super::compound::arithmetic_length;
 use super::escape::{decode_escapes, hides_letters};
-use super::parser::{Flaw, MAX_DEPTH, Origin, Parser, Until};
+use super::parser::{Flaw, MAX_DEPTH, Origin, Parser};
 use super::syntax::{Part, Word};
 
 impl Parser<'_> {
@@ -248,7 +248,7 @@ impl Parser<'_> {
 
     /// Reads the list after `$(`, `<(` or `>(`, with its closing parenthesis.
     fn nested(&mut self) -> super::syntax::Script {
-        let script = self.list(&Until::PAREN);
+        let script = self.list(&[")"]);
         if !self.take(")") {
             self.flawed(Flaw::Open);
         }
@@ -282,7 +282,7 @@ impl Parser<'_> {
     /// Reads `inner`, a copy of the text since `start` with its escapes removed, as the list of a command substitution.
     fn copied(&mut self, start: usize, inner: &str) -> Part {
         let origin = Origin::Copy(self.span(start, self.at));
-        Part::Command(self.within(inner, origin, |inner| inner.list(&Until::END)))
+        Part::Command(self.within(inner, origin, |inner| inner.list(&[])))
     }
 
     /// Reads the content of `${ .. }`.

@@ -108,14 +108,12 @@ impl<'t> JavaScriptScopes<'t> {
                     self.declared.entry((TOP, plain(name.text()))).or_default().push(Some(value));
                 }
             }
-            "formal_parameters" | "catch_clause" => {
-                let scope = if node.kind() == "catch_clause" { Some(node) } else { node.parent() };
-                let parts = if node.kind() == "catch_clause" { node.field("parameter") } else { Some(node) };
-                if let (Some(scope), Some(parts)) = (scope, parts) {
-                    self.bind(scope, parts, None);
+            "formal_parameters" => {
+                if let Some(function) = node.parent() {
+                    self.bind(function, node, None);
                 }
             }
-            "arrow_function" => {
+            "catch_clause" | "arrow_function" => {
                 if let Some(parameter) = node.field("parameter") {
                     self.bind(node, parameter, None);
                 }

@@ -145,43 +145,29 @@ impl CharacterClass {
             Self::BrailleBlank => around.either(script::is_braille),
             // The tags behind the flag that they belong to are skipped together with it, so a tag that is met here
             // belongs to none.
-            Self::Tag
-            | Self::Control
-            | Self::DirectionalFormat
-            | Self::Invisible
-            | Self::Separator
-            | Self::Annotation
-            | Self::Private
-            | Self::Nothing => false,
+            _ => false,
         }
     }
 
     fn finding(self, character: char) -> Finding {
-        let (rule, what, instead) = match self {
-            Self::Control => {
-                ("control-character", "a control character", "write it as text, or leave it out")
-            }
+        let (rule, what) = match self {
+            Self::Control => ("control-character", "a control character: write it as text, or leave it out"),
             Self::DirectionalMark | Self::DirectionalFormat => {
-                ("bidirectional-control", "a character that changes the order of reading", "leave it out")
+                ("bidirectional-control", "a character that changes the order of reading: leave it out")
             }
-            Self::Tag => ("tag-character", "a tag character, which nobody can see", "leave it out"),
+            Self::Tag => ("tag-character", "a tag character, which nobody can see: leave it out"),
             Self::Selector | Self::IdeographSelector | Self::MongolianSelector => {
-                ("variation-selector", "a variation selector that selects nothing", "leave it out")
+                ("variation-selector", "a variation selector that selects nothing: leave it out")
             }
-            Self::Joiner
-            | Self::NonJoiner
-            | Self::WordBreak
-            | Self::ByteOrderMark
-            | Self::BrailleBlank
-            | Self::Invisible => ("invisible-character", "a character that cannot be seen", "leave it out"),
-            Self::Separator => ("line-separator", "a separator of lines or paragraphs", "use a line feed"),
-            Self::Annotation => ("annotation-character", "an annotation that is not shown", "leave it out"),
+            Self::Separator => ("line-separator", "a separator of lines or paragraphs: use a line feed"),
+            Self::Annotation => ("annotation-character", "an annotation that is not shown: leave it out"),
             Self::Private => {
-                ("private-character", "a private-use character", "use one with a meaning of its own")
+                ("private-character", "a private-use character: use one with a meaning of its own")
             }
-            Self::Nothing => ("noncharacter", "a code point that is no character", "leave it out"),
+            Self::Nothing => ("noncharacter", "a code point that is no character: leave it out"),
+            _ => ("invisible-character", "a character that cannot be seen: leave it out"),
         };
-        Finding::new(rule, format!("the text contains U+{:04X}, {what}: {instead}", u32::from(character)))
+        Finding::new(rule, format!("the text contains U+{:04X}, {what}", u32::from(character)))
     }
 }
 

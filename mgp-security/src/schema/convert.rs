@@ -41,33 +41,28 @@ impl Schema {
     }
 }
 
-/// Returns the conversions to try for a value, the likeliest first; `Absent` removes the value.
-fn readings(value: &Value) -> Vec<ConvertedValue> {
-    let alone = || ConvertedValue::Value(Value::Array(vec![value.clone()]));
+/// Returns the conversions to try for a value, the likeliest first; `None` removes the value.
+fn readings(value: &Value) -> Vec<Option<Value>> {
+    let alone = || Some(Value::Array(vec![value.clone()]));
     match value {
-        Value::Null => vec![ConvertedValue::Absent],
+        Value::Null => vec![None],
         Value::String(text) => {
             let parsed = parsed(text).into_iter();
-            parsed.chain(truth(text).map(Value::Bool)).map(ConvertedValue::Value).chain([alone()]).collect()
+            parsed.chain(truth(text).map(Value::Bool)).map(Some).chain([alone()]).collect()
         }
         Value::Number(number) => {
             let truth = [(0, false), (1, true)].into_iter().find(|(is, _)| number.as_i64() == Some(*is));
-            let truth = truth.map(|(_, truth)| ConvertedValue::Value(Value::Bool(truth)));
-            let text = ConvertedValue::Value(Value::String(number.to_string()));
+            let truth = truth.map(|(_, truth)| Some(Value::Bool(truth)));
+            let text = Some(Value::String(number.to_string()));
             truth.into_iter().chain([text, alone()]).collect()
         }
         Value::Bool(truth) => {
-            let text = ConvertedValue::Value(Value::String(truth.to_string()));
-            vec![text, ConvertedValue::Value(Value::from(u8::from(*truth))), alone()]
+            let text = Some(Value::String(truth.to_string()));
+            vec![text, Some(Value::from(u8::from(*truth))), alone()]
         }
-        Value::Array(_) => vec![ConvertedValue::Value(within(value))],
-        Value::Object(_) => vec![ConvertedValue::Value(within(value)), alone()],
+        Value::Array(_) => vec![Some(within(value))],
+        Value::Object(_) => vec![Some(within(value)), alone()],
     }
-}
-
-enum ConvertedValue {
-    Value(Value),
-    Absent,
 }
 
 /// Returns the value with every possible conversion within it: for schemas with alternatives, which do not report
@@ -105,10 +100,10 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 /// Puts a converted value in the place that a JSON pointer names.
-fn put(whole: &mut Value, place: &str, reading: ConvertedValue) -> Option<()> {
+fn put(whole: &mut Value, place: &str, reading: Option<Value>) -> Option<()> {
     match reading {
-        ConvertedValue::Value(value) => *whole.pointer_mut(place)? = value,
-        ConvertedValue::Absent => {
+        Some(value) => *whole.pointer_mut(place)? = value,
+        None => {
             let (parent, name) = place.rsplit_once('/')?;
             let name = name.replace("~1", "/").replace("~0", "~");
             whole.pointer_mut(parent)?.as_object_mut()?.remove(&name)?;

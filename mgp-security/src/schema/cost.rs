@@ -13,7 +13,7 @@ use crate::percent::percent_decoded;
 /// It is counted as if every alternative were tried and every pattern matched, so no check takes more.
 #[derive(Debug)]
 pub(super) struct CheckCost {
-    schema: Value,
+    pub(super) schema: Value,
     /// The steps for a value without parts; `None` for a schema that refers to itself, whose steps depend on the depth of
     /// the value.
     expansion: Option<u64>,
@@ -176,39 +176,37 @@ enum AppliedTo<'a> {
     Items,
 }
 
-/// Calls `apply` with each schema within `schema`, and the part of the value that it is applied to.
-fn each_applied<'a>(
-    schema: &'a Map<String, Value>,
-    apply: &mut dyn FnMut(&'a Value, AppliedTo<'a>) -> Result<(), SchemaFault>,
-) -> Result<(), SchemaFault> {
+/// Returns each schema within `schema`, with the part of the value that it is applied to.
+fn applied(schema: &Map<String, Value>) -> Vec<(&Value, AppliedTo<'_>)> {
+    let mut found = Vec::new();
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
             ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
-                all.iter().try_for_each(|one| apply(one, AppliedTo::Itself))?;
+                found.extend(all.iter().map(|one| (one, AppliedTo::Itself)));
             }
-            ("not" | "if" | "then" | "else", one) => apply(one, AppliedTo::Itself)?,
+            ("not" | "if" | "then" | "else", one) => found.push((one, AppliedTo::Itself)),
             ("dependentSchemas" | "dependencies", Value::Object(all)) => {
-                all.values().try_for_each(|one| apply(one, AppliedTo::Itself))?;
+                found.extend(all.values().map(|one| (one, AppliedTo::Itself)));
             }
             ("properties", Value::Object(all)) => {
-                all.iter().try_for_each(|(name, one)| apply(one, AppliedTo::Member(name)))?;
+                found.extend(all.iter().map(|(name, one)| (one, AppliedTo::Member(name))));
             }
             ("patternProperties", Value::Object(all)) => {
-                all.values().try_for_each(|one| apply(one, AppliedTo::Members))?;
+                found.extend(all.values().map(|one| (one, AppliedTo::Members)));
             }
             ("additionalProperties" | "unevaluatedProperties" | "propertyNames", one) => {
-                apply(one, AppliedTo::Members)?;
+                found.push((one, AppliedTo::Members));
             }
             ("prefixItems" | "items", Value::Array(all)) => {
-                all.iter().enumerate().try_for_each(|(at, one)| apply(one, AppliedTo::Item(at)))?;
+                found.extend(all.iter().enumerate().map(|(at, one)| (one, AppliedTo::Item(at))));
             }
             ("items" | "additionalItems" | "unevaluatedItems" | "contains", one) => {
-                apply(one, AppliedTo::Items)?;
+                found.push((one, AppliedTo::Items));
             }
             _ => {}
         }
     }
-    Ok(())
+    found
 }
 
 /// Returns how often the parts of a schema are applied: what is left over by others is found out by applying them again.
@@ -241,10 +239,7 @@ impl<'a> Expansion<'a> {
             None => {}
         }
         let mut inner = self.places.referred(members)?;
-        each_applied(members, &mut |one, _| {
-            inner.push(one);
-            Ok(())
-        })?;
+        inner.extend(applied(members).into_iter().map(|(one, _)| one));
         let mut sum: u64 = 0;
         for one in inner {
             sum = sum.saturating_add(self.steps(one)?);
@@ -273,12 +268,9 @@ impl<'a> Walk<'a> {
             for referred in self.places.referred(members).ok()? {
                 self.check(referred, value, depth + 1)?;
             }
-            let mut is_within = Some(());
-            let _ = each_applied(members, &mut |one, to| {
-                is_within = is_within.and_then(|()| self.apply(one, to, value, depth + 1));
-                Ok(())
-            });
-            is_within?;
+            for (one, to) in applied(members) {
+                self.apply(one, to, value, depth + 1)?;
+            }
         }
         Some(())
     }

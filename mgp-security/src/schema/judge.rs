@@ -7,10 +7,7 @@ use super::{Schema, SchemaFault, Violation};
 
 /// A schema that judges arguments, and says of each fault what is wrong and what would be right.
 #[derive(Debug)]
-pub struct ArgumentJudge {
-    schema: Value,
-    compiled: Schema,
-}
+pub struct ArgumentJudge(Schema);
 
 impl ArgumentJudge {
     /// Compiles a schema that somebody wrote, and enforces `format`.
@@ -18,7 +15,7 @@ impl ArgumentJudge {
     /// # Errors
     /// Fails as [`Schema::compile`] does.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::of(schema, Schema::compile_with_formats)
+        Schema::compile_with_formats(schema).map(Self)
     }
 
     /// Compiles a schema whose patterns take linear time.
@@ -26,29 +23,22 @@ impl ArgumentJudge {
     /// # Errors
     /// Fails as [`Schema::compile_linear`] does.
     pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::of(schema, Schema::compile_linear)
-    }
-
-    fn of(
-        schema: &RawJson,
-        compile: impl FnOnce(&RawJson) -> Result<Schema, SchemaFault>,
-    ) -> Result<Self, SchemaFault> {
-        Ok(Self { compiled: compile(schema)?, schema: Schema::read_schema(schema)? })
+        Schema::compile_linear(schema).map(Self)
     }
 
     /// Returns the faults of the arguments, those that explain others first.
     pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
-        let Schema { compiled, cost, .. } = &self.compiled;
+        let Schema { compiled, cost, .. } = &self.0;
         let is_cheap = cost.is_bearable(arguments);
         if is_cheap && compiled.is_valid(arguments) {
             return Vec::new();
         }
-        if !self.compiled.explains(arguments) {
+        if !self.0.explains(arguments) {
             return vec![Violation::of_all(if is_cheap { "schema" } else { "cost" })];
         }
         let errors = compiled.iter_errors(arguments).take(MAX_VIOLATIONS);
         let mut found: Vec<_> =
-            errors.flat_map(|error| Violation::of_error(&self.schema, arguments, &error)).collect();
+            errors.flat_map(|error| Violation::of_error(&cost.schema, arguments, &error)).collect();
         found.sort_by_key(Violation::rank);
         found.truncate(MAX_VIOLATIONS);
         found

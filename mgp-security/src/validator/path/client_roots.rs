@@ -6,9 +6,8 @@ use std::time::Duration;
 use mgp_types::mcp::ListRootsResult;
 use mgp_types::{Context, Method, Object};
 
-use super::roots::directory;
-use super::{PathAccess, ProtectedPaths};
-use crate::percent::percent_decoded;
+use super::roots::{self, directory};
+use super::{PathAccess, ProtectedPaths, is_file_address};
 
 /// Returns the folder, free of links, if it can be opened to the client that works in it. It cannot if it is not there,
 /// is protected, or says nothing about what the client works on: the root of the file system, the home, or a folder above
@@ -39,11 +38,8 @@ pub(crate) async fn declared_roots(context: &Context) -> Option<Vec<PathBuf>> {
 
 /// Returns the path of a `file:` URI of this machine.
 fn local(uri: &str) -> Option<PathBuf> {
-    let scheme = uri.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("file://"))?;
-    let path = &uri[scheme.len()..];
-    let path = path.strip_prefix("localhost").unwrap_or(path);
-    Some(percent_decoded(path).unwrap_or_else(|| path.to_owned()).into())
-        .filter(|path: &PathBuf| path.is_absolute())
+    let path = PathBuf::from(&*roots::local(uri));
+    (is_file_address(uri) && path.is_absolute()).then_some(path)
 }
 
 /// The longest time that a call waits for the roots of its client.

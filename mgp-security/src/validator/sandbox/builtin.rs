@@ -10,25 +10,20 @@ use super::value::{Arg, Flow, HOLE, Marks, Text};
 
 /// Judges `call` if it is a built-in command of the shell, and returns its output; `None` if it is not.
 pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>, Finding> {
-    let flow = match call.program {
+    match call.program {
         ":" | "true" | "false" | "[" | "[[" | "test" | "shift" | "return" | "break" | "continue" | "wait" => {
-            Flow::default()
         }
-        "eval" => evaluate(judge, call)?,
-        "source" | "." => source(judge, call)?,
+        "eval" => return evaluate(judge, call).map(Some),
+        "source" | "." => return source(judge, call).map(Some),
         "alias" => {
-            for arg in call.args {
-                if let Some((_, command)) = arg.text.split_once('=') {
-                    judge.text(command, &Flow::default())?;
-                }
+            for (_, command) in call.args.iter().filter_map(|arg| arg.text.split_once('=')) {
+                judge.text(command, &Flow::default())?;
             }
-            Flow::default()
         }
         "trap" => {
             if let Some(action) = call.operands().next() {
                 judge.text(&action.text, &Flow::default())?;
             }
-            Flow::default()
         }
         "export" | "declare" | "typeset" | "local" | "readonly" | "set" | "setenv"
             if call.operands().next().is_some() =>
@@ -40,35 +35,29 @@ pub(super) fn run(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Option<Flow>
                 }
             }
             refuse_if(call.program == "set" && call.has("history") && call.has("+o"), Danger::LogWiping)?;
-            Flow::default()
         }
         "unset" if call.has("HISTFILE") => return Err(refuse(Danger::LogWiping)),
         "read" | "mapfile" | "readarray" | "getopts" | "unset" => {
             for arg in call.operands() {
                 judge.assign(&arg.text, None, call.input.marks.without(Marks::TELLING));
             }
-            Flow::default()
         }
         "printf" if call.has("-v") => {
             call.operands().take(1).for_each(|arg| judge.assign(&arg.text, None, arg.marks));
-            Flow::default()
         }
         "cd" | "pushd" | "chdir" => {
             judge.directory = match call.operands().next() {
-                Some(arg) if arg.is_known() && arg.text != "-" => {
-                    Place::new(&arg.text, &judge.directory).as_str().to_owned()
-                }
+                Some(arg) if arg.is_known() && arg.text != "-" => call.place(&arg.text).as_str().to_owned(),
                 None => "~".to_owned(),
                 Some(_) => HOLE.to_string(),
             };
-            Flow::default()
         }
         "history" if call.gives("-c,-d") || call.gives("-w") && call.input.is_fed() => {
             return Err(refuse(Danger::LogWiping));
         }
         _ => return Ok(None),
-    };
-    Ok(Some(flow))
+    }
+    Ok(Some(Flow::default()))
 }
 
 fn evaluate(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {

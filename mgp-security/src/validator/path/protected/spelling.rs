@@ -31,6 +31,12 @@ pub(super) struct PathReading {
     pub(super) is_pattern: bool,
 }
 
+impl PathReading {
+    fn new(anchor: PathAnchor, names: Vec<String>) -> Self {
+        Self { anchor, is_pattern: names.iter().any(|name| has_wildcard(name)), names }
+    }
+}
+
 /// Returns every place that some program may take `path` for, and for each place all readings that denote it. `homes`
 /// lists the homes of users in addition to those at the usual places.
 pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading>> {
@@ -48,12 +54,11 @@ pub(super) fn readings(path: &str, homes: &[Vec<String>]) -> Vec<Vec<PathReading
         if let Some(cut) = reading.names.last().and_then(|last| last.find(['?', '#', ';', '|']))
             && cut > 0
         {
-            let mut shorter = reading.clone();
-            if let Some(last) = shorter.names.last_mut() {
+            let mut names = reading.names.clone();
+            if let Some(last) = names.last_mut() {
                 last.truncate(cut);
             }
-            shorter.is_pattern = shorter.names.iter().any(|name| has_wildcard(name));
-            note(shorter);
+            note(PathReading::new(reading.anchor, names));
         }
         note(reading);
     }
@@ -76,11 +81,6 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
                 && prefix.iter().zip(&reading.names).all(|(own, name)| name_meets(own, name, false));
             fits.then(|| reading.names[prefix.len()..].to_vec())
         };
-        let with = |anchor, names: Vec<String>| PathReading {
-            anchor,
-            is_pattern: names.iter().any(|name| has_wildcard(name)),
-            names,
-        };
         let parts = |text: &'static str| -> Vec<&'static str> { text[1..].split('/').collect() };
         let mounts: Vec<_> = TABLE.mounts.iter().filter_map(|mount| below(&parts(mount))).collect();
         let known = TABLE.homes.iter().filter_map(|home| below(&parts(home)));
@@ -88,10 +88,10 @@ fn add(readings: &mut Vec<PathReading>, reading: PathReading, homes: &[Vec<Strin
         let at_home: Vec<_> = known.chain(own).collect();
         readings.push(reading);
         for names in mounts.into_iter().filter(|names| !names.is_empty()) {
-            add(readings, with(PathAnchor::Root, names), homes);
+            add(readings, PathReading::new(PathAnchor::Root, names), homes);
         }
         for names in at_home {
-            add(readings, with(PathAnchor::Home, names), homes);
+            add(readings, PathReading::new(PathAnchor::Home, names), homes);
         }
     } else {
         readings.push(reading);
@@ -151,8 +151,7 @@ fn read(form: &str) -> PathReading {
         if index == 0
             && let Some(start) = begins_at(raw)
         {
-            anchor = start.anchor;
-            names = start.names;
+            (anchor, names) = start;
             continue;
         }
         match raw.trim() {
@@ -165,37 +164,30 @@ fn read(form: &str) -> PathReading {
             other => names.extend(plain(other)),
         }
     }
-    let is_pattern = names.iter().any(|name| has_wildcard(name));
-    PathReading { anchor, names, is_pattern }
+    PathReading::new(anchor, names)
 }
 
 /// Returns the place at which a path begins whose first part is `~`, `~user` or a variable.
-fn begins_at(first: &str) -> Option<PathReading> {
+fn begins_at(first: &str) -> Option<(PathAnchor, Vec<String>)> {
     let at = |text: &str| {
         let pattern = text.to_lowercase();
         let (anchor, rest) = match pattern.strip_prefix('~') {
             Some(rest) => (PathAnchor::Home, rest),
             None => (PathAnchor::Root, pattern.as_str()),
         };
-        let names = rest.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        PathReading { anchor, names, is_pattern: false }
+        (anchor, rest.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect())
     };
     if let Some(user) = first.strip_prefix('~') {
         let is_user = user.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
         return match user {
-            "+" | "-" => {
-                Some(PathReading { anchor: PathAnchor::Relative, names: Vec::new(), is_pattern: false })
-            }
+            "+" | "-" => Some((PathAnchor::Relative, Vec::new())),
             _ if is_user => Some(at("~")),
             _ => None,
         };
     }
     let name = variable(first)?;
     let known = TABLE.variables.iter().find(|(own, _)| *own == name);
-    Some(known.map_or(
-        PathReading { anchor: PathAnchor::Climbing, names: Vec::new(), is_pattern: false },
-        |(_, at_)| at(at_),
-    ))
+    Some(known.map_or((PathAnchor::Climbing, Vec::new()), |(_, start)| at(start)))
 }
 
 /// Returns the name of the last variable in `$HOME`, `${HOME}`, `$env:HOME` or `%HOMEDRIVE%%HOMEPATH%`, in lower case.

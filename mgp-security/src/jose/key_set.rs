@@ -1,23 +1,36 @@
 //! Public keys, and the sets of them that issuers publish.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use jsonwebtoken::jwk::{
-    AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse, ThumbprintHash,
-};
-use jsonwebtoken::{Algorithm, DecodingKey};
+use jsonwebtoken::Algorithm;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
 use mgp_types::Object;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
+    RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaParameters, RsaPublicKeyComponents,
+    UnparsedPublicKey, VerificationAlgorithm,
+};
+use sha2::{Digest as _, Sha256};
 
-use super::{JoseError, ring_provider};
+use super::JoseError;
 
 /// A public key that verifies the signatures of tokens.
 #[derive(Clone)]
 pub struct VerifyingKey {
     id: Option<Box<str>>,
-    algorithms: &'static [Algorithm],
     /// The one algorithm that its issuer names; `None` if it names none.
     only: Option<Algorithm>,
-    key: DecodingKey,
+    key: PublicKey,
     thumbprint: Box<str>,
+}
+
+#[derive(Clone)]
+enum PublicKey {
+    /// A point of a curve. One algorithm alone signs with the private key.
+    Point(Algorithm, UnparsedPublicKey<Vec<u8>>),
+    Rsa(RsaPublicKeyComponents<Vec<u8>>),
 }
 
 impl VerifyingKey {
@@ -26,24 +39,20 @@ impl VerifyingKey {
     /// # Errors
     /// The key is malformed, has a private or symmetric kind, a weak size, or another purpose than signatures.
     pub fn from_jwk(jwk: &Jwk) -> Result<Self, JoseError> {
-        ring_provider::install();
         let is_for_signatures = match (&jwk.common.public_key_use, &jwk.common.key_operations) {
             (Some(PublicKeyUse::Signature) | None, None) => true,
             (Some(PublicKeyUse::Signature) | None, Some(uses)) => uses.contains(&KeyOperations::Verify),
             _ => false,
         };
-        let algorithms = algorithms(&jwk.algorithm).filter(|_| is_for_signatures).ok_or(JoseError::Key)?;
-        let only = match jwk.common.key_algorithm {
-            None => None,
-            Some(named) => {
-                let named = Algorithm::try_from(named).map_err(|_| JoseError::Key)?;
-                Some(named).filter(|named| algorithms.contains(named)).map(Some).ok_or(JoseError::Key)?
-            }
-        };
-        let key = DecodingKey::from_jwk(jwk).map_err(|_| JoseError::Key)?;
-        let thumbprint = jwk.thumbprint(ThumbprintHash::SHA256).map_err(|_| JoseError::Key)?.into();
-        let id = jwk.common.key_id.as_deref().map(Into::into);
-        Ok(Self { id, algorithms, only, key, thumbprint })
+        let read = PublicKey::read(&jwk.algorithm).filter(|_| is_for_signatures);
+        let (key, members) = read.ok_or(JoseError::Key)?;
+        let only =
+            jwk.common.key_algorithm.map(Algorithm::try_from).transpose().map_err(|_| JoseError::Key)?;
+        if only.is_some_and(|only| !key.serves(only)) {
+            return Err(JoseError::Key);
+        }
+        let thumbprint = URL_SAFE_NO_PAD.encode(Sha256::digest(members)).into();
+        Ok(Self { id: jwk.common.key_id.as_deref().map(Into::into), only, key, thumbprint })
     }
 
     /// Returns the id that the issuer gave the key.
@@ -58,38 +67,74 @@ impl VerifyingKey {
 
     /// Returns whether the key verifies signatures of this algorithm.
     pub fn serves(&self, algorithm: Algorithm) -> bool {
-        self.only.is_none_or(|only| only == algorithm) && self.algorithms.contains(&algorithm)
+        self.only.is_none_or(|only| only == algorithm) && self.key.serves(algorithm)
     }
 
-    pub(super) fn decoding_key(&self) -> &DecodingKey {
-        &self.key
+    /// Returns whether `signature` is that of `message`, by an algorithm that the key serves.
+    pub(super) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+        let verified = match &self.key {
+            PublicKey::Point(own, key) if *own == algorithm => key.verify(message, signature),
+            PublicKey::Point(..) => return false,
+            PublicKey::Rsa(key) => match rsa_parameters(algorithm) {
+                Some(parameters) => key.verify(parameters, message, signature),
+                None => return false,
+            },
+        };
+        verified.is_ok()
     }
 }
 
 mgp_types::partial_debug!(VerifyingKey, self => id: self.id, thumbprint: self.thumbprint);
 
-/// Returns the algorithms whose signatures keys of this kind verify.
-fn algorithms(parameters: &AlgorithmParameters) -> Option<&'static [Algorithm]> {
-    match parameters {
-        AlgorithmParameters::EllipticCurve(key) => match key.curve {
-            EllipticCurve::P256 => Some(&[Algorithm::ES256]),
-            EllipticCurve::P384 => Some(&[Algorithm::ES384]),
-            _ => None,
-        },
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
-            Some(&[Algorithm::EdDSA])
+impl PublicKey {
+    /// Reads a key, and writes the members from which its thumbprint is made.
+    fn read(parameters: &AlgorithmParameters) -> Option<(Self, String)> {
+        let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).ok();
+        Some(match parameters {
+            AlgorithmParameters::EllipticCurve(key) => {
+                let (algorithm, way, curve): (_, &dyn VerificationAlgorithm, _) = match key.curve {
+                    EllipticCurve::P256 => (Algorithm::ES256, &ECDSA_P256_SHA256_FIXED, "P-256"),
+                    EllipticCurve::P384 => (Algorithm::ES384, &ECDSA_P384_SHA384_FIXED, "P-384"),
+                    _ => return None,
+                };
+                let point = [&[UNCOMPRESSED], &*bytes(&key.x)?, &*bytes(&key.y)?].concat();
+                let members = format!(r#"{{"crv":"{curve}","kty":"EC","x":"{}","y":"{}"}}"#, key.x, key.y);
+                (Self::Point(algorithm, UnparsedPublicKey::new(way, point)), members)
+            }
+            AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+                let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, key.x);
+                (Self::Point(Algorithm::EdDSA, UnparsedPublicKey::new(&ED25519, bytes(&key.x)?)), members)
+            }
+            AlgorithmParameters::RSA(key) => {
+                let members = format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, key.e, key.n);
+                (Self::Rsa(RsaPublicKeyComponents { n: bytes(&key.n)?, e: bytes(&key.e)? }), members)
+            }
+            _ => return None,
+        })
+    }
+
+    fn serves(&self, algorithm: Algorithm) -> bool {
+        match self {
+            Self::Point(own, _) => *own == algorithm,
+            Self::Rsa(_) => rsa_parameters(algorithm).is_some(),
         }
-        AlgorithmParameters::RSA(_) => Some(&[
-            Algorithm::RS256,
-            Algorithm::RS384,
-            Algorithm::RS512,
-            Algorithm::PS256,
-            Algorithm::PS384,
-            Algorithm::PS512,
-        ]),
-        _ => None,
     }
 }
+
+fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        Algorithm::RS256 => &RSA_PKCS1_2048_8192_SHA256,
+        Algorithm::RS384 => &RSA_PKCS1_2048_8192_SHA384,
+        Algorithm::RS512 => &RSA_PKCS1_2048_8192_SHA512,
+        Algorithm::PS256 => &RSA_PSS_2048_8192_SHA256,
+        Algorithm::PS384 => &RSA_PSS_2048_8192_SHA384,
+        Algorithm::PS512 => &RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+/// The byte before a point of a curve that is written whole.
+pub(super) const UNCOMPRESSED: u8 = 4;
 
 /// The public keys that an issuer publishes (a JWK Set).
 #[derive(Debug, Clone, Default)]

@@ -13,7 +13,6 @@
 
 pub mod dpop;
 mod key_set;
-mod ring_provider;
 mod signing_key;
 mod token;
 

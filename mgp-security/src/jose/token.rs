@@ -6,7 +6,7 @@ use jsonwebtoken::{Algorithm, Header};
 use mgp_types::Object;
 use serde::de::DeserializeOwned;
 
-use super::{VerifyingKey, is_asymmetric, ring_provider};
+use super::{VerifyingKey, is_asymmetric};
 
 /// The reason why a token or a key cannot be used. It repeats no part of either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,10 +49,8 @@ pub fn header(token: &str) -> Result<Header, JoseError> {
     if token.len() > MAX_TOKEN_BYTES {
         return Err(JoseError::TooLong);
     }
-    let encoded = parts(token)?.header;
-    let json = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| JoseError::Malformed)?;
     // An unknown algorithm, `none` among them, is no algorithm here.
-    let header: Header = read_object(json)?;
+    let header: Header = read_object(decoded(parts(token)?.header)?)?;
     if !is_asymmetric(header.alg) {
         return Err(JoseError::Algorithm);
     }
@@ -74,15 +72,15 @@ pub fn verify<C: DeserializeOwned>(
     if header(token)?.alg != algorithm || !key.serves(algorithm) {
         return Err(JoseError::Algorithm);
     }
-    ring_provider::install();
     let TokenParts { signed, payload, signature, .. } = parts(token)?;
-    match jsonwebtoken::crypto::verify(signature, signed.as_bytes(), key.decoding_key(), algorithm) {
-        Ok(true) => {}
-        Ok(false) => return Err(JoseError::Signature),
-        Err(_) => return Err(JoseError::Malformed),
+    if !key.has_signed(algorithm, signed.as_bytes(), &decoded(signature)?) {
+        return Err(JoseError::Signature);
     }
-    let json = URL_SAFE_NO_PAD.decode(payload).map_err(|_| JoseError::Malformed)?;
-    read_object(json)
+    read_object(decoded(payload)?)
+}
+
+fn decoded(part: &str) -> Result<Vec<u8>, JoseError> {
+    URL_SAFE_NO_PAD.decode(part).map_err(|_| JoseError::Malformed)
 }
 
 /// Reads an object without repeated members, which each reader would read as it likes.

@@ -10,7 +10,7 @@ use divan::{Bencher, black_box};
 use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing};
 use mgp_security::jose::{Algorithm, Header, SigningKey};
 use mgp_security::network::{Fetcher, NetworkPolicy};
-use mgp_security::oauth::{Issuer, ResourceServer};
+use mgp_security::oauth::{Issuer, ResourceServer, ResourceServerSettings};
 use mgp_security::sqlite::Database;
 use mgp_types::Principal;
 use serde_json::json;
@@ -60,11 +60,13 @@ impl Scene {
         let port = runtime.block_on(serve(keys));
         let issuer = format!("http://127.0.0.1:{port}");
         let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap();
-        let server = ResourceServer::builder(RESOURCE)
-            .issuer(Issuer::new(issuer.as_str()).jwks_uri(format!("{issuer}/keys")))
-            .principals(|_, _| Some(Principal::new("agent.ada")))
-            .build(&fetcher)
-            .unwrap();
+        let keys = Some(format!("{issuer}/keys").into());
+        let settings = ResourceServerSettings {
+            issuers: vec![Issuer { jwks_uri: keys, ..Issuer::new(issuer.as_str()) }],
+            principals: Box::new(|_, _| Some(Principal::new("agent.ada"))),
+            ..ResourceServerSettings::default()
+        };
+        let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
         let ring = KeyRing::open(Database::in_memory().unwrap()).unwrap();
         let mut door = HttpAuthLayer::new(ring).tokens(server).layer(Nothing);
         let token = |id: usize| {

@@ -140,14 +140,16 @@ impl Operation for IssueKey {
         }
         let owner = &*self.owner;
         let principal = if self.operator { Principal::operator(owner) } else { Principal::new(owner) };
-        let mut request = KeyRequest::new(&principal);
-        if let Some(rates) = self.rates() {
-            request = request.rate_limit(rates);
-        }
+        let rate_limit = self.rates();
         // No key may work of which nothing is recorded, so the record comes first.
         call.record_act("dev.cloto.mgp.key_issued", &[("owner", owner)]).await?;
-        request = self.permissions.into_iter().fold(request.label(self.label), KeyRequest::allow);
-        request = self.expires_at.into_iter().fold(request, KeyRequest::expires_at);
+        let request = KeyRequest {
+            owner: principal,
+            permissions: self.permissions,
+            rate_limit,
+            label: self.label,
+            expires_at: self.expires_at,
+        };
         let (info, secret) = call.kernel.policies.keys.issue(request).await?;
         let now = call.kernel.audit.clock.now();
         Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })

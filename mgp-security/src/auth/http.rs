@@ -10,7 +10,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 #[cfg(feature = "oauth")]
-use super::tokens::{Met, TokenDoor};
+use super::tokens::{Met, challenge, meet};
 use super::{AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
 
@@ -20,7 +20,7 @@ pub struct HttpAuthLayer {
     ring: KeyRing,
     optional: bool,
     #[cfg(feature = "oauth")]
-    tokens: TokenDoor,
+    tokens: Option<crate::oauth::ResourceServer>,
 }
 
 impl HttpAuthLayer {
@@ -30,7 +30,7 @@ impl HttpAuthLayer {
             ring,
             optional: false,
             #[cfg(feature = "oauth")]
-            tokens: TokenDoor::default(),
+            tokens: None,
         }
     }
 
@@ -38,7 +38,7 @@ impl HttpAuthLayer {
     #[cfg(feature = "oauth")]
     #[must_use]
     pub fn tokens(self, tokens: crate::oauth::ResourceServer) -> Self {
-        Self { tokens: TokenDoor::new(tokens), ..self }
+        Self { tokens: Some(tokens), ..self }
     }
 
     /// Lets in requests without a key as well; a wrong key is still refused.
@@ -97,10 +97,15 @@ where
         #[cfg(not(feature = "oauth"))]
         let mut request = request;
         #[cfg(feature = "oauth")]
-        let mut request = match self.layer.tokens.meet(request) {
+        let met = match &self.layer.tokens {
+            Some(server) => meet(server, request),
+            None => Met::Other(request),
+        };
+        #[cfg(feature = "oauth")]
+        let mut request = match met {
             Met::Other(request) => request,
-            Met::Admitted(request) => return GateFuture::passed(self.inner.call(request)),
-            Met::Refused(response) => return GateFuture::answered(Ok(response)),
+            Met::Judged(Ok(request)) => return GateFuture::passed(self.inner.call(request)),
+            Met::Judged(Err(response)) => return GateFuture::answered(Ok(response)),
             Met::Asking(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
@@ -121,7 +126,8 @@ where
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
                 #[cfg(feature = "oauth")]
-                if let Some(response) = self.layer.tokens.challenge(error) {
+                if let Some(response) = self.layer.tokens.as_ref().and_then(|server| challenge(server, error))
+                {
                     return GateFuture::answered(Ok(response));
                 }
                 GateFuture::answered(Ok(refusal(error)))

@@ -6,15 +6,21 @@ use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
 use crate::rates::Rates;
 
-/// A request for a new key: without permissions, an end or a rate limit, unless these are added.
+/// A request for a new key.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct KeyRequest {
-    owner: Principal,
-    permissions: Vec<ApiPermission>,
-    rate_limit: Option<Rates>,
-    label: String,
-    expires_at: Option<Timestamp>,
+    /// The agent or operator that owns the key. The sender of the key is known as the owner of a key, and never as a
+    /// principal of the same name that came in another way.
+    pub owner: Principal,
+    /// The permissions of the key.
+    pub permissions: Vec<ApiPermission>,
+    /// The rates at which the key may be used; `None` for no limit.
+    pub rate_limit: Option<Rates>,
+    /// The purpose of the key.
+    pub label: String,
+    /// The time from which the key no longer holds; `None` if it never ends.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// The data of a key, without its secret.
@@ -40,55 +46,27 @@ pub struct KeyInfo {
 }
 
 /// A key as a store keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct StoredKey {
-    /// The data of the key.
-    pub info: KeyInfo,
+#[derive(Debug)]
+pub(super) struct StoredKey {
+    pub(super) info: KeyInfo,
     /// The digest that a sent key is compared with.
-    pub digest: KeyDigest,
+    pub(super) digest: KeyDigest,
 }
 
 impl KeyRequest {
-    /// Returns a request for a key whose owner is the agent or operator `owner`. The sender of the key is known as
-    /// the owner of a key, and never as a principal of the same name that came in another way.
-    pub fn new(owner: &Principal) -> Self {
-        let kind = match owner.role() {
-            PrincipalRole::Operator => PrincipalKind::KeyOperator,
-            _ => PrincipalKind::KeyHolder,
-        };
-        let owner = Principal::of(kind, owner.as_str());
+    /// Returns a request for a key without permissions, an end or a rate limit.
+    pub fn new(owner: Principal) -> Self {
         Self { owner, permissions: Vec::new(), rate_limit: None, label: String::new(), expires_at: None }
     }
 
-    /// Adds a permission.
-    pub fn allow(mut self, permission: ApiPermission) -> Self {
-        self.permissions.push(permission);
-        self
-    }
-
-    /// Limits the use of the key to these rates.
-    pub const fn rate_limit(mut self, rates: Rates) -> Self {
-        self.rate_limit = Some(rates);
-        self
-    }
-
-    /// Sets the label, which says what the key is for.
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
-
-    /// Sets the time from which the key no longer holds.
-    pub const fn expires_at(mut self, end: Timestamp) -> Self {
-        self.expires_at = Some(end);
-        self
-    }
-
     pub(super) fn issued(self, id: KeyId, created_at: Timestamp) -> KeyInfo {
+        let kind = match self.owner.role() {
+            PrincipalRole::Operator => PrincipalKind::KeyOperator,
+            _ => PrincipalKind::KeyHolder,
+        };
         KeyInfo {
             id,
-            owner: self.owner,
+            owner: Principal::of(kind, self.owner.as_str()),
             permissions: ApiPermissions::new(self.permissions),
             rate_limit: self.rate_limit,
             label: self.label,
@@ -96,12 +74,5 @@ impl KeyRequest {
             last_used: None,
             expires_at: self.expires_at,
         }
-    }
-}
-
-impl StoredKey {
-    /// Returns the key that a store kept.
-    pub const fn new(info: KeyInfo, digest: KeyDigest) -> Self {
-        Self { info, digest }
     }
 }

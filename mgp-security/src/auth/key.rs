@@ -25,7 +25,7 @@ pub struct KeyId(u64);
 /// guess, and 256 random bits cannot be guessed. It would cost every request milliseconds, which anybody could make
 /// the process spend.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KeyDigest([u8; 32]);
+pub(super) struct KeyDigest([u8; 32]);
 
 impl SecretKey {
     /// Returns a new random key.
@@ -86,17 +86,17 @@ impl Serialize for KeyId {
 
 impl KeyDigest {
     /// Returns the digest of `key`.
-    pub fn of(key: &str) -> Self {
+    pub(super) fn of(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 
     /// Returns the digest with these bytes, as a store kept them.
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub(super) const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns the bytes of the digest, as a store keeps them.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
+    pub(super) const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 

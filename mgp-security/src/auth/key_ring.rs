@@ -65,15 +65,7 @@ pub struct Authenticated {
     permissions: ApiPermissions,
     validity: Validity,
     #[cfg(feature = "oauth")]
-    token: Option<TokenGrant>,
-}
-
-/// The scopes of a token, and the way in which its sender gets a token for more.
-#[cfg(feature = "oauth")]
-#[derive(Debug, Clone)]
-pub(super) struct TokenGrant {
-    pub(super) scopes: std::sync::Arc<mgp_types::ext::scope::Scopes>,
-    pub(super) step_up: crate::oauth::StepUp,
+    token: Option<crate::oauth::VerifiedToken>,
 }
 
 impl KeyRing {
@@ -119,7 +111,7 @@ impl KeyRing {
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random()?;
         let info = wanted.issued(id, self.0.clock.now());
-        let stored = StoredKey::new(info.clone(), KeyDigest::of(secret.expose()));
+        let stored = StoredKey { info: info.clone(), digest: KeyDigest::of(secret.expose()) };
         self.change(move |inner| {
             inner.store.add(&stored)?;
             let key = Arc::new(RingKey::new(stored));
@@ -312,11 +304,11 @@ impl Authenticated {
         use super::ApiPermission::{AdminRead, ToolInvoke, ToolsListAll};
         let every = mgp_types::mgp::ToolPattern::new("*", "*").map(ToolInvoke);
         Self {
-            principal: token.principal,
+            principal: token.principal.clone(),
             key: None,
             permissions: ApiPermissions::new([ToolsListAll, AdminRead].into_iter().chain(every)),
-            validity: token.validity,
-            token: Some(TokenGrant { scopes: token.scopes, step_up: token.step_up }),
+            validity: token.validity.clone(),
+            token: Some(token),
         }
     }
 
@@ -327,7 +319,7 @@ impl Authenticated {
 
     /// Returns what the token is for; `None` for the sender of a key.
     #[cfg(feature = "oauth")]
-    pub(super) const fn token(&self) -> Option<&TokenGrant> {
+    pub(super) const fn token(&self) -> Option<&crate::oauth::VerifiedToken> {
         self.token.as_ref()
     }
 

@@ -11,8 +11,6 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
-#[cfg(feature = "oauth")]
-use super::key_ring::TokenGrant;
 use super::required_permission::{CALL, RequiredPermission};
 use super::while_valid::{FinishAnswer, WhileValid};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
@@ -155,9 +153,9 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                     validity = Some(caller.validity().clone());
                     request.extensions.insert(KeyScope { permissions: permissions.clone(), is_call_held });
                     #[cfg(feature = "oauth")]
-                    if let Some(TokenGrant { scopes, step_up }) = caller.token().cloned() {
-                        request.context.scopes = Some(scopes);
-                        request.extensions.insert(step_up);
+                    if let Some(token) = caller.token() {
+                        request.context.scopes = Some(Arc::clone(&token.scopes));
+                        request.extensions.insert(token.step_up.clone());
                     }
                 }
                 strip(&mut request.extensions);

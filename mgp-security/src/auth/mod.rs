@@ -11,7 +11,8 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let ring = KeyRing::open(Database::in_memory()?)?;
-//! let wanted = KeyRequest::new(&Principal::new("agent.one")).allow(ApiPermission::ToolInvoke("*.echo".parse()?));
+//! let mut wanted = KeyRequest::new(Principal::new("agent.one"));
+//! wanted.permissions.push(ApiPermission::ToolInvoke("*.echo".parse()?));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
 //! assert_eq!(caller.principal().as_str(), "agent.one");
@@ -43,8 +44,10 @@ mod tokens;
 mod while_valid;
 
 pub use self::http::{HttpAuth, HttpAuthLayer};
-pub use self::info::{KeyInfo, KeyRequest, StoredKey};
-pub use self::key::{KeyDigest, KeyId, SecretKey};
+use self::info::StoredKey;
+pub use self::info::{KeyInfo, KeyRequest};
+use self::key::KeyDigest;
+pub use self::key::{KeyId, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
 pub use self::names::reserved_owner;

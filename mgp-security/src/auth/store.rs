@@ -90,7 +90,7 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         last_used: optional_time(row, 8)?,
         expires_at: optional_time(row, 9)?,
     };
-    Ok(StoredKey::new(info, KeyDigest::from_bytes(row.get(1)?)))
+    Ok(StoredKey { info, digest: KeyDigest::from_bytes(row.get(1)?) })
 }
 
 /// Returns the word that is stored for a role. A role that a later version adds is refused rather than guessed.

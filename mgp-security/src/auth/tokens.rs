@@ -7,80 +7,62 @@ use mgp_types::{BoxFuture, PeerCertificate};
 use super::http::admit;
 use super::key::KeyId;
 use super::{AuthError, Authenticated};
-use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme};
+use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, VerifiedToken};
 
-/// The verification of tokens, if tokens are accepted.
-#[derive(Clone, Default)]
-pub(super) struct TokenDoor(Option<ResourceServer>);
-
-/// A request at the door.
+/// A request in front of the server.
 pub(super) enum Met<B, R> {
     /// The request shows no token; it may show a key.
     Other(http::Request<B>),
-    /// The request's token is right.
-    Admitted(http::Request<B>),
-    /// The request's token is wrong.
-    Refused(http::Response<R>),
+    /// The request's token is right, or wrong.
+    Judged(JudgedRequest<B, R>),
     /// The issuer of the token has to be asked.
-    Asking(BoxFuture<'static, Result<http::Request<B>, http::Response<R>>>),
+    Asking(BoxFuture<'static, JudgedRequest<B, R>>),
 }
 
-impl TokenDoor {
-    pub(super) const fn new(tokens: ResourceServer) -> Self {
-        Self(Some(tokens))
-    }
+type JudgedRequest<B, R> = Result<http::Request<B>, http::Response<R>>;
 
-    /// Looks for a token, and verifies it.
-    pub(super) fn meet<B, R>(&self, mut request: http::Request<B>) -> Met<B, R>
-    where
-        B: Send + 'static,
-        R: From<String> + Send + 'static,
-    {
-        let Some(server) = &self.0 else { return Met::Other(request) };
-        let certificate = request.extensions().get::<PeerCertificate>();
-        let shown = PresentedToken::read(request.headers(), request.method(), request.uri(), certificate);
-        let shown = match shown {
-            Ok(shown) if shown.scheme() == TokenScheme::Bearer && KeyId::of_key(shown.text()).is_some() => {
-                return Met::Other(request);
-            }
-            Ok(shown) => shown,
-            Err(error) => return Met::Refused(refusal(server, error, None)),
-        };
-        let scheme = Some(shown.scheme());
-        match server.verify_known(&shown) {
-            Some(Ok(token)) => {
-                admit(&mut request, Authenticated::of_token(token));
-                Met::Admitted(request)
-            }
-            Some(Err(error)) => Met::Refused(refusal(server, error, scheme)),
-            None => {
-                let server = server.clone();
-                Met::Asking(Box::pin(async move {
-                    match server.verify(&shown).await {
-                        Ok(token) => {
-                            admit(&mut request, Authenticated::of_token(token));
-                            Ok(request)
-                        }
-                        Err(error) => Err(refusal(&server, error, scheme)),
-                    }
-                }))
-            }
+/// Looks for a token, and verifies it.
+pub(super) fn meet<B, R>(server: &ResourceServer, request: http::Request<B>) -> Met<B, R>
+where
+    B: Send + 'static,
+    R: From<String> + Send + 'static,
+{
+    let certificate = request.extensions().get::<PeerCertificate>();
+    let shown = match PresentedToken::read(request.headers(), request.method(), request.uri(), certificate) {
+        Ok(shown) if shown.scheme() == TokenScheme::Bearer && KeyId::of_key(shown.text()).is_some() => {
+            return Met::Other(request);
         }
+        Ok(shown) => shown,
+        Err(error) => return Met::Judged(Err(refusal(server, error, None))),
+    };
+    let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
+        let token = verified.map_err(|error| refusal(server, error, Some(scheme)))?;
+        let mut request = request;
+        admit(&mut request, Authenticated::of_token(token));
+        Ok(request)
+    };
+    if let Some(verified) = server.verify_known(&shown) {
+        return Met::Judged(judged(server, verified, shown.scheme()));
     }
-
-    /// Returns the refusal of a wrong key, which says how to get a token, if tokens are accepted.
-    pub(super) fn challenge<R: From<String>>(&self, error: AuthError) -> Option<http::Response<R>> {
-        let server = self.0.as_ref()?;
-        let error = match error {
-            AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
-            AuthError::Expired => TokenError::Expired,
-            _ => return None,
-        };
-        Some(refusal(server, error, None))
-    }
+    let server = server.clone();
+    Met::Asking(Box::pin(async move {
+        let verified = server.verify(&shown).await;
+        judged(&server, verified, shown.scheme())
+    }))
 }
 
-mgp_types::partial_debug!(TokenDoor);
+/// Returns the refusal of a wrong key, which says how to get a token.
+pub(super) fn challenge<R: From<String>>(
+    server: &ResourceServer,
+    error: AuthError,
+) -> Option<http::Response<R>> {
+    let error = match error {
+        AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
+        AuthError::Expired => TokenError::Expired,
+        _ => return None,
+    };
+    Some(refusal(server, error, None))
+}
 
 fn refusal<R: From<String>>(
     server: &ResourceServer,

@@ -1,8 +1,11 @@
 //! The reasons why a token is refused, and the answers to its sender (RFC 6750, 9449, 9728).
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::StatusCode;
+use mgp_types::AuthorizationDemand;
+use mgp_types::ext::scope::Scopes;
 
 use super::presented::TokenScheme;
 use crate::jose::dpop;
@@ -47,31 +50,31 @@ pub enum TokenError {
 }
 
 impl TokenError {
+    /// Returns the status of the answer, a stable word for the record, and the error that the challenge names.
+    const fn facts(self) -> (StatusCode, &'static str, Option<&'static str>) {
+        match self {
+            Self::Missing => (StatusCode::UNAUTHORIZED, "no-token", None),
+            Self::Malformed => (StatusCode::BAD_REQUEST, "malformed-token", Some("invalid_request")),
+            Self::Invalid => (StatusCode::UNAUTHORIZED, "invalid-token", Some("invalid_token")),
+            Self::Expired => (StatusCode::UNAUTHORIZED, "expired-token", Some("invalid_token")),
+            Self::UnknownSubject => (StatusCode::FORBIDDEN, "unknown-subject", None),
+            Self::Scope => (StatusCode::FORBIDDEN, "missing-scope", Some("insufficient_scope")),
+            Self::Proof => (StatusCode::UNAUTHORIZED, "proof", Some("invalid_dpop_proof")),
+            Self::Certificate => (StatusCode::UNAUTHORIZED, "certificate", Some("invalid_token")),
+            Self::Replayed => (StatusCode::UNAUTHORIZED, "replayed-proof", Some("invalid_dpop_proof")),
+            Self::Nonce => (StatusCode::UNAUTHORIZED, "proof-nonce", Some("use_dpop_nonce")),
+            Self::Unreachable => (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", None),
+        }
+    }
+
     /// Returns the status of the answer.
     pub(crate) const fn status(self) -> StatusCode {
-        match self {
-            Self::Malformed => StatusCode::BAD_REQUEST,
-            Self::UnknownSubject | Self::Scope => StatusCode::FORBIDDEN,
-            Self::Unreachable => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::UNAUTHORIZED,
-        }
+        self.facts().0
     }
 
     /// Returns one stable word for the record.
     pub(crate) const fn rule(self) -> &'static str {
-        match self {
-            Self::Missing => "no-token",
-            Self::Malformed => "malformed-token",
-            Self::Invalid => "invalid-token",
-            Self::Expired => "expired-token",
-            Self::UnknownSubject => "unknown-subject",
-            Self::Scope => "missing-scope",
-            Self::Proof => "proof",
-            Self::Certificate => "certificate",
-            Self::Replayed => "replayed-proof",
-            Self::Nonce => "proof-nonce",
-            Self::Unreachable => "issuer-unreachable",
-        }
+        self.facts().1
     }
 
     /// Returns whether the sender has to prove its key in another way.
@@ -81,16 +84,13 @@ impl TokenError {
 
     /// Returns the value of `WWW-Authenticate`, with what is wrong: how to get a token that would be accepted.
     pub(super) fn complete(self, challenge: Challenge<'_>) -> Option<String> {
-        let error = match self {
-            Self::Missing => return Some(challenge.to_string()),
-            Self::Malformed => "invalid_request",
-            Self::Invalid | Self::Expired | Self::Certificate => "invalid_token",
-            Self::Proof | Self::Replayed => "invalid_dpop_proof",
-            Self::Nonce => "use_dpop_nonce",
-            Self::Scope => "insufficient_scope",
-            Self::UnknownSubject | Self::Unreachable => return None,
-        };
-        Some(Challenge { error: Some((error, &self.to_string())), ..challenge }.to_string())
+        match self.facts().2 {
+            None if self != Self::Missing => None,
+            None => Some(challenge.to_string()),
+            Some(error) => {
+                Some(Challenge { error: Some((error, &self.to_string())), ..challenge }.to_string())
+            }
+        }
     }
 }
 
@@ -129,6 +129,34 @@ impl fmt::Display for Challenge<'_> {
 /// Returns a text without what cannot stand between quotation marks.
 fn quotable(text: &str) -> String {
     text.chars().filter(|it| !matches!(it, '"' | '\\') && !it.is_control()).collect()
+}
+
+/// The way to a token with more scopes, in the extensions of a request that came with a token. Only the layer that verifies
+/// tokens sets it.
+#[derive(Debug, Clone)]
+pub(crate) struct StepUp {
+    pub(super) scheme: TokenScheme,
+    pub(super) metadata: Arc<str>,
+}
+
+impl StepUp {
+    /// Returns the demand for a token with all `needed` scopes, and those that this one has.
+    pub(crate) fn demand<'s>(
+        &self,
+        needed: impl Iterator<Item = &'s str>,
+        held: &'s Scopes,
+    ) -> AuthorizationDemand {
+        let mut all: Vec<&str> = needed.chain(held.iter()).collect();
+        all.sort_unstable();
+        all.dedup();
+        let challenge = Challenge {
+            scheme: self.scheme,
+            metadata: &self.metadata,
+            scopes: &all.join(" "),
+            error: Some(("insufficient_scope", "the token lacks a scope that the tool needs")),
+        };
+        AuthorizationDemand::insufficient_scope(challenge.to_string())
+    }
 }
 
 #[cfg(test)]

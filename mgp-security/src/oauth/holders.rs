@@ -14,12 +14,12 @@ use super::resource_server::KnownToken;
 #[derive(Default)]
 pub(super) struct TokenHolders(Mutex<HashMap<Principal, TokenHolder, RandomState>>);
 
-struct TokenHolder {
+pub(super) struct TokenHolder {
     validity: Validity,
-    ends_at: Timestamp,
+    pub(super) ends_at: Timestamp,
     /// The issuer and the subject of the token that the principal came with last.
-    issuer: Box<str>,
-    subject: Box<str>,
+    pub(super) issuer: Box<str>,
+    pub(super) subject: Box<str>,
     /// The token of the holder, where tokens are kept.
     token: Option<Box<str>>,
     /// The token that only its issuer can tell about, if the principal came with one, and when the issuer is asked again.
@@ -82,34 +82,22 @@ impl TokenHolders {
         }
     }
 
-    /// Ends what principals opened that came last with this token, which its issuer calls inactive.
-    pub(super) fn end_inactive(&self, token: &str, calls: RunningCalls) {
-        let is_of = |holder: &TokenHolder| holder.asked.as_ref().is_some_and(|(asked, _)| **asked == *token);
+    /// Ends what was opened by principals that `is_over` says of.
+    pub(super) fn end(&self, calls: RunningCalls, is_over: impl Fn(&Principal, &TokenHolder) -> bool) {
         let over: Vec<Validity> = {
             let mut holders = self.0.lock();
-            holders.extract_if(|_, holder| is_of(holder)).map(|(_, holder)| holder.validity).collect()
+            let over = holders.extract_if(|principal, holder| is_over(principal, holder));
+            over.map(|(_, holder)| holder.validity).collect()
         };
         for validity in over {
             validity.end(calls);
         }
     }
+}
 
-    /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.
-    pub(super) fn end_over(
-        &self,
-        now: Timestamp,
-        calls: RunningCalls,
-        is_known: impl Fn(&Principal, &str, &str) -> bool,
-    ) {
-        let over: Vec<Validity> = {
-            let mut holders = self.0.lock();
-            let is_over = |principal: &Principal, holder: &mut TokenHolder| {
-                now >= holder.ends_at || !is_known(principal, &holder.issuer, &holder.subject)
-            };
-            holders.extract_if(is_over).map(|(_, holder)| holder.validity).collect()
-        };
-        for validity in over {
-            validity.end(calls);
-        }
+impl TokenHolder {
+    /// Returns whether the principal came last with this token, which only its issuer can tell about.
+    pub(super) fn came_with(&self, token: &str) -> bool {
+        self.asked.as_ref().is_some_and(|(asked, _)| **asked == *token)
     }
 }

@@ -25,15 +25,18 @@ use crate::network::{FetchError, Fetcher, issuer_metadata_urls};
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Issuer {
-    pub(super) name: Box<str>,
-    jwks_uri: Option<Box<str>>,
-    pub(super) algorithms: Vec<Algorithm>,
-    introspection: Option<Introspection>,
+    /// The exact name.
+    pub name: Box<str>,
+    /// The URL of the keys; `None` if the metadata names it.
+    pub jwks_uri: Option<Box<str>>,
+    /// The algorithms by which tokens may be signed. None with a shared secret is accepted.
+    pub algorithms: Vec<Algorithm>,
+    /// The way to ask about tokens that are not signed. Of several such issuers the first one is asked.
+    pub introspection: Option<Introspection>,
 }
 
 /// The way to ask an issuer about tokens that say nothing themselves (RFC 7662).
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct Introspection {
     /// The URL to ask.
     pub url: Box<str>,
@@ -41,17 +44,6 @@ pub struct Introspection {
     pub client_id: Box<str>,
     /// The secret of this server at the issuer.
     pub client_secret: Box<str>,
-}
-
-impl Introspection {
-    /// Creates the way to ask.
-    pub fn new(
-        url: impl Into<Box<str>>,
-        client_id: impl Into<Box<str>>,
-        client_secret: impl Into<Box<str>>,
-    ) -> Self {
-        Self { url: url.into(), client_id: client_id.into(), client_secret: client_secret.into() }
-    }
 }
 
 mgp_types::partial_debug!(Introspection, self => client_id: self.client_id);
@@ -68,27 +60,9 @@ impl Issuer {
         }
     }
 
-    /// Sets the URL of the issuer's keys.
-    pub fn jwks_uri(mut self, url: impl Into<Box<str>>) -> Self {
-        self.jwks_uri = Some(url.into());
-        self
-    }
-
-    /// Sets the algorithms by which tokens may be signed. Those with a shared secret are left out.
-    pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
-        self.algorithms = algorithms.into_iter().filter(|it| crate::jose::is_asymmetric(*it)).collect();
-        self
-    }
-
     /// Returns whether the issuer is asked about tokens.
     pub(super) fn is_asked(&self) -> bool {
         self.introspection.is_some()
-    }
-
-    /// Asks the issuer about tokens that are not signed. Of several such issuers the first one is asked.
-    pub fn introspection(mut self, introspection: Introspection) -> Self {
-        self.introspection = Some(introspection);
-        self
     }
 }
 

@@ -7,32 +7,27 @@
 //!
 //! | item | purpose |
 //! |---|---|
-//! | [`ResourceServer`] | verifies tokens; [`HttpAuthLayer::tokens`](crate::auth::HttpAuthLayer::tokens) uses it |
+//! | [`ResourceServer`], [`ResourceServerSettings`] | verifies tokens; [`HttpAuthLayer::tokens`](crate::auth::HttpAuthLayer::tokens) uses it |
 //! | [`Issuer`] | an identity provider whose tokens are accepted |
 //! | [`TokenError`] | the reason why a token is refused, and the answer to its sender |
 
-mod builder;
 mod cache;
 mod challenge;
 mod claims;
 mod holders;
 mod issuer;
-mod metadata;
-mod nonces;
 mod presented;
 mod proofs;
-mod questions;
-mod replay;
 mod resource_server;
-mod step_up;
+mod settings;
 
-pub use self::builder::{DpopPolicy, ResourceServerBuilder};
+pub(crate) use self::challenge::StepUp;
 pub use self::challenge::TokenError;
 pub use self::issuer::{Introspection, Issuer};
 pub(crate) use self::presented::{PresentedToken, TokenScheme};
 pub use self::resource_server::ResourceServer;
 pub(crate) use self::resource_server::VerifiedToken;
-pub(crate) use self::step_up::StepUp;
+pub use self::settings::{DpopPolicy, ResourceServerSettings};
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,21 @@
 //! The proofs by which senders show that they hold the key to which a token is bound (RFC 9449).
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foldhash::quality::RandomState;
 use http::Uri;
-use mgp_types::Principal;
 use mgp_types::mgp::Timestamp;
+use mgp_types::{Error, Principal};
+use parking_lot::Mutex;
+use ring::hmac;
+use ring::rand::SystemRandom;
+use sha2::{Digest as _, Sha256};
 
 use super::TokenError;
-use super::nonces::ProofNonces;
 use super::presented::PresentedToken;
-use super::replay::UsedProofs;
 use crate::jose::dpop;
 
 /// Judges the proofs of requests to one resource.
@@ -55,12 +61,96 @@ impl ProofJudge {
 /// The age of a proof at which it is no longer accepted, and the time by which it may be ahead.
 const PROOF_MILLIS: i64 = 300_000;
 
+/// The nonces of this process. Nothing is kept of those that were given: each says when that was, and is signed.
+pub(super) struct ProofNonces(hmac::Key);
+
+impl ProofNonces {
+    /// Creates nonces that nobody else can make.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub(super) fn new() -> Result<Self, Error> {
+        hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new())
+            .map(Self)
+            .map_err(|_| Error::internal("the system has no random numbers"))
+    }
+
+    /// Returns the nonce of this moment.
+    pub(super) fn give(&self, now: Timestamp) -> String {
+        let given_at = now.as_millis().to_be_bytes();
+        let tag = hmac::sign(&self.0, &given_at);
+        URL_SAFE_NO_PAD.encode([&given_at, tag.as_ref()].concat())
+    }
+
+    /// Returns whether a nonce was given here a short time ago.
+    pub(super) fn is_fresh(&self, nonce: &str, now: Timestamp) -> bool {
+        let mut bytes = [0; MAX_NONCE_BYTES];
+        let Ok(length) = URL_SAFE_NO_PAD.decode_slice(nonce, &mut bytes) else { return false };
+        let Some((given_at, tag)) = bytes[..length].split_first_chunk() else { return false };
+        let age = now.as_millis().saturating_sub(i64::from_be_bytes(*given_at));
+        hmac::verify(&self.0, given_at, tag).is_ok() && (-SKEW_MILLIS..=NONCE_MILLIS).contains(&age)
+    }
+}
+
+/// The length of a time and its signature.
+const MAX_NONCE_BYTES: usize = 8 + 32;
+/// The time for which a nonce can be used.
+const NONCE_MILLIS: i64 = 300_000;
+/// The time by which the clock may have gone back.
+const SKEW_MILLIS: i64 = 5_000;
+
+/// The proofs of each principal, by their digests, as long as they could be accepted. There are as many principals as somebody
+/// configured.
+#[derive(Default)]
+pub(super) struct UsedProofs(Mutex<HashMap<Principal, ProofsOfPrincipal, RandomState>>);
+
+type ProofsOfPrincipal = HashMap<[u8; 32], Timestamp, RandomState>;
+
+impl UsedProofs {
+    /// Notes the proof of a principal by a key, and returns whether it was not used before. A principal with too many proofs at
+    /// once has no room for more, and takes none from others.
+    pub(super) fn use_once(
+        &self,
+        principal: &Principal,
+        key: &str,
+        id: &str,
+        now: Timestamp,
+        over_at: Timestamp,
+    ) -> bool {
+        let digest = Sha256::new().chain_update(key).chain_update([0]).chain_update(id).finalize().into();
+        let mut principals = self.0.lock();
+        let proofs = match principals.get_mut(principal) {
+            Some(proofs) => proofs,
+            None => principals.entry(principal.clone()).or_default(),
+        };
+        if proofs.len() >= MAX_PROOFS {
+            proofs.retain(|_, end| now < *end);
+            if proofs.len() >= MAX_PROOFS {
+                return false;
+            }
+        }
+        match proofs.get(&digest) {
+            Some(end) if now < *end => false,
+            _ => {
+                proofs.insert(digest, over_at);
+                true
+            }
+        }
+    }
+}
+
+const MAX_PROOFS: usize = 100_000;
+
 #[cfg(test)]
 mod tests {
     use http::{HeaderMap, Method};
 
     use super::*;
     use crate::jose::SigningKey;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis).unwrap()
+    }
 
     const RESOURCE: &str = "https://mgp.example/mcp";
 
@@ -108,5 +198,46 @@ mod tests {
             let judged = judge.judge(key.thumbprint(), &ada, &request(&key, Some(&right)), now);
             assert_eq!(judged, Ok(()));
         }
+    }
+
+    #[test]
+    fn a_nonce_holds_for_a_while_at_the_process_that_gave_it() {
+        let nonces = ProofNonces::new().unwrap();
+        let nonce = nonces.give(at(1_000_000));
+        assert!(nonces.is_fresh(&nonce, at(1_000_000)) && nonces.is_fresh(&nonce, at(1_300_000)));
+        assert!(!nonces.is_fresh(&nonce, at(1_300_001)), "it is over");
+        assert!(!nonces.is_fresh(&nonce, at(900_000)), "it is not given yet");
+        assert!(!ProofNonces::new().unwrap().is_fresh(&nonce, at(1_000_000)), "another process gave it");
+    }
+
+    #[test]
+    fn a_nonce_that_somebody_made_up_is_none() {
+        let nonces = ProofNonces::new().unwrap();
+        let right = nonces.give(at(0));
+        let later = URL_SAFE_NO_PAD.encode([&[0, 0, 0, 0, 0, 0, 0, 1][..], &[7; 32]].concat());
+        let longer = format!("{right}AAAA");
+        for wrong in ["", "AAAA", "%%%", &right[..20], &longer, &later] {
+            assert!(!nonces.is_fresh(wrong, at(0)), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_used_once_for_each_key() {
+        let (used, ada) = (UsedProofs::default(), Principal::new("ada"));
+        assert!(used.use_once(&ada, "key", "1", at(0), at(100)));
+        assert!(!used.use_once(&ada, "key", "1", at(99), at(200)));
+        assert!(used.use_once(&ada, "other", "1", at(99), at(200)));
+        assert!(used.use_once(&ada, "key", "1", at(100), at(200)));
+    }
+
+    #[test]
+    fn a_principal_with_too_many_proofs_leaves_room_for_others_whatever_keys_it_has() {
+        let (used, busy, calm) = (UsedProofs::default(), Principal::new("busy"), Principal::new("calm"));
+        for number in 0..MAX_PROOFS {
+            assert!(used.use_once(&busy, &(number % 100).to_string(), &number.to_string(), at(0), at(100)));
+        }
+        assert!(!used.use_once(&busy, "new", "more", at(0), at(100)));
+        assert!(used.use_once(&calm, "new", "1", at(0), at(100)));
+        assert!(used.use_once(&busy, "new", "more", at(100), at(200)));
     }
 }

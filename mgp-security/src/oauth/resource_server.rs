@@ -9,22 +9,20 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Object, Principal, RunningCalls, Validity};
+use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
-use super::builder::{DpopPolicy, ResourceServerBuilder};
-use super::cache::TokenCache;
-use super::challenge::Challenge;
+use super::cache::{OpenQuestions, TokenCache};
+use super::challenge::{Challenge, StepUp};
 use super::claims::{Confirmation, TokenClaims};
 use super::holders::TokenHolders;
 use super::issuer::{IssuerKeys, PublishedKeys};
-use super::metadata::ResourceMetadata;
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
-use super::questions::OpenQuestions;
-use super::step_up::StepUp;
+use super::settings::DpopPolicy;
 use crate::Clock;
-use crate::jose;
+use crate::jose::{self, Algorithm, dpop};
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
 ///
@@ -75,7 +73,7 @@ impl KnownToken {
 }
 
 /// The sender of a request whose token holds.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct VerifiedToken {
     pub(crate) principal: Principal,
     pub(crate) validity: Validity,
@@ -84,12 +82,6 @@ pub(crate) struct VerifiedToken {
 }
 
 impl ResourceServer {
-    /// Returns the builder of the verification for `resource`, the URL by which clients know this server: the audience of
-    /// their tokens.
-    pub fn builder(resource: impl Into<Box<str>>) -> ResourceServerBuilder {
-        ResourceServerBuilder::new(resource.into())
-    }
-
     /// Returns the metadata document (RFC 9728) if it stands at this path.
     pub fn metadata_at(&self, path: &str) -> Option<String> {
         let parts = &*self.0;
@@ -122,19 +114,20 @@ impl ResourceServer {
                 Err(TokenError::Unreachable) => {
                     parts.holders.ask_again(&token, parts.clock.now().saturating_add(INTROSPECTED_FOR));
                 }
-                Err(_) => parts.holders.end_inactive(&token, calls),
+                Err(_) => parts.holders.end(calls, |_, holder| holder.came_with(&token)),
             }
         }
     }
 
+    /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.
     pub(super) fn end_expired_at(&self, now: Timestamp, calls: RunningCalls) {
-        let is_known = |principal: &Principal, issuer: &str, subject: &str| {
-            (self.0.principals)(issuer, subject).as_ref() == Some(principal)
-        };
-        self.0.holders.end_over(now, calls, is_known);
+        self.0.holders.end(calls, |principal, holder| {
+            let known = (self.0.principals)(&holder.issuer, &holder.subject);
+            now >= holder.ends_at || known.as_ref() != Some(principal)
+        });
     }
 
-    /// Returns the token with which a principal came last, if [tokens are kept](ResourceServerBuilder::keep_tokens) and it
+    /// Returns the token with which a principal came last, if [tokens are kept](super::ResourceServerSettings::keeps_tokens) and it
     /// still holds. It is for this server: it may be shown to an issuer that gives another one for it, and to nobody else.
     pub fn token_of(&self, principal: &Principal) -> Option<Box<str>> {
         self.0.holders.token_of(principal)
@@ -370,6 +363,32 @@ impl ResourceServerParts {
 /// Returns whether a token has the form of one that is signed, rather than of one that only its issuer can tell about.
 fn is_signed(token: &str) -> bool {
     token.matches('.').count() == 2
+}
+
+/// The metadata of a protected resource.
+#[derive(Serialize)]
+pub(super) struct ResourceMetadata<'a> {
+    resource: &'a str,
+    authorization_servers: Vec<&'a str>,
+    /// Clients that know of no scopes ask for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scopes_supported: Vec<&'a str>,
+    bearer_methods_supported: [&'static str; 1],
+    dpop_signing_alg_values_supported: &'static [Algorithm],
+    dpop_bound_access_tokens_required: bool,
+}
+
+impl<'a> ResourceMetadata<'a> {
+    pub(super) fn of(server: &'a ResourceServerParts) -> Self {
+        Self {
+            resource: &server.resource,
+            authorization_servers: server.issuers.iter().map(|issuer| &*issuer.of.name).collect(),
+            scopes_supported: server.required.iter().collect(),
+            bearer_methods_supported: ["header"],
+            dpop_signing_alg_values_supported: dpop::algorithms(),
+            dpop_bound_access_tokens_required: server.dpop == DpopPolicy::Required,
+        }
+    }
 }
 
 mgp_types::partial_debug!(ResourceServer, self => resource: self.0.resource);

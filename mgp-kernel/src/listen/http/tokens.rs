@@ -12,7 +12,7 @@ use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::{DpopUse, ListenOauth, ServerGrant, ServerOauth, TokenIssuer};
 use mgp_security::jose::Algorithm;
 use mgp_security::network::{Fetcher, NetworkPolicy};
-use mgp_security::oauth::{DpopPolicy, Introspection, Issuer, ResourceServer};
+use mgp_security::oauth::{DpopPolicy, Introspection, Issuer, ResourceServer, ResourceServerSettings};
 use mgp_types::ext::scope::Scopes;
 use mgp_types::{Principal, PrincipalKind};
 
@@ -33,21 +33,19 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         DpopUse::Required => DpopPolicy::Required,
         _ => DpopPolicy::Accepted,
     };
-    let required = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
+    let required_scopes = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
     let agents = Arc::new(TokenAgents::new(Arc::clone(running)));
     let servers = Arc::clone(&agents);
-    let mut builder = ResourceServer::builder(resource)
-        .required_scopes(required)
-        .dpop(dpop)
-        .keep_tokens(move || servers.now().exchanges)
-        .principals(move |issuer, subject| agents.find(issuer, subject));
-    if oauth.dpop_nonces {
-        builder = builder.demand_nonces();
-    }
-    for configured in &oauth.issuers {
-        builder = builder.issuer(issuer(configured).map_err(wrong)?);
-    }
-    let server = builder.build(&fetcher(oauth).map_err(wrong)?);
+    let settings = ResourceServerSettings {
+        issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
+        required_scopes,
+        dpop,
+        demands_nonces: oauth.dpop_nonces,
+        keeps_tokens: Box::new(move || servers.now().exchanges),
+        principals: Box::new(move |issuer, subject| agents.find(issuer, subject)),
+        ..ResourceServerSettings::default()
+    };
+    let server = ResourceServer::new(resource, settings, &fetcher(oauth).map_err(wrong)?);
     server.map(Some).map_err(|error| wrong(error.to_string()))
 }
 
@@ -106,21 +104,19 @@ impl FoundAgents {
 
 fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
     let mut issuer = Issuer::new(configured.issuer.as_str());
-    if let Some(url) = &configured.jwks_uri {
-        issuer = issuer.jwks_uri(url.as_str());
-    }
+    issuer.jwks_uri = configured.jwks_uri.as_deref().map(Into::into);
     if !configured.algorithms.is_empty() {
         let named = configured.algorithms.iter().map(|name| name.parse::<Algorithm>());
         let algorithms: Result<Vec<_>, _> = named.collect();
-        issuer = issuer.algorithms(algorithms.map_err(|_| "an algorithm is not known".to_owned())?);
+        issuer.algorithms = algorithms.map_err(|_| "an algorithm is not known".to_owned())?;
     }
     if let Some(way) = &configured.introspection {
         let secret = way.expanded_secret(&ProcessEnvironment).map_err(|fault| fault.to_string())?;
-        issuer = issuer.introspection(Introspection::new(
-            way.url.as_str(),
-            way.client_id.as_str(),
-            secret.expose(),
-        ));
+        issuer.introspection = Some(Introspection {
+            url: way.url.as_str().into(),
+            client_id: way.client_id.as_str().into(),
+            client_secret: secret.expose().into(),
+        });
     }
     Ok(issuer)
 }

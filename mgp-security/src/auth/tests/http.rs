@@ -79,8 +79,11 @@ async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = ManualClock::default();
     let ring = KeyRing::with_clock(database(), hands.clock()).unwrap();
-    let wanted =
-        KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new().per_hour(n(1))).expires_at(at(9));
+    let wanted = KeyRequest {
+        rate_limit: Some(Rates::new().per_hour(n(1))),
+        expires_at: Some(at(9)),
+        ..KeyRequest::new(Principal::new("a"))
+    };
     let (_, key) = ring.issue(wanted).await.unwrap();
     let mut guarded = HttpAuthLayer::new(ring).layer(Server::default());
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().status(), StatusCode::OK);
@@ -98,7 +101,8 @@ async fn an_expired_key_and_one_used_too_often_are_told_apart() {
 #[tokio::test]
 async fn a_request_that_was_let_in_counts_once() {
     let ring = ring();
-    let wanted = KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new().per_hour(n(1)));
+    let rate_limit = Some(Rates::new().per_hour(n(1)));
+    let wanted = KeyRequest { rate_limit, ..KeyRequest::new(Principal::new("a")) };
     let (_, key) = ring.issue(wanted).await.unwrap();
     let server = Server::default();
     HttpAuthLayer::new(ring.clone()).layer(server.clone()).call(get(key.expose())).await.unwrap();

@@ -20,7 +20,6 @@ fn ring() -> KeyRing {
 }
 
 async fn issue(ring: &KeyRing, permissions: &[ApiPermission]) -> (KeyInfo, SecretKey) {
-    let wanted = KeyRequest::new(&Principal::new("agent.one"));
-    let wanted = permissions.iter().cloned().fold(wanted, KeyRequest::allow);
-    ring.issue(wanted).await.unwrap()
+    let owner = Principal::new("agent.one");
+    ring.issue(KeyRequest { permissions: permissions.to_vec(), ..KeyRequest::new(owner) }).await.unwrap()
 }

@@ -90,7 +90,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
 async fn an_expired_key_says_so_to_who_has_it_and_stays_expired() {
     let hands = ManualClock::default();
     let ring = KeyRing::with_clock(database(), hands.clock()).unwrap();
-    let wanted = KeyRequest::new(&Principal::new("a")).expires_at(at(100));
+    let wanted = KeyRequest { expires_at: Some(at(100)), ..KeyRequest::new(Principal::new("a")) };
     let (_, key) = ring.issue(wanted).await.unwrap();
     hands.set(99);
     assert!(ring.verify(key.expose()).is_ok());
@@ -119,7 +119,7 @@ async fn a_revoked_key_is_worthless_at_once() {
 async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
     let ring = ring();
     let rates = Rates::new().per_minute(n(2)).per_hour(n(3));
-    let wanted = KeyRequest::new(&Principal::new("a")).rate_limit(rates);
+    let wanted = KeyRequest { rate_limit: Some(rates), ..KeyRequest::new(Principal::new("a")) };
     let (info, key) = ring.issue(wanted).await.unwrap();
     assert_eq!(info.rate_limit, Some(rates));
     let guessed = format!("{}{}", &key.expose()[..21], "A".repeat(43));

@@ -10,17 +10,21 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let path = directory.path().join("state.db");
     let (hands, open) = (ManualClock::default(), || Database::open(&path).unwrap());
     let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
-    let wanted = KeyRequest::new(&Principal::operator("admin"))
-        .allow(ApiPermission::ToolInvoke("*.it's".parse().unwrap()))
-        .allow(ApiPermission::ToolRead("*.r".parse().unwrap()))
-        .allow(ApiPermission::ToolsListAll)
-        .allow(ApiPermission::AdminWrite)
-        .allow(ApiPermission::AdminRead)
-        .rate_limit(Rates::new().per_minute(n(3)).per_hour(n(9)))
-        .label("for the demo")
-        .expires_at(at(1000));
+    let wanted = KeyRequest {
+        owner: Principal::operator("admin"),
+        permissions: vec![
+            ApiPermission::ToolInvoke("*.it's".parse().unwrap()),
+            ApiPermission::ToolRead("*.r".parse().unwrap()),
+            ApiPermission::ToolsListAll,
+            ApiPermission::AdminWrite,
+            ApiPermission::AdminRead,
+        ],
+        rate_limit: Some(Rates::new().per_minute(n(3)).per_hour(n(9))),
+        label: "for the demo".to_owned(),
+        expires_at: Some(at(1000)),
+    };
     let (info, key) = ring.issue(wanted).await.unwrap();
-    let (gone, _) = ring.issue(KeyRequest::new(&Principal::new("a"))).await.unwrap();
+    let (gone, _) = ring.issue(KeyRequest::new(Principal::new("a"))).await.unwrap();
     ring.revoke(gone.id, mgp_types::RunningCalls::Cancel).await.unwrap();
     hands.set(7);
     ring.verify(key.expose()).unwrap();
@@ -63,7 +67,9 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
     ] {
         let database = Database::in_memory().unwrap();
         let ring = KeyRing::open(database.clone()).unwrap();
-        ring.issue(KeyRequest::new(&Principal::new("a")).rate_limit(Rates::new())).await.unwrap();
+        ring.issue(KeyRequest { rate_limit: Some(Rates::new()), ..KeyRequest::new(Principal::new("a")) })
+            .await
+            .unwrap();
         database.connection().execute_batch(broken).unwrap();
         assert!(KeyRing::open(database).is_err(), "{broken}");
     }

@@ -7,8 +7,9 @@ use super::*;
 const ASK: &str = "/introspect";
 
 fn asking(issuer: &TestIssuer) -> Issuer {
-    let way = Introspection::new(format!("{}{ASK}", issuer.origin), "gate:way", "p%ss");
-    Issuer::new(issuer.origin.as_str()).introspection(way)
+    let url = format!("{}{ASK}", issuer.origin).into();
+    let way = Introspection { url, client_id: "gate:way".into(), client_secret: "p%ss".into() };
+    Issuer { introspection: Some(way), ..Issuer::new(issuer.origin.as_str()) }
 }
 
 fn active(issuer: &TestIssuer) -> Value {
@@ -78,10 +79,10 @@ async fn an_answer_without_a_subject_is_about_a_person_or_else_about_a_client() 
         claims.as_object_mut().unwrap().remove("sub");
         claims.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         issuer.publish(ASK, claims.to_string());
-        let server = builder(asking(&issuer))
-            .principals(|_, subject| (subject == "client_id:batch").then(|| Principal::new("agent.batch")))
-            .build(&fetcher())
-            .unwrap();
+        let find =
+            |_: &str, subject: &str| (subject == "client_id:batch").then(|| Principal::new("agent.batch"));
+        let settings = ResourceServerSettings { principals: Box::new(find), ..settings(asking(&issuer)) };
+        let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
         let verified = verify(&server, &shown("opaque", None)).await;
         let found = verified.map(|verified| verified.principal.as_str().to_owned());
         assert_eq!(found.as_deref().map_err(|error| *error), expected, "{members}");
@@ -93,7 +94,8 @@ async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
     let issuer = TestIssuer::start().await;
     issuer.publish(ASK, json!({ "active": false }).to_string());
     let clock = ManualClock::at(1_000_000_000_000);
-    let server = builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
+    let settings = ResourceServerSettings { clock: clock.clock(), ..settings(asking(&issuer)) };
+    let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
     for _ in 0..3 {
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Invalid));
     }
@@ -123,7 +125,9 @@ async fn all_who_come_with_one_token_at_once_wait_for_one_answer() {
 async fn one_issuer_sees_a_token_that_says_nothing_and_no_other() {
     let (first, other) = (TestIssuer::start().await, TestIssuer::start().await);
     first.answer_with(ASK, 503, "");
-    let server = builder(asking(&first)).issuer(asking(&other)).build(&fetcher()).unwrap();
+    let mut settings = settings(asking(&first));
+    settings.issuers.push(asking(&other));
+    let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
     for _ in 0..2 {
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Unreachable));
     }
@@ -147,7 +151,8 @@ async fn a_token_that_its_issuer_calls_inactive_ends_what_it_opened() {
     let issuer = TestIssuer::start().await;
     issuer.publish(ASK, active(&issuer).to_string());
     let clock = ManualClock::at(1_000_000_000_000);
-    let server = builder(asking(&issuer)).clock(clock.clock()).build(&fetcher()).unwrap();
+    let settings = ResourceServerSettings { clock: clock.clock(), ..settings(asking(&issuer)) };
+    let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
     let ada = verify(&server, &shown("opaque", None)).await.unwrap();
     let watch = ada.validity.on_end(|_| {});
     server.end_inactive(RunningCalls::Cancel).await;

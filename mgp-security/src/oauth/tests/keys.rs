@@ -27,7 +27,7 @@ fn token(issuer: &TestIssuer, (id, key): (&str, &SigningKey), number: u64) -> Pr
 }
 
 fn by_keys(issuer: &TestIssuer) -> ResourceServer {
-    super::server(Issuer::new(issuer.origin.as_str()).jwks_uri(format!("{}{KEYS}", issuer.origin)))
+    super::server(with_keys(&issuer.origin, &format!("{}{KEYS}", issuer.origin)))
 }
 
 /// Lets time pass, of which the network takes no notice.

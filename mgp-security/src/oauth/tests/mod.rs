@@ -32,21 +32,19 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
-        Self::with(|builder| builder).await
+        Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(ResourceServerBuilder) -> ResourceServerBuilder) -> Self {
+    async fn with(change: impl FnOnce(&mut ResourceServerSettings)) -> Self {
         let key = SigningKey::generate().unwrap();
         let keys = json!({ "keys": [key.public_jwk()] }).to_string();
         let asked = Arc::new(AtomicI64::new(0));
         let port = serve(keys, Arc::clone(&asked)).await;
         let issuer = format!("http://127.0.0.1:{port}");
         let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap();
-        let builder = ResourceServer::builder(RESOURCE)
-            .issuer(Issuer::new(issuer.as_str()).jwks_uri(format!("{issuer}/keys")))
-            .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
-            .clock(ManualClock::at(1_000_000_000_000).clock());
-        let server = change(builder).build(&fetcher).unwrap();
+        let mut settings = settings(with_keys(&issuer, &format!("{issuer}/keys")));
+        change(&mut settings);
+        let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
         Self { key, issuer, server, asked }
     }
 
@@ -213,14 +211,14 @@ async fn the_document_for_clients_stands_at_its_path_and_names_scopes_if_there_a
     assert!(document.get("scopes_supported").is_none());
     assert_eq!(read(&plain, "/.well-known/oauth-protected-resource/mcp/x"), None);
     let scopes = mgp_types::ext::scope::Scopes::read(["b", "a"]).unwrap();
-    let rich = Scene::with(|builder| builder.required_scopes(scopes)).await;
+    let rich = Scene::with(|settings| settings.required_scopes = scopes).await;
     let document = read(&rich, "/.well-known/oauth-protected-resource").unwrap();
     assert_eq!(document["scopes_supported"], json!(["a", "b"]));
 }
 
 #[tokio::test]
 async fn where_every_token_has_to_be_bound_a_plain_one_is_refused() {
-    let scene = Scene::with(|builder| builder.dpop(DpopPolicy::Required)).await;
+    let scene = Scene::with(|settings| settings.dpop = DpopPolicy::Required).await;
     assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::Proof));
     assert!(scene.server.challenge(TokenError::Missing, None).unwrap().starts_with("DPoP "));
     assert_eq!(scene.server.nonce(TokenError::Proof), None, "proofs need no nonce here");
@@ -228,8 +226,8 @@ async fn where_every_token_has_to_be_bound_a_plain_one_is_refused() {
 
 #[tokio::test]
 async fn scopes_that_every_request_needs_are_demanded() {
-    let scene = Scene::with(|builder| {
-        builder.required_scopes(mgp_types::ext::scope::Scopes::read(["a", "c"]).unwrap())
+    let scene = Scene::with(|settings| {
+        settings.required_scopes = mgp_types::ext::scope::Scopes::read(["a", "c"]).unwrap();
     })
     .await;
     assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::Scope));
@@ -247,8 +245,9 @@ async fn an_agent_that_is_no_longer_configured_is_refused_at_once() {
     use std::sync::atomic::AtomicBool;
     let is_known = Arc::new(AtomicBool::new(true));
     let known = Arc::clone(&is_known);
-    let scene = Scene::with(move |builder| {
-        builder.principals(move |_, _| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada")))
+    let scene = Scene::with(move |settings| {
+        let find = move |_: &str, _: &str| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada"));
+        settings.principals = Box::new(find);
     })
     .await;
     assert!(scene.verify(&scene.claims()).await.is_ok());
@@ -261,8 +260,9 @@ async fn what_an_agent_opened_ends_when_it_is_no_longer_configured() {
     use std::sync::atomic::AtomicBool;
     let is_known = Arc::new(AtomicBool::new(true));
     let known = Arc::clone(&is_known);
-    let scene = Scene::with(move |builder| {
-        builder.principals(move |_, _| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada")))
+    let scene = Scene::with(move |settings| {
+        let find = move |_: &str, _: &str| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada"));
+        settings.principals = Box::new(find);
     })
     .await;
     let ada = scene.verify(&scene.claims()).await.unwrap();
@@ -289,8 +289,8 @@ async fn an_issuer_that_never_answers_is_asked_once_for_all_who_wait() {
     });
     let policy = NetworkPolicy::default().allow_loopback();
     let fetcher = Fetcher::new(policy).unwrap().timeout(std::time::Duration::from_millis(50));
-    let of = Issuer::new(issuer.as_str()).jwks_uri(format!("{issuer}/keys"));
-    let server = ResourceServer::builder(RESOURCE).issuer(of).build(&fetcher).unwrap();
+    let settings = settings(with_keys(&issuer, &format!("{issuer}/keys")));
+    let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
     let key = SigningKey::generate().unwrap();
     let claims = json!({ "iss": issuer, "sub": "1", "aud": RESOURCE, "exp": 9_999_999_999_u64 });
     let token = shown(&key.sign(Header::new(key.algorithm()), &claims).unwrap(), None);
@@ -306,8 +306,8 @@ async fn metadata_lead_into_no_private_network() {
     let key = SigningKey::generate().unwrap();
     for keys in ["https://id.example.com/keys", "https://169.254.169.254/keys", "http://id.example.com/keys"]
     {
-        let issuer = Issuer::new("https://id.example.com").jwks_uri(keys);
-        let server = ResourceServer::builder(RESOURCE).issuer(issuer).build(&fetcher).unwrap();
+        let settings = settings(with_keys("https://id.example.com", keys));
+        let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
         let claims =
             json!({ "iss": "https://id.example.com", "sub": "1", "aud": RESOURCE, "exp": 9_999_999_999_u64 });
         let token = key.sign(Header::new(key.algorithm()), &claims).unwrap();
@@ -407,14 +407,21 @@ impl TestIssuer {
 
 /// Returns a server that accepts the tokens of this issuer.
 fn server(of: Issuer) -> ResourceServer {
-    builder(of).build(&fetcher()).unwrap()
+    ResourceServer::new(RESOURCE, settings(of), &fetcher()).unwrap()
 }
 
-fn builder(of: Issuer) -> ResourceServerBuilder {
-    ResourceServer::builder(RESOURCE)
-        .issuer(of)
-        .principals(|_, subject| (subject == "1").then(|| Principal::new("agent.ada")))
-        .clock(ManualClock::at(1_000_000_000_000).clock())
+/// Returns an issuer whose keys are at this address.
+fn with_keys(issuer: &str, keys: &str) -> Issuer {
+    Issuer { jwks_uri: Some(keys.into()), ..Issuer::new(issuer) }
+}
+
+fn settings(of: Issuer) -> ResourceServerSettings {
+    ResourceServerSettings {
+        issuers: vec![of],
+        principals: Box::new(|_, subject| (subject == "1").then(|| Principal::new("agent.ada"))),
+        clock: ManualClock::at(1_000_000_000_000).clock(),
+        ..ResourceServerSettings::default()
+    }
 }
 
 fn fetcher() -> Fetcher {

@@ -118,15 +118,12 @@ pub(crate) fn passed_methods(patterns: &[String]) -> Result<PassedMethods, Start
 /// Returns the settings by which the permissions of one server are decided.
 pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSettings, StartError> {
     let configured = &config.permissions;
-    let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive))
-        .with_exceptions(configured.never_automatic())
-        .with_patience(patience(config));
+    let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
+    settings.exceptions = configured.never_automatic().into_iter().collect();
+    settings.patience = patience(config);
     for rule in &configured.grants {
         if rule.server.as_deref().is_none_or(|of| of == server) {
-            let terms = rule
-                .scope
-                .clone()
-                .map_or_else(GrantTerms::default, |scope| GrantTerms::default().within(scope));
+            let terms = GrantTerms { scope: rule.scope.clone().map(Box::new), ..GrantTerms::default() };
             let granted = settings.with_grant(rule.permission.clone(), terms);
             settings = granted.map_err(|error| wrong(format!("`permissions.grants`: {error}")))?;
         }
@@ -148,15 +145,13 @@ pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> Pending
 /// Returns the settings that say which calls of one server a human confirms.
 pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBook) -> ConfirmationSettings {
     let configured = &config.confirmation;
-    let mut settings =
-        ConfirmationSettings::new().with_permission_instead(book).with_patience(patience(config));
-    if !configured.dangerous {
-        settings = settings.without_dangerous();
+    ConfirmationSettings {
+        every: server.security.confirmation,
+        moderate: configured.moderate,
+        dangerous: configured.dangerous,
+        instead: Some(book),
+        patience: patience(config),
     }
-    if configured.moderate {
-        settings = settings.with_moderate();
-    }
-    if server.security.confirmation { settings.with_every_call() } else { settings }
 }
 
 /// Returns the validators of the arguments of calls of one server, but that of paths.

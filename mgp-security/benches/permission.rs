@@ -141,7 +141,8 @@ fn permission_granted_with_metadata(bencher: Bencher<'_, '_>) {
 fn permission_granted_within_a_scope(bencher: Bencher<'_, '_>) {
     let scope: Scope =
         serde_json::from_str(r#"{"paths":["/data/**"],"deny_paths":[".env"]}"#).expect("this is a scope");
-    let gate = gate(Revision::V2025_11_25, &GrantTerms::default().within(scope));
+    let terms = GrantTerms { scope: Some(Box::new(scope)), ..GrantTerms::default() };
+    let gate = gate(Revision::V2025_11_25, &terms);
     measure(bencher, gate.layer(Echo(Response::empty())), false);
 }
 
@@ -154,6 +155,6 @@ fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
     let approver = Arc::new(PendingApprovals::new(Clock::system()));
-    let layer = ConfirmationGate::new(ConfirmationSettings::new(), approver);
+    let layer = ConfirmationGate::new(ConfirmationSettings::default(), approver);
     measure(bencher, layer.layer(Echo(Response::empty())), false);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mgp_security::Clock;
 use mgp_security::permission::{
     ApprovalAnswer, GrantBook, GrantTerms, HandleKey, HeldPermissionsGate, OnRefusal, PendingApprovals,
-    PermissionAnswerGate, PermissionGate, PermissionSettings, Settlement,
+    PermissionAnswerGate, PermissionGate, PermissionSettings,
 };
 use mgp_security::sqlite::Database;
 use mgp_transport::era::{
@@ -95,7 +95,7 @@ async fn dial(
     mode: EraMode,
     gate: &PermissionGate,
     required: &[&str],
-) -> (impl RpcService + use<>, Result<Settlement, Error>) {
+) -> (impl RpcService + use<>, Result<(), Error>) {
     let (near, far) = memory::pair(64 * 1024);
     let held = HeldPermissionsGate::new(
         Arc::new(|tool| if tool == "run" { [SHELL].into() } else { [].into() }),
@@ -151,7 +151,7 @@ async fn what_a_server_needs_is_granted_and_its_tools_run() {
     for mode in ERAS {
         let gate = gate(ApprovalPolicy::AutoApprove, &book().await);
         let (mut server, settlement) = dial(mode, &gate, &["shell"]).await;
-        assert_eq!(settlement.unwrap().approved, [SHELL]);
+        settlement.unwrap();
         server.call(run(&[SHELL])).await.unwrap();
         server.call(run(&[])).await.unwrap();
     }
@@ -170,10 +170,11 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected() {
 #[tokio::test]
 async fn a_server_that_goes_on_without_refuses_what_it_cannot_do() {
     for mode in ERAS {
-        let settings = PermissionSettings::new(ApprovalPolicy::DenyAll).with_on_refusal(OnRefusal::Degrade);
+        let mut settings = PermissionSettings::new(ApprovalPolicy::DenyAll);
+        settings.on_refusal = OnRefusal::Degrade;
         let gate = PermissionGate::new("s".into(), settings, book().await);
         let (mut server, settlement) = dial(mode, &gate, &["shell"]).await;
-        assert_eq!(settlement.unwrap().denied, [SHELL]);
+        settlement.unwrap();
         // The client does not know what the tool needs; the server does, and was told that it may not.
         assert_eq!(server.call(run(&[])).await.unwrap_err().code(), code::PERMISSION_DENIED);
     }
@@ -195,7 +196,7 @@ async fn an_operator_is_asked_while_the_server_waits() {
         };
         let ((mut server, settlement), ()) =
             futures_util::future::join(dial(mode, &gate, &["shell"]), operator).await;
-        assert_eq!(settlement.unwrap().approved, [SHELL]);
+        settlement.unwrap();
         server.call(run(&[SHELL])).await.unwrap();
     }
 }
@@ -205,10 +206,11 @@ async fn an_operator_is_asked_while_the_server_waits() {
 async fn what_was_deferred_runs_once_it_is_decided_and_not_once_it_is_taken_back() {
     for mode in ERAS {
         let book = book().await;
-        let settings = PermissionSettings::default().with_patience(Duration::ZERO);
+        let mut settings = PermissionSettings::default();
+        settings.patience = Duration::ZERO;
         let gate = PermissionGate::new("s".into(), settings, book.clone());
         let (mut server, settlement) = dial(mode, &gate, &["shell"]).await;
-        assert_eq!(settlement.unwrap().deferred, [SHELL]);
+        settlement.unwrap();
         assert_eq!(server.call(run(&[SHELL])).await.unwrap_err().code(), code::PERMISSION_DENIED);
         let ada = Principal::operator("ada");
         book.grant(&ada, None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
@@ -225,7 +227,7 @@ async fn a_server_that_finds_a_permission_missing_asks_and_an_operator_decides()
         let pending = PendingApprovals::new(Clock::system());
         let gate = gate(ApprovalPolicy::Interactive, &book().await).with_approver(Arc::new(pending.clone()));
         let (mut server, settlement) = dial(mode, &gate, &[]).await;
-        assert_eq!(settlement.unwrap(), Settlement::default());
+        settlement.unwrap();
         let call = tokio::spawn(server.call(run(&[])));
         pending.count().wait_for(|count| *count == 1).await.unwrap();
         let ada = Principal::operator("ada");

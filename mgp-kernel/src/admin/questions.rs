@@ -242,9 +242,9 @@ impl Operation for ApproveQuestion {
             (None, Some(_)) => GrantLifetime::Always,
             (None, None) => GrantLifetime::Session,
         };
-        let terms = terms(self.scope, self.expires_at).lasting(lasts);
-        let yes = ApprovalAnswer::new(call.by.clone(), Decision::Approved).with_terms(terms);
-        let yes = yes.granted_to(self.granted_to).for_calls(self.max_uses.unwrap_or(1));
+        let mut yes = ApprovalAnswer::new(call.by.clone(), Decision::Approved);
+        yes.terms = GrantTerms { lasts, ..terms(self.scope, self.expires_at) };
+        (yes.granted_to, yes.max_uses) = (self.granted_to, self.max_uses.unwrap_or(1));
         decide(call, &self.id, &yes).await
     }
 }
@@ -255,8 +255,9 @@ impl Operation for DenyQuestion {
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
-        let no = ApprovalAnswer::new(call.by.clone(), Decision::Denied);
-        decide(call, &self.id, &no.with_terms(terms(None, self.expires_at))).await
+        let mut no = ApprovalAnswer::new(call.by.clone(), Decision::Denied);
+        no.terms = terms(None, self.expires_at);
+        decide(call, &self.id, &no).await
     }
 }
 
@@ -312,8 +313,7 @@ async fn decide(call: &OperatorCall, id: &str, answer: &ApprovalAnswer) -> Resul
 
 /// Returns the terms of a grant within `scope`, until `end`.
 pub(super) fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> GrantTerms {
-    let terms = scope.into_iter().fold(GrantTerms::default(), GrantTerms::within);
-    end.into_iter().fold(terms, GrantTerms::until)
+    GrantTerms { scope: scope.map(Box::new), expires_at: end, ..GrantTerms::default() }
 }
 
 /// Returns the word for a decision in lists.

@@ -179,7 +179,7 @@ impl ConfirmationShared {
             binding: call.binding.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, (*request.context).clone());
-        let question = question.for_call(request, self.settings.patience());
+        let question = question.for_call(request, self.settings.patience);
         let reply = self.approver.ask(question.clone());
         match select(reply, pin!(self.given(call))).await {
             Either::Left((reply, _)) => reply,

@@ -41,7 +41,7 @@ async fn confirm_late(gate: &ConfirmationGate, pending: &PendingApprovals, reque
     let outcome = gate.layer(TestServer::new()).call(request).await;
     assert_eq!(reason(&outcome.unwrap_err()), "deferred");
     let asked = pending.list().pop().unwrap();
-    let yes = ApprovalAnswer::new(ada(), Decision::Approved).for_calls(calls);
+    let yes = ApprovalAnswer { max_uses: calls, ..ApprovalAnswer::new(ada(), Decision::Approved) };
     pending.decide(&ada(), &asked.id, &yes).await.unwrap();
 }
 
@@ -49,16 +49,36 @@ async fn confirm_late(gate: &ConfirmationGate, pending: &PendingApprovals, reque
 #[tokio::test]
 async fn safe_calls_are_not_confirmed_moderate_ones_if_asked_for_dangerous_ones_always() {
     for (settings, risk, asked) in [
-        (ConfirmationSettings::new(), RiskLevel::Safe, 0),
-        (ConfirmationSettings::new().with_moderate(), RiskLevel::Safe, 0),
-        (ConfirmationSettings::new(), RiskLevel::Moderate, 0),
-        (ConfirmationSettings::new().with_moderate(), RiskLevel::Moderate, 1),
-        (ConfirmationSettings::new(), RiskLevel::Dangerous, 1),
-        (ConfirmationSettings::new().without_dangerous(), RiskLevel::Dangerous, 0),
-        (ConfirmationSettings::new().without_dangerous().with_moderate(), RiskLevel::Moderate, 1),
-        (ConfirmationSettings::new().without_dangerous().with_moderate(), RiskLevel::Dangerous, 0),
-        (ConfirmationSettings::new().without_dangerous().with_every_call(), RiskLevel::Safe, 1),
-        (ConfirmationSettings::new().without_dangerous().with_every_call(), RiskLevel::Dangerous, 1),
+        (ConfirmationSettings::default(), RiskLevel::Safe, 0),
+        (ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() }, RiskLevel::Safe, 0),
+        (ConfirmationSettings::default(), RiskLevel::Moderate, 0),
+        (ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() }, RiskLevel::Moderate, 1),
+        (ConfirmationSettings::default(), RiskLevel::Dangerous, 1),
+        (
+            ConfirmationSettings { dangerous: false, ..ConfirmationSettings::default() },
+            RiskLevel::Dangerous,
+            0,
+        ),
+        (
+            ConfirmationSettings { dangerous: false, moderate: true, ..ConfirmationSettings::default() },
+            RiskLevel::Moderate,
+            1,
+        ),
+        (
+            ConfirmationSettings { dangerous: false, moderate: true, ..ConfirmationSettings::default() },
+            RiskLevel::Dangerous,
+            0,
+        ),
+        (
+            ConfirmationSettings { dangerous: false, every: true, ..ConfirmationSettings::default() },
+            RiskLevel::Safe,
+            1,
+        ),
+        (
+            ConfirmationSettings { dangerous: false, every: true, ..ConfirmationSettings::default() },
+            RiskLevel::Dangerous,
+            1,
+        ),
     ] {
         let approver = answering(Decision::Approved);
         call(settings, approver.clone(), of(risk)).await.unwrap();
@@ -70,9 +90,9 @@ async fn safe_calls_are_not_confirmed_moderate_ones_if_asked_for_dangerous_ones_
 async fn a_tool_that_wants_to_be_confirmed_is_whatever_its_risk() {
     let approver = answering(Decision::Denied);
     for risk in [RiskLevel::Safe, RiskLevel::Moderate, RiskLevel::Dangerous] {
-        let outcome = call(ConfirmationSettings::new(), approver.clone(), flagged(risk)).await;
+        let outcome = call(ConfirmationSettings::default(), approver.clone(), flagged(risk)).await;
         assert_eq!(reason(&outcome.unwrap_err()), "denied");
-        let without = ConfirmationSettings::new().without_dangerous();
+        let without = ConfirmationSettings { dangerous: false, ..ConfirmationSettings::default() };
         call(without, approver.clone(), flagged(risk)).await.unwrap();
     }
     assert_eq!(approver.asked.lock().len(), 3);
@@ -81,8 +101,14 @@ async fn a_tool_that_wants_to_be_confirmed_is_whatever_its_risk() {
 #[tokio::test]
 async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_dangerous() {
     for (risk, asked) in [(RiskLevel::Moderate, 2), (RiskLevel::Dangerous, 4)] {
-        let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved).for_calls(3));
-        let gate = ConfirmationGate::new(ConfirmationSettings::new().with_moderate(), approver.clone());
+        let approver = AnsweringApprover::with(ApprovalAnswer {
+            max_uses: 3,
+            ..ApprovalAnswer::new(ada(), Decision::Approved)
+        });
+        let gate = ConfirmationGate::new(
+            ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() },
+            approver.clone(),
+        );
         let mut stack = gate.layer(TestServer::new());
         for _ in 0..4 {
             stack.call(of(risk)).await.unwrap();
@@ -96,7 +122,7 @@ async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_danger
 async fn an_operators_permission_can_be_enough_and_a_policys_is_not() {
     let book = book(&Arc::default()).await;
     let request = || tool_call(RiskLevel::Dangerous, &[Permission::ShellExecute], "{}");
-    let settings = ConfirmationSettings::new().with_permission_instead(book.clone());
+    let settings = ConfirmationSettings { instead: Some(book.clone()), ..ConfirmationSettings::default() };
     let no = answering(Decision::Denied);
     assert!(call(settings.clone(), no.clone(), request()).await.is_err());
     book.grant(&ada(), None, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
@@ -110,7 +136,7 @@ async fn an_operators_permission_can_be_enough_and_a_policys_is_not() {
 async fn the_human_sees_the_arguments_and_nothing_secret() {
     let approver = answering(Decision::Approved);
     let request = tool_call(RiskLevel::Dangerous, &[], r#"{"path":"/etc\u001b[2K","password":"hunter2"}"#);
-    call(ConfirmationSettings::new(), approver.clone(), request).await.unwrap();
+    call(ConfirmationSettings::default(), approver.clone(), request).await.unwrap();
     let message = approver.asked.lock()[0].message();
     assert!(
         message.contains("/etc") && message.contains("agent") && message.contains("dangerous"),
@@ -123,7 +149,7 @@ async fn the_human_sees_the_arguments_and_nothing_secret() {
 async fn only_an_operator_confirms() {
     let agent = Principal::new("agent");
     let approver = AnsweringApprover::with(ApprovalAnswer::new(agent, Decision::Approved));
-    let outcome = call(ConfirmationSettings::new(), approver, of(RiskLevel::Dangerous)).await;
+    let outcome = call(ConfirmationSettings::default(), approver, of(RiskLevel::Dangerous)).await;
     assert_eq!(outcome.unwrap_err().code(), code::PERMISSION_DENIED);
 }
 
@@ -135,7 +161,7 @@ async fn without_caller_or_tool_a_call_is_refused_in_any_shape() {
         let mut unresolved = of(RiskLevel::Dangerous);
         (unresolved.kind, unresolved.context.tool) = (kind, None);
         for request in [anonymous, unresolved] {
-            let outcome = call(ConfirmationSettings::new(), answering(Decision::Approved), request).await;
+            let outcome = call(ConfirmationSettings::default(), answering(Decision::Approved), request).await;
             assert_eq!(outcome.unwrap_err().code(), code::INVALID_REQUEST);
         }
     }
@@ -144,7 +170,7 @@ async fn without_caller_or_tool_a_call_is_refused_in_any_shape() {
 #[tokio::test]
 async fn a_yes_that_comes_late_is_for_one_call_of_these_arguments() {
     let pending = PendingApprovals::new(Clock::system());
-    let settings = ConfirmationSettings::new().with_patience(Duration::ZERO);
+    let settings = ConfirmationSettings { patience: Duration::ZERO, ..ConfirmationSettings::default() };
     let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
     let mut stack = gate.layer(TestServer::new());
     let request = of(RiskLevel::Dangerous);
@@ -180,8 +206,14 @@ fn a_call_is_recorded_by_a_digest_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_yes_for_several_calls_ends() {
-    let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved).for_calls(9));
-    let gate = ConfirmationGate::new(ConfirmationSettings::new().with_moderate(), approver.clone());
+    let approver = AnsweringApprover::with(ApprovalAnswer {
+        max_uses: 9,
+        ..ApprovalAnswer::new(ada(), Decision::Approved)
+    });
+    let gate = ConfirmationGate::new(
+        ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() },
+        approver.clone(),
+    );
     let mut stack = gate.layer(TestServer::new());
     for (seconds, asked) in [(0, 1), (599, 1), (1, 2)] {
         tokio::time::advance(Duration::from_secs(seconds)).await;
@@ -213,7 +245,11 @@ async fn race(gate: &ConfirmationGate, risk: RiskLevel) -> usize {
 async fn of_many_calls_that_race_for_a_yes_as_many_pass_as_it_is_for() {
     for _ in 0..20 {
         let pending = PendingApprovals::new(Clock::system());
-        let settings = ConfirmationSettings::new().with_moderate().with_patience(Duration::ZERO);
+        let settings = ConfirmationSettings {
+            moderate: true,
+            patience: Duration::ZERO,
+            ..ConfirmationSettings::default()
+        };
         let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
         confirm_late(&gate, &pending, of(RiskLevel::Dangerous), 1).await;
         assert_eq!(race(&gate, RiskLevel::Dangerous).await, 1);
@@ -229,7 +265,7 @@ async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
     let spawn = || {
         let pending = Arc::new(pending.clone());
         tokio::spawn(
-            async move { call(ConfirmationSettings::new(), pending, of(RiskLevel::Dangerous)).await },
+            async move { call(ConfirmationSettings::default(), pending, of(RiskLevel::Dangerous)).await },
         )
     };
     let (first, second) = (spawn(), spawn());
@@ -258,7 +294,7 @@ async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
 #[tokio::test(start_paused = true)]
 async fn a_yes_for_several_calls_lets_others_through_that_wait() {
     let pending = PendingApprovals::new(Clock::system());
-    let settings = ConfirmationSettings::new().with_moderate();
+    let settings = ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() };
     let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
     let waiting = ["/a", "/b", "/c"].map(|path| {
         let request = tool_call(RiskLevel::Moderate, &[], &format!(r#"{{"path":"{path}"}}"#));
@@ -268,7 +304,7 @@ async fn a_yes_for_several_calls_lets_others_through_that_wait() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let open = pending.list();
     assert_eq!(open.len(), 3);
-    let yes = ApprovalAnswer::new(ada(), Decision::Approved).for_calls(2);
+    let yes = ApprovalAnswer { max_uses: 2, ..ApprovalAnswer::new(ada(), Decision::Approved) };
     pending.decide(&ada(), &open[0].id, &yes).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(pending.list().len(), 1, "nobody is asked about what was confirmed with another call");
@@ -307,7 +343,7 @@ mod replies {
         answers: Object,
     ) -> (Result<Response, Error>, Arc<InputExchange>) {
         let (request, exchange) = round(answers);
-        (call(ConfirmationSettings::new(), approver.clone(), request).await, exchange)
+        (call(ConfirmationSettings::default(), approver.clone(), request).await, exchange)
     }
 
     fn yes(key: &str) -> Object {
@@ -340,7 +376,7 @@ mod replies {
     async fn a_client_without_a_human_is_not_asked_2026() {
         let (mut request, exchange) = round(Object::new());
         request.context.principal = Some(Principal::new("robot"));
-        let settings = ConfirmationSettings::new().with_patience(Duration::ZERO);
+        let settings = ConfirmationSettings { patience: Duration::ZERO, ..ConfirmationSettings::default() };
         let outcome = call(settings, approver(), request).await;
         assert_eq!(reason(&outcome.unwrap_err()), "deferred");
         assert!(exchange.take_questions().is_empty());
@@ -355,7 +391,7 @@ mod rounds {
 
     /// One layer and what is behind it, to be called several times.
     fn gate(asked: &'static str, approver: &Arc<AnsweringApprover>) -> Gated<ConfirmationGate, TestServer> {
-        let layer = ConfirmationGate::new(ConfirmationSettings::new(), approver.clone());
+        let layer = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
         layer.layer(TestServer::with_result(asked))
     }
 

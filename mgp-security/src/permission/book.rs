@@ -13,8 +13,8 @@ use mgp_types::{Context, Error, Principal, PrincipalRole};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub(super) use self::current_grants::{CurrentGrants, GrantUse};
-use self::current_grants::{GrantEntry, GrantsByServer, PermissionDecisions, ServerGrants, is_open};
+pub(super) use self::current_grants::{CurrentGrants, GrantUse, GrantsByServer};
+use self::current_grants::{GrantEntry, PermissionDecisions, ServerGrants, is_open};
 pub(super) use self::ruling::{Ruling, event};
 use super::settings::SettingsDecision;
 use super::store::{GrantStore, covers};
@@ -49,9 +49,6 @@ struct GrantBookInner {
     /// The permissions that are needed and undecided; bounded by [`MAX_WAITING`].
     waiting: Mutex<BTreeSet<(ServerId, Permission)>>,
 }
-
-/// A state of the decisions.
-pub(super) struct GrantSnapshot(Arc<GrantsByServer>);
 
 impl GrantBook {
     /// Opens the book with the decisions in `database`; further decisions are recorded in `audit`.
@@ -250,12 +247,12 @@ impl GrantBook {
     }
 
     /// Returns the current state of the decisions, to see later whether it is still the same.
-    pub(super) fn moment(&self) -> GrantSnapshot {
-        GrantSnapshot(self.0.pages.load_full())
+    pub(super) fn moment(&self) -> Arc<GrantsByServer> {
+        self.0.pages.load_full()
     }
 
-    pub(super) fn is_still(&self, moment: &GrantSnapshot) -> bool {
-        Arc::ptr_eq(&moment.0, &self.0.pages.load())
+    pub(super) fn is_still(&self, moment: &Arc<GrantsByServer>) -> bool {
+        Arc::ptr_eq(moment, &self.0.pages.load())
     }
 
     /// Notes that a permission is needed about which nobody has decided.
@@ -285,14 +282,15 @@ impl GrantBook {
 
     async fn decide(&self, ruling: Ruling) -> Result<(), Error> {
         let _alone = self.0.deciding.lock().await;
-        let record = GrantRecord::new(
-            ruling.server.clone(),
-            ruling.permission.clone(),
-            ruling.verdict.clone(),
-            ruling.operator.id(),
-            self.now(),
-        );
-        let record = record.for_agent(ruling.agent.clone()).answering(ruling.question.clone());
+        let record = GrantRecord {
+            server: ruling.server.clone(),
+            permission: ruling.permission.clone(),
+            agent: ruling.agent.clone(),
+            verdict: ruling.verdict.clone(),
+            approver: ruling.operator.id().into(),
+            decided_at: self.now(),
+            question: ruling.question.clone(),
+        };
         let mut entry =
             GrantEntry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         entry.sessions.extend(ruling.session.clone());

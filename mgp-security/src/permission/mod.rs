@@ -11,7 +11,7 @@
 //!
 //! let settings = PermissionSettings::new(ApprovalPolicy::ConfigOnly)
 //!     .with_grant(Permission::FilesystemRead, GrantTerms::default())?;
-//! assert_eq!(settings.policy(), ApprovalPolicy::ConfigOnly);
+//! assert_eq!(settings.policy, ApprovalPolicy::ConfigOnly);
 //! # Ok::<(), mgp_security::permission::ScopeError>(())
 //! ```
 //!
@@ -43,7 +43,7 @@ pub(crate) use self::approval::{WaitingSubject, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
-pub use self::gate::{PermissionAnswerGate, PermissionGate, Settlement};
+pub use self::gate::{PermissionAnswerGate, PermissionGate};
 pub use self::held::{HandleKey, HeldPermissionsGate, NeededPermissions};
 pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, GrantedTo};
 pub(crate) use self::scope::ScopeCheck;

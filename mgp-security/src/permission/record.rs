@@ -41,7 +41,6 @@ pub enum GrantVerdict {
 
 /// The bounds of a grant in reach and time; by default there are none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct GrantTerms {
     /// The arguments for which the grant holds; `None` for all.
     pub scope: Option<Box<Scope>>,
@@ -77,41 +76,6 @@ pub enum GrantedTo {
     AllAgents,
 }
 
-impl GrantRecord {
-    /// Returns the record of a decision that `approver` made at `decided_at`.
-    pub fn new(
-        server: ServerId,
-        permission: Permission,
-        verdict: GrantVerdict,
-        approver: impl Into<Box<str>>,
-        decided_at: Timestamp,
-    ) -> Self {
-        Self {
-            server,
-            permission,
-            agent: None,
-            verdict,
-            approver: approver.into(),
-            decided_at,
-            question: None,
-        }
-    }
-
-    /// Limits the decision to the calls of `agent`, if it is not `None`.
-    #[must_use]
-    pub fn for_agent(mut self, agent: Option<AgentId>) -> Self {
-        self.agent = agent;
-        self
-    }
-
-    /// Notes the id of the question that the decision answers.
-    #[must_use]
-    pub fn answering(mut self, question: Option<Box<str>>) -> Self {
-        self.question = question;
-        self
-    }
-}
-
 impl GrantVerdict {
     /// Returns the verdict as a protocol decision.
     pub const fn decision(&self) -> Decision {
@@ -142,24 +106,6 @@ impl GrantVerdict {
 }
 
 impl GrantTerms {
-    /// Limits the grant to `scope`.
-    pub fn within(mut self, scope: Scope) -> Self {
-        self.scope = Some(Box::new(scope));
-        self
-    }
-
-    /// Sets the time from which the grant no longer holds.
-    pub const fn until(mut self, end: Timestamp) -> Self {
-        self.expires_at = Some(end);
-        self
-    }
-
-    /// Sets the lifetime of the grant.
-    pub const fn lasting(mut self, lasts: GrantLifetime) -> Self {
-        self.lasts = lasts;
-        self
-    }
-
     /// Returns whether a grant on these terms, made at `decided_at`, holds at `now`.
     ///
     /// A decision time in the future shows that the clock was set back, so a grant with an end is then over.

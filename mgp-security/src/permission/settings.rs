@@ -15,18 +15,23 @@ use super::{GrantLifetime, GrantTerms, ScopeCheck, ScopeError};
 /// | policy | |
 /// |---|---|
 /// | `interactive` | an operator is asked |
-/// | `auto_approve` | approved; types that the specification does not name, and the [exceptions](Self::with_exceptions), are asked for as under `interactive` |
+/// | `auto_approve` | approved; types that the specification does not name, and the [exceptions](Self::exceptions), are asked for as under `interactive` |
 /// | `deny_all` | denied unless an operator granted it beforehand |
 /// | `config_only` | denied, even if an operator granted it |
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct PermissionSettings {
-    policy: ApprovalPolicy,
+    /// The policy.
+    pub policy: ApprovalPolicy,
     /// The configured grants, each with the check of its scope.
-    configured: HashMap<Permission, (GrantTerms, Option<Box<ScopeCheck>>), RandomState>,
-    exceptions: Vec<Permission>,
-    on_refusal: OnRefusal,
-    patience: Duration,
+    pub(super) configured: HashMap<Permission, (GrantTerms, Option<Box<ScopeCheck>>), RandomState>,
+    /// The permissions for which an operator is asked even under `auto_approve`.
+    pub exceptions: Vec<Permission>,
+    /// The treatment of a connection whose server may not have what it needs.
+    pub on_refusal: OnRefusal,
+    /// The time that a connection or a call waits for an operator. With zero it does not wait, and the question stays
+    /// open. Default: 5 minutes.
+    pub patience: Duration,
 }
 
 /// The treatment of a connection when a permission is denied that the server needs to operate.
@@ -68,38 +73,6 @@ impl PermissionSettings {
         let scope = terms.scope.as_deref().map(ScopeCheck::new).transpose()?.map(Box::new);
         self.configured.insert(permission, (terms, scope));
         Ok(self)
-    }
-
-    /// Sets the permissions for which an operator is asked even under `auto_approve`.
-    pub fn with_exceptions(mut self, exceptions: impl IntoIterator<Item = Permission>) -> Self {
-        self.exceptions = exceptions.into_iter().collect();
-        self
-    }
-
-    /// Sets the treatment of a connection whose server may not have what it needs.
-    pub fn with_on_refusal(mut self, on_refusal: OnRefusal) -> Self {
-        self.on_refusal = on_refusal;
-        self
-    }
-
-    /// Sets how long a connection or a call waits for an operator. With zero it does not wait, and the question stays
-    /// open. Default: 5 minutes.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    /// Returns the policy.
-    pub fn policy(&self) -> ApprovalPolicy {
-        self.policy
-    }
-
-    pub(super) fn on_refusal(&self) -> OnRefusal {
-        self.on_refusal
-    }
-
-    pub(super) fn patience(&self) -> Duration {
-        self.patience
     }
 
     /// Returns whether grants of operators count.

@@ -149,9 +149,15 @@ fn record(row: &Row<'_>) -> Result<GrantRecord, StoreError> {
     };
     let agent = text(row, 7)?;
     let agent = (agent != ALL_AGENTS).then(|| AgentId::from(agent));
-    let (server, permission) = (ServerId::from(text(row, 0)?), Permission::read(text(row, 1)?));
-    let record = GrantRecord::new(server, permission, verdict, text(row, 5)?, time(row, 6)?);
-    Ok(record.for_agent(agent).answering(row.get::<_, Option<String>>(8)?.map(Into::into)))
+    Ok(GrantRecord {
+        server: text(row, 0)?.into(),
+        permission: Permission::read(text(row, 1)?),
+        agent,
+        verdict,
+        approver: text(row, 5)?.into(),
+        decided_at: time(row, 6)?,
+        question: row.get(8)?,
+    })
 }
 
 /// The value for the agent in a decision for all agents.
@@ -170,7 +176,15 @@ mod tests {
     use super::*;
 
     fn sample(permission: Permission, verdict: GrantVerdict) -> GrantRecord {
-        GrantRecord::new("files".into(), permission, verdict, "ada", Timestamp::from_millis(1000).unwrap())
+        GrantRecord {
+            server: "files".into(),
+            permission,
+            agent: None,
+            verdict,
+            approver: "ada".into(),
+            decided_at: Timestamp::from_millis(1000).unwrap(),
+            question: None,
+        }
     }
 
     #[test]
@@ -178,11 +192,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.db");
         let scope: Scope = serde_json::from_str(r#"{"paths":["/a/**"]}"#).unwrap();
-        let terms = GrantTerms::default().within(scope).until(Timestamp::from_millis(5000).unwrap());
+        let expires_at = Timestamp::from_millis(5000);
+        let terms = GrantTerms { scope: Some(Box::new(scope)), expires_at, ..GrantTerms::default() };
         let granted = sample(Permission::FilesystemRead, GrantVerdict::Approved(terms));
         let end = Timestamp::from_millis(9000);
-        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end })
-            .answering(Some("k7fm".into()));
+        let custom = sample(Permission::read("com.example.x"), GrantVerdict::Denied { until: end });
+        let custom = GrantRecord { question: Some("k7fm".into()), ..custom };
         {
             let store = GrantStore::new(Database::open(&path).unwrap()).unwrap();
             store.put(&sample(Permission::FilesystemRead, GrantVerdict::Denied { until: None })).unwrap();
@@ -211,8 +226,8 @@ mod tests {
     fn agents_have_records_of_their_own_until_all_have_one() {
         let store = GrantStore::new(Database::in_memory().unwrap()).unwrap();
         let granted = |agent: &str| {
-            sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()))
-                .for_agent(Some(agent.into()))
+            let granted = sample(Permission::Camera, GrantVerdict::Approved(GrantTerms::default()));
+            GrantRecord { agent: Some(agent.into()), ..granted }
         };
         store.put(&granted("one")).unwrap();
         store.put(&granted("two")).unwrap();
@@ -236,7 +251,8 @@ mod tests {
     fn what_is_removed_is_gone_of_one_agent_or_of_all() {
         let store = GrantStore::new(Database::in_memory().unwrap()).unwrap();
         let denied = |agent: Option<&str>| {
-            sample(Permission::Camera, GrantVerdict::Denied { until: None }).for_agent(agent.map(Into::into))
+            let denied = sample(Permission::Camera, GrantVerdict::Denied { until: None });
+            GrantRecord { agent: agent.map(Into::into), ..denied }
         };
         for agent in [None, Some("one"), Some("two")] {
             store.put(&denied(agent)).unwrap();

@@ -269,7 +269,10 @@ mod tests {
     }
 
     fn terms(scope: &str) -> GrantTerms {
-        GrantTerms::default().within(serde_json::from_str::<Scope>(scope).unwrap())
+        GrantTerms {
+            scope: Some(Box::new(serde_json::from_str::<Scope>(scope).unwrap())),
+            ..GrantTerms::default()
+        }
     }
 
     #[test]

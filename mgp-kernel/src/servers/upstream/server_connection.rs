@@ -302,7 +302,7 @@ impl ConnectionShared {
         settled: oneshot::Sender<Result<(), Error>>,
     ) {
         let Some(back) = self.back.get() else { return };
-        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await.map(drop);
+        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await;
         let is_rejected = outcome.is_err();
         // Nobody waits for the outcome of an attempt that ended meanwhile.
         let _ = settled.send(outcome);

@@ -57,7 +57,7 @@ impl ElicitationApprover {
             let decided = ApprovalAnswer::new(operator.clone(), read(answer));
             let is_yes = decided.decision == Decision::Approved;
             if is_permission && is_yes {
-                decided.with_terms(terms(answer, self.clock.now()))
+                ApprovalAnswer { terms: terms(answer, self.clock.now()), ..decided }
             } else {
                 decided
             }
@@ -160,14 +160,15 @@ fn terms(answer: &RawJson, now: Timestamp) -> GrantTerms {
     let answer = Object::from_raw(answer).ok();
     let content = answer.and_then(|answer| Object::from_raw(&answer.get("content")?).ok());
     let lasts = content.as_ref().and_then(|content| content.text("lasts"));
-    let terms = GrantTerms::default();
-    match lasts.as_deref() {
-        Some("once") => terms.lasting(GrantLifetime::Once),
-        Some("hour") => terms.until(now.saturating_add(Duration::from_hours(1))),
-        Some("day") => terms.until(now.saturating_add(Duration::from_hours(24))),
-        Some("always") => terms,
-        _ => terms.lasting(GrantLifetime::Session),
-    }
+    let until = |hours| Some(now.saturating_add(Duration::from_hours(hours)));
+    let (lasts, expires_at) = match lasts.as_deref() {
+        Some("once") => (GrantLifetime::Once, None),
+        Some("hour") => (GrantLifetime::Always, until(1)),
+        Some("day") => (GrantLifetime::Always, until(24)),
+        Some("always") => (GrantLifetime::Always, None),
+        _ => (GrantLifetime::Session, None),
+    };
+    GrantTerms { scope: None, expires_at, lasts }
 }
 
 /// The schema of a form that also asks how long an approval holds.
@@ -215,7 +216,10 @@ mod tests {
         assert_eq!(read(r#","lasts":"once""#).lasts, GrantLifetime::Once);
         assert_eq!(
             read(r#","lasts":"hour""#),
-            GrantTerms::default().until(now.saturating_add(Duration::from_hours(1)))
+            GrantTerms {
+                expires_at: Some(now.saturating_add(Duration::from_hours(1))),
+                ..GrantTerms::default()
+            }
         );
         assert_eq!(read(r#","lasts":"always""#), GrantTerms::default());
         assert!(form_with_end("x").get("requestedSchema").unwrap().as_bytes() == SCHEMA_WITH_END.as_bytes());

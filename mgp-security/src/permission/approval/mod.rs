@@ -153,13 +153,6 @@ impl ApprovalQuestion {
         self
     }
 
-    /// Sets the time to wait for the answer.
-    #[must_use]
-    pub const fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
     /// Returns the principal whose call caused the question.
     pub fn asker(&self) -> Option<&Principal> {
         self.context.principal.as_ref()
@@ -233,28 +226,8 @@ fn called_with(arguments: Option<&ShownArguments>) -> String {
 impl ApprovalAnswer {
     /// Returns the answer `decision` of `approver`. An approval is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
-        let terms = GrantTerms::default().lasting(GrantLifetime::Session);
+        let terms = GrantTerms { lasts: GrantLifetime::Session, ..GrantTerms::default() };
         Self { approver, decision, terms, granted_to: GrantedTo::Asker, max_uses: 1, question: None }
-    }
-
-    /// Sets the number of calls that the approval of a call is for.
-    #[must_use]
-    pub const fn for_calls(mut self, max_uses: u32) -> Self {
-        self.max_uses = max_uses;
-        self
-    }
-
-    /// Sets for whose calls the answer holds.
-    #[must_use]
-    pub const fn granted_to(mut self, whom: GrantedTo) -> Self {
-        self.granted_to = whom;
-        self
-    }
-
-    /// Sets the terms of the answer; of a denial, only the end counts.
-    pub fn with_terms(mut self, terms: GrantTerms) -> Self {
-        self.terms = terms;
-        self
     }
 }
 

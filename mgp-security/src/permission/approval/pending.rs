@@ -46,7 +46,6 @@ struct PendingApprovalsInner {
     store: Option<Arc<QuestionStore>>,
     /// A lock that is held while something is written into the store.
     writing: Mutex<()>,
-    open_for: Duration,
     denied_for: Duration,
     clock: Clock,
 }
@@ -70,7 +69,6 @@ impl PendingApprovals {
             book: None,
             store: None,
             writing: Mutex::default(),
-            open_for: OPEN_FOR,
             denied_for: DENIED_FOR,
             clock,
         }))
@@ -104,15 +102,6 @@ impl PendingApprovals {
             inner.store = Some(Arc::new(store));
             *inner.open.get_mut() = OpenApprovals { rows, asked, gone: Vec::new() };
         }))
-    }
-
-    /// Sets how long a question stays open. Default: a day.
-    ///
-    /// # Panics
-    /// Panics if the queue is shared already.
-    #[must_use]
-    pub fn with_open_for(self, open_for: Duration) -> Self {
-        self.with(|inner| inner.open_for = open_for)
     }
 
     /// Sets how long a denial holds unless the operator sets its end; this also applies to denials given in front of

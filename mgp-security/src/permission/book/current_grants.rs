@@ -11,14 +11,14 @@ use mgp_types::{Context, Principal, Session, agent_family};
 use crate::permission::store::covers;
 use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
 
-pub(super) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
+pub(in crate::permission) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
 
 /// The decisions about the permissions of one server.
-pub(super) type ServerGrants = HashMap<Permission, PermissionDecisions, RandomState>;
+pub(in crate::permission) type ServerGrants = HashMap<Permission, PermissionDecisions, RandomState>;
 
 /// The decisions about one permission of a server.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PermissionDecisions {
+pub(in crate::permission) struct PermissionDecisions {
     /// The decision for all agents that have none of their own.
     pub(super) for_all: Option<Arc<GrantEntry>>,
     pub(super) by_agent: BTreeMap<Box<str>, Arc<GrantEntry>>,

@@ -102,7 +102,7 @@ async fn a_grant_that_does_not_hold_can_be_given_again_in_the_same_words() {
     let hands = ManualClock::at(5000);
     let database = database();
     let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
-    let terms = || GrantTerms::default().until(moment(9000));
+    let terms = || GrantTerms { expires_at: Some(moment(9000)), ..GrantTerms::default() };
     open().await.unwrap().grant(&ada(), None, &server(), &SHELL, terms()).await.unwrap();
     // The clock was put back while the process was down: the grant seems to come from the future.
     hands.set(1000);

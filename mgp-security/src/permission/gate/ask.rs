@@ -123,7 +123,7 @@ impl PermissionGate {
         let now = self.0.book.now();
         let event =
             event(kind, Actor::kernel(), self.server(), permission, verdict, now, trace, Outcome::Success)
-                .with_detail("policy", &self.0.settings.policy());
+                .with_detail("policy", &self.0.settings.policy);
         self.0.book.record(event).await?;
         let mut settled = super::SettledPermissions::clone(&self.0.settled.load());
         settled.insert(permission.clone());
@@ -147,10 +147,10 @@ impl PermissionGate {
         };
         let context = call.map_or_else(Context::default, |call| (*call.context).clone());
         let question = ApprovalQuestion::new(self.server().clone(), subject, context);
-        let patience = self.0.settings.patience();
+        let patience = self.0.settings.patience;
         let question = match call {
             Some(call) => question.for_call(call, patience),
-            None => question.with_patience(patience),
+            None => ApprovalQuestion { patience, ..question },
         };
         match self.answer(approver, question, permission, by).await? {
             Some(ApprovalReply::Answer(answer)) => self.take(permission, answer, call).await,

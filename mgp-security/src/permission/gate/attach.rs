@@ -7,83 +7,73 @@ use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Tim
 use mgp_types::{Method, RawJson, Request};
 
 use super::judge::PermissionJudgement;
-use super::{ConnectedServer, PermissionGate, SettledPermissions};
-use crate::permission::book::{GrantSnapshot, GrantUse};
+use super::{ConnectedServer, PermissionGate};
+use crate::permission::book::{GrantUse, GrantsByServer};
 
 /// The value that travels with each call, and the decisions that it was made from.
 pub(super) struct AttachedGrants {
     made_of: GrantSource,
     until: Option<Timestamp>,
     value: RawJson,
-    carried: CarriedGrants,
+    /// True if the value is a handle that the server made from the grants, for its own use.
+    is_handle: bool,
 }
 
-/// The decisions that an attached value was made from.
-pub(super) struct GrantSource {
-    moment: GrantSnapshot,
-    settled: Arc<SettledPermissions>,
-}
-
-/// The kind of value that a request carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CarriedGrants {
-    Nothing,
-    Grants,
-    /// A handle that the server made from the grants, for its own use.
-    Handle,
-}
+/// The decisions that an attached value was made from: those of operators, and the number of those of the settings, which
+/// only grows.
+pub(super) type GrantSource = (Arc<GrantsByServer>, usize);
 
 impl PermissionGate {
     /// Attaches the grants to a call to a server that keeps none, and removes a value that the caller put in their
-    /// place.
-    pub(super) fn attach(&self, request: &mut Request) -> CarriedGrants {
+    /// place. Returns whether the call carries a handle.
+    pub(super) fn attach(&self, request: &mut Request) -> bool {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
         if let Some(connected) = attaches.filter(|_| request.method == Method::TOOLS_CALL) {
-            let (value, carried) = self.attached(connected);
+            let (value, is_handle) = self.attached(connected);
             request.meta_mut_or_new().set(method::GRANTS_META, value);
-            return carried;
+            return is_handle;
         }
         if let Some(meta) = request.meta_mut() {
             meta.remove(method::GRANTS_META);
         }
-        CarriedGrants::Nothing
+        false
     }
 
     /// Keeps the handle that the server made from the decisions of `made_of`, to be sent in their place.
     pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: GrantSource) {
-        let attached = AttachedGrants { made_of, until, value, carried: CarriedGrants::Handle };
+        let attached = AttachedGrants { made_of, until, value, is_handle: true };
         self.0.attached.store(Some(Arc::new(attached)));
     }
 
     /// Returns the current source of decisions. It has to be taken before the decisions are made, so that changes
     /// meanwhile are noticed.
     pub(super) fn made_of(&self) -> GrantSource {
-        GrantSource { moment: self.0.book.moment(), settled: self.0.settled.load_full() }
+        (self.0.book.moment(), self.0.settled.load().len())
     }
 
     pub(super) fn drop_handle(&self) {
         self.0.attached.store(None);
     }
 
-    fn attached(&self, connected: &ConnectedServer) -> (RawJson, CarriedGrants) {
+    fn attached(&self, connected: &ConnectedServer) -> (RawJson, bool) {
         let now = self.0.book.now();
         let last = self.0.attached.load();
         if let Some(last) = &*last
-            && self.0.book.is_still(&last.made_of.moment)
-            && Arc::ptr_eq(&last.made_of.settled, &self.0.settled.load())
+            && self.0.book.is_still(&last.made_of.0)
+            && last.made_of.1 == self.0.settled.load().len()
             && last.until.is_none_or(|until| now < until)
         {
-            return (last.value.clone(), last.carried);
+            return (last.value.clone(), last.is_handle);
         }
         let made_of = self.made_of();
         let response = self.decisions(connected);
         // Grants that cannot be written count as none.
         let value = RawJson::from_value(&response).unwrap_or_else(|_| RawJson::empty_object());
-        let carried = CarriedGrants::Grants;
-        let attached = AttachedGrants { made_of, until: response.expires_at, value: value.clone(), carried };
+        let until = response.expires_at;
+        let attached = AttachedGrants { made_of, until, value: value.clone(), is_handle: false };
         self.0.attached.store(Some(Arc::new(attached)));
-        (value, carried)
+        (value, false)
     }
 
     /// Returns all current decisions about the server, under the server's own names of the permissions.

@@ -87,7 +87,7 @@ impl PermissionGate {
         let mut undecided = Vec::new();
         // A tool without a declaration of its own may use all that the server was granted.
         let bounded = tool.map_or(matches!(class, RequestClass::Unknown), |tool| tool.security.derived);
-        if self.0.settings.on_refusal() == OnRefusal::Reject || bounded {
+        if self.0.settings.on_refusal == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
                 let judged = self.judge(&standing, permission, by, now);
                 if let Err(error) = self.weigh(judged, permission, request, bounded, &mut undecided) {
@@ -136,7 +136,7 @@ impl PermissionGate {
                 let by = if self.0.settings.is_configured(permission) {
                     "configuration"
                 } else {
-                    self.0.settings.policy().as_str()
+                    self.0.settings.policy.as_str()
                 };
                 PermissionJudgement::Approved { terms, scope, by: Cow::Borrowed(by) }
             }

@@ -20,10 +20,9 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::ask::WaitedPermissions;
-use self::attach::{AttachedGrants, CarriedGrants};
+use self::attach::AttachedGrants;
 pub use self::inbound::PermissionAnswerGate;
 use self::judge::RequestAdmission;
-pub use self::negotiate::Settlement;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// The gate that enforces the permissions of one server: its needs, the settings, and the decisions of operators.
@@ -104,7 +103,7 @@ impl PermissionGate {
 
 mgp_types::partial_debug!(PermissionGate, self =>
     server: self.0.server,
-    policy: self.0.settings.policy(),
+    policy: self.0.settings.policy,
     connected: self.0.connected.load().is_some(),
 );
 
@@ -125,7 +124,7 @@ impl Gate for PermissionGate {
     fn enter(&self, request: &mut Request) -> Flow<PermittedCall> {
         let admission = match self.admit(request) {
             RequestAdmission::Pass => {
-                return Flow::Pass(PermittedCall { carried: self.attach(request), running: None });
+                return Flow::Pass(PermittedCall { has_handle: self.attach(request), running: None });
             }
             RequestAdmission::Refused(error) => return Flow::refuse(error),
             admission => admission,
@@ -144,7 +143,7 @@ impl Gate for PermissionGate {
     /// Refuses a call whose permission was taken away while it waited, and updates the grants that it carries.
     fn recheck(&self, call: &mut PermittedCall, request: &mut Request) -> Result<(), Error> {
         self.admit_late(request, &WaitedPermissions::default())?;
-        call.carried = self.attach(request);
+        call.has_handle = self.attach(request);
         Ok(())
     }
 
@@ -152,7 +151,7 @@ impl Gate for PermissionGate {
         let refused =
             |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
         // A handle that the server no longer accepts is dropped; the next call carries the grants themselves.
-        if call.carried == CarriedGrants::Handle && outcome.as_ref().is_err_and(refused) {
+        if call.has_handle && outcome.as_ref().is_err_and(refused) {
             self.drop_handle();
         }
     }
@@ -160,7 +159,7 @@ impl Gate for PermissionGate {
 
 /// A call that may be made: the grants that it carries, and those for this call alone.
 pub struct PermittedCall {
-    carried: CarriedGrants,
+    has_handle: bool,
     /// The guard that ends one-call grants when it is dropped.
     #[expect(dead_code, reason = "it is held, and not read")]
     running: Option<OnceGrantGuard>,
@@ -184,11 +183,11 @@ impl PermissionGate {
         let once = std::mem::take(&mut waited.once);
         let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
         self.admit_late(request, &waited)?;
-        Ok(PermittedCall { carried: self.attach(request), running })
+        Ok(PermittedCall { has_handle: self.attach(request), running })
     }
 }
 
-mgp_types::partial_debug!(PermittedCall, self => carried: self.carried);
+mgp_types::partial_debug!(PermittedCall, self => has_handle: self.has_handle);
 
 /// The longest time that a call waits for the end of a negotiation in which nobody is asked.
 const NEGOTIATED_WITHIN: Duration = Duration::from_secs(5);

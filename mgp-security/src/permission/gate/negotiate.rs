@@ -17,19 +17,6 @@ use crate::permission::OnRefusal;
 use crate::permission::book::GrantUse;
 use crate::random;
 
-/// The outcome for the permissions that a server needs to operate.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Settlement {
-    /// The permissions that the server has.
-    pub approved: Vec<Permission>,
-    /// The permissions that the server does not have; the connection proceeds only because it is configured to do
-    /// without.
-    pub denied: Vec<Permission>,
-    /// The permissions that nobody has decided about; calls are refused until somebody does.
-    pub deferred: Vec<Permission>,
-}
-
 /// A guard that ends a negotiation when it is dropped.
 struct NegotiationGuard<'a>(&'a watch::Sender<bool>);
 
@@ -63,7 +50,7 @@ impl PermissionGate {
         &self,
         service: &mut S,
         session: &Arc<Session>,
-    ) -> Result<Settlement, Error> {
+    ) -> Result<(), Error> {
         self.0.connected.store(None);
         self.0.attached.store(None);
         let _negotiating = NegotiationGuard::begin(&self.0.negotiating);
@@ -92,14 +79,18 @@ impl PermissionGate {
         if hears {
             self.send_decisions(service, &connected).await?;
         }
-        let settlement = self.settlement(&permissions);
+        let (standing, now) = (self.0.book.standing(), self.0.book.now());
+        permissions.retain(|permission| {
+            let judged = self.judge(&standing, permission, GrantUse::Server, now);
+            matches!(judged, PermissionJudgement::Refused(_))
+        });
         //= mgp §3.4
         //# (connection proceeds or is rejected)
-        if !settlement.denied.is_empty() && self.0.settings.on_refusal() == OnRefusal::Reject {
-            return Err(self.rejected(&settlement.denied));
+        if !permissions.is_empty() && self.0.settings.on_refusal == OnRefusal::Reject {
+            return Err(self.rejected(&permissions));
         }
         self.0.connected.store(Some(Arc::new(connected)));
-        Ok(settlement)
+        Ok(())
     }
 
     /// Tells the server about all further decisions, until the connection is lost. To be polled beside the
@@ -119,23 +110,6 @@ impl PermissionGate {
                 return Ok(());
             }
         }
-    }
-
-    fn settlement(&self, permissions: &[Permission]) -> Settlement {
-        let standing = self.0.book.standing();
-        let now = self.0.book.now();
-        let mut settlement = Settlement::default();
-        for permission in permissions {
-            let list = match self.judge(&standing, permission, GrantUse::Server, now) {
-                PermissionJudgement::Approved { .. } => &mut settlement.approved,
-                PermissionJudgement::Refused(_) => &mut settlement.denied,
-                PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. } => {
-                    &mut settlement.deferred
-                }
-            };
-            list.push(permission.clone());
-        }
-        settlement
     }
 
     /// Asks the server to wait for approval, and returns whether it knows the method.

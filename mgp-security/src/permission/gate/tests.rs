@@ -36,14 +36,14 @@ async fn refused(gate: &PermissionGate, request: Request) -> String {
 }
 
 fn policy(policy: ApprovalPolicy) -> PermissionSettings {
-    PermissionSettings::new(policy).with_patience(Duration::ZERO)
+    PermissionSettings { patience: Duration::ZERO, ..PermissionSettings::new(policy) }
 }
 
 // covers: MGP-1.2-03
 #[tokio::test]
 async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
     let book = book(&Arc::default()).await;
-    let gate = connected(PermissionSettings::default().with_patience(Duration::ZERO), &book, &[]).await;
+    let gate = connected(policy(ApprovalPolicy::default()), &book, &[]).await;
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert_eq!(book.waiting(), [("s".into(), SHELL)]);
     book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
@@ -138,8 +138,8 @@ async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
 #[tokio::test]
 async fn exceptions_are_asked_for_where_the_rest_is_approved() {
     let book = book(&Arc::default()).await;
-    let settings = policy(ApprovalPolicy::AutoApprove)
-        .with_exceptions([Permission::FilesystemWrite, Permission::NetworkOutbound]);
+    let exceptions = vec![Permission::FilesystemWrite, Permission::NetworkOutbound];
+    let settings = PermissionSettings { exceptions, ..policy(ApprovalPolicy::AutoApprove) };
     let gate = connected(settings, &book, &[]).await;
     call(&gate, needing(&READ)).await.unwrap();
     assert_eq!(refused(&gate, needing(&Permission::FilesystemWrite)).await, "deferred");
@@ -171,8 +171,9 @@ async fn a_revocation_takes_effect_on_the_next_call() {
 async fn a_scope_is_held_against_the_arguments() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
-    let settings =
-        policy(ApprovalPolicy::DenyAll).with_grant(READ, GrantTerms::default().within(scope)).unwrap();
+    let settings = policy(ApprovalPolicy::DenyAll)
+        .with_grant(READ, GrantTerms { scope: Some(Box::new(scope)), ..GrantTerms::default() })
+        .unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let with = |arguments| tool_call(RiskLevel::Safe, &[READ], arguments);
     call(&gate, with(r#"{"path":"/data/a"}"#)).await.unwrap();
@@ -386,9 +387,9 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
         code::SERVER_NOT_READY
     );
 
-    let lenient = PermissionGate::new("s".into(), settings.with_on_refusal(OnRefusal::Degrade), book);
-    let settlement = lenient.negotiate(&mut TestServer::new(), &needs).await.unwrap();
-    assert_eq!((settlement.approved, settlement.denied), (vec![Permission::MemoryRead], vec![SHELL]));
+    let lenient = PermissionSettings { on_refusal: OnRefusal::Degrade, ..settings };
+    let lenient = PermissionGate::new("s".into(), lenient, book);
+    lenient.negotiate(&mut TestServer::new(), &needs).await.unwrap();
     call(&lenient, needing(&Permission::MemoryRead)).await.unwrap();
     assert_eq!(refused(&lenient, needing(&SHELL)).await, "denied");
 }
@@ -444,7 +445,7 @@ mod properties {
             runtime.block_on(async {
                 let hands = ManualClock::at(1000);
                 let book = GrantBook::open(database(), Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
-                book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default().until(moment(end))).await.unwrap();
+                book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms { expires_at: Some(moment(end)), ..GrantTerms::default() }).await.unwrap();
                 let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
                 let mut latest = 1000;
                 for time in times {

@@ -17,7 +17,7 @@ use super::super::row::ApprovalRow;
 use super::super::stored;
 use super::super::waiting::keep_telling;
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver};
-use super::{PendingApprovals, full};
+use super::{OPEN_FOR, PendingApprovals, full};
 use crate::sqlite::off_the_runtime;
 
 impl PendingApprovals {
@@ -27,7 +27,7 @@ impl PendingApprovals {
     ) -> Result<(oneshot::Receiver<ApprovalAnswer>, QuestionWaiter), Error> {
         let (sender, receiver) = oneshot::channel();
         let now = self.0.clock.now();
-        let ends_at = now.saturating_add(self.0.open_for);
+        let ends_at = now.saturating_add(OPEN_FOR);
         let mut open = self.swept();
         open.asked += 1;
         let ticket = open.asked;

@@ -15,8 +15,16 @@ fn question(permission: Permission) -> ApprovalQuestion {
     )
 }
 
+/// A question for whose answer nobody waits.
+fn at_once(question: ApprovalQuestion) -> ApprovalQuestion {
+    ApprovalQuestion { patience: Duration::ZERO, ..question }
+}
+
 fn yes(operator: &Principal) -> ApprovalAnswer {
-    ApprovalAnswer::new(operator.clone(), Decision::Approved).with_terms(GrantTerms::default())
+    ApprovalAnswer {
+        terms: GrantTerms::default(),
+        ..ApprovalAnswer::new(operator.clone(), Decision::Approved)
+    }
 }
 
 #[tokio::test]
@@ -82,7 +90,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
     };
     let mut context = Context::default();
     context.principal = Some(Principal::new(agent.to_owned()));
-    ApprovalQuestion::new("s".into(), subject, context).with_patience(Duration::ZERO)
+    at_once(ApprovalQuestion::new("s".into(), subject, context))
 }
 
 fn id(reply: ApprovalReply) -> ApprovalId {
@@ -135,12 +143,13 @@ async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_comes_to_its_end() {
     let hands = ManualClock::at(1000);
-    let pending = PendingApprovals::new(hands.clock()).with_open_for(Duration::from_mins(1));
+    let pending = PendingApprovals::new(hands.clock());
     let ada = Principal::operator("ada");
     let first = id(pending.ask(call("a", "1")).await.unwrap());
-    hands.set(60_999);
+    let day = i64::try_from(OPEN_FOR.as_millis()).unwrap();
+    hands.set(day + 999);
     assert_eq!(pending.list().len(), 1);
-    hands.set(61_000);
+    hands.set(day + 1000);
     assert!(pending.list().is_empty());
     let late = pending.decide(&ada, &first, &yes(&ada)).await.unwrap_err();
     assert_eq!(late.code(), code::RESOURCE_NOT_FOUND);
@@ -180,12 +189,12 @@ async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
     let book = book(&Arc::default()).await;
     let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
     let ada = Principal::operator("ada");
-    let own = || question(Permission::Camera).with_patience(Duration::ZERO);
+    let own = || at_once(question(Permission::Camera));
     let asked = id(pending.ask(own()).await.unwrap());
     pending.decide(&ada, &asked, &yes(&ada)).await.unwrap();
     assert!(book.is_granted(&"s".into(), &Permission::Camera));
     // What was decided elsewhere is asked no more.
-    id(pending.ask(question(Permission::ShellExecute).with_patience(Duration::ZERO)).await.unwrap());
+    id(pending.ask(at_once(question(Permission::ShellExecute))).await.unwrap());
     book.grant(&ada, None, &"s".into(), &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
     assert!(pending.list().is_empty());
 }
@@ -257,7 +266,7 @@ async fn a_decision_about_a_permission_says_which_question_it_answers() {
     let book = book(&Arc::default()).await;
     let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
     let ada = Principal::operator("ada");
-    let asked = || from(Some("a"), "s", 1).with_patience(Duration::ZERO);
+    let asked = || at_once(from(Some("a"), "s", 1));
     let first = id(pending.ask(asked()).await.unwrap());
     let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
     pending.decide(&ada, &first, &no).await.unwrap();

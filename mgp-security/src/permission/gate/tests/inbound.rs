@@ -33,7 +33,15 @@ async fn the_answer_is_what_is_decided() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
     book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
-    book.grant(&ada(), None, &"s".into(), &READ, GrantTerms::default().within(scope)).await.unwrap();
+    book.grant(
+        &ada(),
+        None,
+        &"s".into(),
+        &READ,
+        GrantTerms { scope: Some(Box::new(scope)), ..GrantTerms::default() },
+    )
+    .await
+    .unwrap();
     book.deny(&ada(), &"s".into(), &Permission::Camera).await.unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
     for (asked, action) in [

@@ -8,7 +8,15 @@ async fn a_grant_ends_when_it_says_and_a_clock_put_back_does_not_revive_it() {
     let database = database();
     let open = || GrantBook::open(database.clone(), Arc::<RecordingAuditPort>::default(), hands.clock());
     let book = open().await.unwrap();
-    book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default().until(moment(2000))).await.unwrap();
+    book.grant(
+        &ada(),
+        None,
+        &"s".into(),
+        &SHELL,
+        GrantTerms { expires_at: Some(moment(2000)), ..GrantTerms::default() },
+    )
+    .await
+    .unwrap();
     let gate = connected(policy(ApprovalPolicy::Interactive), &book, &[]).await;
     hands.set(1999);
     call(&gate, needing(&SHELL)).await.unwrap();
@@ -27,8 +35,9 @@ async fn a_denial_ends_when_it_says() {
     let hands = ManualClock::at(1000);
     let database = database();
     let book = GrantBook::open(database, Arc::<RecordingAuditPort>::default(), hands.clock()).await.unwrap();
-    let terms = GrantTerms::default().until(moment(2000));
-    let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Denied).with_terms(terms));
+    let terms = GrantTerms { expires_at: Some(moment(2000)), ..GrantTerms::default() };
+    let approver =
+        AnsweringApprover::with(ApprovalAnswer { terms, ..ApprovalAnswer::new(ada(), Decision::Denied) });
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(approver.clone());
     let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
@@ -44,8 +53,9 @@ async fn a_denial_ends_when_it_says() {
 #[tokio::test]
 async fn what_is_granted_once_is_granted_for_one_call_while_it_runs() {
     let book = book(&Arc::default()).await;
-    let terms = GrantTerms::default().lasting(GrantLifetime::Once);
-    let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved).with_terms(terms));
+    let terms = GrantTerms { lasts: GrantLifetime::Once, ..GrantTerms::default() };
+    let approver =
+        AnsweringApprover::with(ApprovalAnswer { terms, ..ApprovalAnswer::new(ada(), Decision::Approved) });
     let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
         .with_approver(approver.clone());
     let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);

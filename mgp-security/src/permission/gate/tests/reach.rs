@@ -7,7 +7,7 @@ use super::*;
 /// A gate to a server that needs the shell and goes on without it.
 async fn degraded() -> PermissionGate {
     let book = book(&Arc::default()).await;
-    let settings = policy(ApprovalPolicy::DenyAll).with_on_refusal(OnRefusal::Degrade);
+    let settings = PermissionSettings { on_refusal: OnRefusal::Degrade, ..policy(ApprovalPolicy::DenyAll) };
     connected(settings, &book, &["shell.execute"]).await
 }
 
@@ -46,8 +46,9 @@ async fn what_is_judged_like_a_call_needs_its_own_permissions() {
 async fn what_nobody_knows_is_held_to_the_scope_with_all_its_parameters() {
     let book = book(&Arc::default()).await;
     let scope: Scope = serde_json::from_str(r#"{"paths":["/data/**"]}"#).unwrap();
-    let settings =
-        policy(ApprovalPolicy::DenyAll).with_grant(READ, GrantTerms::default().within(scope)).unwrap();
+    let settings = policy(ApprovalPolicy::DenyAll)
+        .with_grant(READ, GrantTerms { scope: Some(Box::new(scope)), ..GrantTerms::default() })
+        .unwrap();
     let gate = connected(settings, &book, &["filesystem.read"]).await;
     let read = |path: &str| {
         let params = Object::parse(format!(r#"{{"path":"{path}"}}"#)).unwrap();

@@ -218,10 +218,9 @@ pub(crate) fn configured_server(
     server: &ServerConfig,
 ) -> Result<ConfiguredServer, StartError> {
     let allowed = server.definitions.allow.iter();
-    let configured = allowed.fold(ConfiguredServer::new(), |configured, allowed| {
-        configured.allow(allowed.tool.as_str().into(), allowed.rule.as_str())
-    });
-    let configured = if server.definitions.grows { configured.trusted_to_grow() } else { configured };
+    let allowed = allowed.map(|allowed| (allowed.tool.as_str().into(), allowed.rule.as_str().into()));
+    let configured =
+        ConfiguredServer { entry: None, allowed: allowed.collect(), grows: server.definitions.grows };
     // The entry counts as it is written: the values of variables in it change without an edit.
     let Some(server) = config.server(&server.id) else { return Ok(configured) };
     // For variables and headers only the names count: values are secrets, and are replaced without anything else
@@ -238,7 +237,7 @@ pub(crate) fn configured_server(
     });
     let entry = RawJson::from_value(&entry).ok().and_then(|entry| mgp_types::canonical::digest(&entry).ok());
     let entry = entry.ok_or_else(|| wrong(format!("the server `{}` has no digest", server.id)))?;
-    Ok(configured.with_entry(entry))
+    Ok(ConfiguredServer { entry: Some(entry), ..configured })
 }
 
 /// Returns the limits on the requests of an agent, to any server.

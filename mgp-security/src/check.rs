@@ -169,7 +169,7 @@ fn on_code(input: &RawJson, language: &str) -> Result<CheckAnswer, String> {
 }
 
 fn definition(input: &RawJson) -> Result<CheckAnswer, String> {
-    Ok(match judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false) {
+    Ok(match judge_definition(DefinitionKind::Tool, &object(input)?, &|_| false, &|_| false) {
         Judgement::Allow => CheckAnswer::Allow,
         Judgement::Flag(finding) => CheckAnswer::Flag { reason: finding.to_string() },
         Judgement::Hold(finding) => return Err(finding.to_string()),

@@ -72,7 +72,7 @@ fn honest_tools_are_let_pass_and_understood() {
     for line in read("labels.jsonl").lines() {
         let label: Label = serde_json::from_str(line).unwrap();
         let tool = &tools[&label.id];
-        match judge_definition(DefinitionKind::Tool, tool, &|_| false) {
+        match judge_definition(DefinitionKind::Tool, tool, &|_| false, &|_| false) {
             Judgement::Allow => {}
             Judgement::Flag(finding) => flagged.push(format!("{}: {finding}", label.id)),
             Judgement::Hold(finding) => held.push(format!("{}: {finding}", label.id)),

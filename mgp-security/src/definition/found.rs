@@ -20,7 +20,7 @@ pub struct FlaggedDefinition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionFindings {
-    /// One finding for each rule; there is at least one.
+    /// One finding for each rule.
     pub findings: Vec<Finding>,
     /// True if the definition must not be used; otherwise it is used, and marked.
     pub is_held: bool,
@@ -34,8 +34,14 @@ impl DefinitionFindings {
         Self { findings, is_held: true, definition }
     }
 
-    pub(super) fn flagged(finding: Finding, definition: Definition) -> Self {
-        Self { findings: vec![finding], is_held: false, definition: Some(definition) }
+    /// Returns the findings of a definition that is used, and marked if there is one.
+    pub(super) fn usable(flag: Option<Finding>, definition: Definition) -> Self {
+        Self { findings: flag.into_iter().collect(), is_held: false, definition: Some(definition) }
+    }
+
+    /// Returns the definition if it is not held for what was found in it.
+    pub(super) fn admissible(&self) -> Option<&Definition> {
+        self.definition.as_ref().filter(|_| !self.is_held)
     }
 
     /// Returns the digest to approve, if an operator can accept the definition as it is.
@@ -65,53 +71,25 @@ impl DefinitionFindings {
 /// ```
 /// use mgp_security::definition::ConfiguredServer;
 ///
-/// let configured = ConfiguredServer::new().allow("read".into(), "secret-request");
+/// let allowed = vec![("read".into(), "secret-request".into())];
+/// let configured = ConfiguredServer { allowed, ..ConfiguredServer::default() };
 /// assert!(configured.allows(&"read".into(), "secret-request"));
 /// assert!(!configured.allows(&"write".into(), "secret-request"));
 /// ```
 #[derive(Debug, Clone, Default)]
-#[must_use]
 pub struct ConfiguredServer {
-    entry: Option<Digest>,
-    allowed: Vec<(DefinitionName, Box<str>)>,
-    grows: bool,
+    /// The digest of how the server is started or reached: definitions that change together with it were changed by the
+    /// author of the configuration.
+    pub entry: Option<Digest>,
+    /// The definitions, each with a rule whose findings in it are accepted.
+    pub allowed: Vec<(DefinitionName, Box<str>)>,
+    /// True if the server is trusted to add definitions to those of its first list.
+    pub grows: bool,
 }
 
 impl ConfiguredServer {
-    /// Returns the configuration of a server for which nothing is set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the digest of how the server is started or reached: definitions that change together with it were changed
-    /// by the author of the configuration.
-    pub fn with_entry(mut self, entry: Digest) -> Self {
-        self.entry = Some(entry);
-        self
-    }
-
-    /// Trusts the server to add definitions to those of its first list.
-    pub fn trusted_to_grow(mut self) -> Self {
-        self.grows = true;
-        self
-    }
-
-    pub(super) const fn is_trusted_to_grow(&self) -> bool {
-        self.grows
-    }
-
-    /// Accepts what `rule` finds in the definition called `name`.
-    pub fn allow(mut self, name: DefinitionName, rule: impl Into<Box<str>>) -> Self {
-        self.allowed.push((name, rule.into()));
-        self
-    }
-
     /// Returns whether what `rule` finds in the definition called `name` is accepted.
     pub fn allows(&self, name: &DefinitionName, rule: &str) -> bool {
         self.allowed.iter().any(|(of, allowed)| of == name && **allowed == *rule)
-    }
-
-    pub(super) const fn entry(&self) -> Option<Digest> {
-        self.entry
     }
 }

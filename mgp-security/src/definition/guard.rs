@@ -11,7 +11,7 @@ use super::order::{Tolerance, are_alike};
 use super::{
     ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
     FlaggedDefinition, HoldReason, Judgement, PinState, PinVerdict, PinnedDefinitions, ServerId, hold,
-    judge_definition_sparing,
+    judge_definition,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -237,7 +237,7 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
     ) -> Result<Vec<DefinitionAdmission>, StoreError> {
-        self.examine_page(server, kind, listed, ListPage::First, &ConfiguredServer::new())
+        self.examine_page(server, kind, listed, ListPage::First, &ConfiguredServer::default())
     }
 
     /// Examines a list or a page of it as [`examine`](Self::examine) does, with the configuration of the server.
@@ -254,7 +254,7 @@ impl DefinitionGuard {
     ) -> Result<Vec<DefinitionAdmission>, StoreError> {
         let judged = self.judge(server, kind, listed, configured);
         self.note_found(server, kind, listed, &judged, page);
-        let sound: Vec<_> = judged.iter().filter_map(|judged| judged.usable().cloned()).collect();
+        let sound: Vec<_> = judged.iter().filter_map(|judged| judged.admissible().cloned()).collect();
         let verdicts = if kind.is_pinned() {
             self.pins.observe_by(server, kind, &sound, configured)?
         } else {
@@ -262,11 +262,13 @@ impl DefinitionGuard {
         };
         let mut decided = verdicts.into_iter().zip(&sound);
         let admissions = judged.into_iter().map(|judged| {
-            let flag = match judged {
-                JudgedDefinition::Found(found) if found.is_held => return refused(found),
-                JudgedDefinition::Found(found) => found.findings.into_iter().next(),
-                JudgedDefinition::Sound(_) => None,
-            };
+            let is_held = judged.is_held;
+            let flag = judged.findings.into_iter().next();
+            if is_held {
+                let finding =
+                    flag.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held"));
+                return DefinitionAdmission::Refused { finding };
+            }
             let admission = match decided.next() {
                 Some((verdict, it)) => admission(kind, verdict, it.digest()),
                 None if kind.is_pinned() => crowded(kind),
@@ -287,25 +289,23 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
         configured: &ConfiguredServer,
-    ) -> Vec<JudgedDefinition> {
+    ) -> Vec<DefinitionFindings> {
         let names = self.pins.names();
         let mut known = HashSet::new();
         let judge = |listed: &Object| {
-            let held = |finding: Finding, definition| {
-                JudgedDefinition::Found(DefinitionFindings::held(vec![finding], definition))
-            };
+            let held = |finding: Finding| DefinitionFindings::held(vec![finding], None);
             if kind == DefinitionKind::Tool
                 && !self.qualified
                 && let Err(finding) = check_name(server, &kind.name_in(listed), &names)
             {
-                return held(finding, None);
+                return held(finding);
             }
             let definition = Definition::read(kind, listed);
             if let Some(schema) = listed.get("inputSchema").filter(|_| kind == DefinitionKind::Tool)
                 && Schema::unfolds_too_far(&schema)
             {
                 let message = "the schema of its arguments unfolds to more than can be checked";
-                return held(Finding::new("costly-schema", message), None);
+                return held(Finding::new("costly-schema", message));
             }
             let approved = definition.as_ref().ok().and_then(|it| self.pins.recognized(server, it));
             let accepted = |rule: &str| {
@@ -321,7 +321,7 @@ impl DefinitionGuard {
             let flag = loop {
                 let spared =
                     |rule: &str| accepted(rule) || findings.iter().any(|finding| finding.rule == rule);
-                match judge_definition_sparing(kind, listed, &is_foreign, &spared) {
+                match judge_definition(kind, listed, &is_foreign, &spared) {
                     Judgement::Hold(finding) if !findings.iter().any(|known| known.rule == finding.rule) => {
                         findings.push(finding);
                     }
@@ -332,23 +332,20 @@ impl DefinitionGuard {
                 }
             };
             if !findings.is_empty() {
-                return JudgedDefinition::Found(DefinitionFindings::held(findings, definition.ok()));
+                return DefinitionFindings::held(findings, definition.ok());
             }
             let definition = match definition {
                 Ok(definition) => definition,
                 Err(error) => {
                     let message = format!("the definition cannot be pinned: {error}");
-                    return held(Finding::new("malformed-definition", message), None);
+                    return held(Finding::new("malformed-definition", message));
                 }
             };
             if kind.is_pinned() && !known.insert(definition.name().clone()) {
                 let message = format!("the server lists two {kind}s of this name");
-                return held(Finding::new("shadowed-name", message), None);
+                return held(Finding::new("shadowed-name", message));
             }
-            match flag {
-                Some(finding) => JudgedDefinition::Found(DefinitionFindings::flagged(finding, definition)),
-                None => JudgedDefinition::Sound(definition),
-            }
+            DefinitionFindings::usable(flag, definition)
         };
         listed.iter().map(judge).collect()
     }
@@ -358,17 +355,17 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-        judged: &[JudgedDefinition],
+        judged: &[DefinitionFindings],
         page: ListPage,
     ) {
         // Of two definitions of one name the first may be sound; the second is refused by itself.
         let usable: HashSet<_> =
-            judged.iter().filter_map(|judged| Some(judged.usable()?.name().as_str())).collect();
+            judged.iter().filter_map(|judged| Some(judged.admissible()?.name().as_str())).collect();
         let found = listed.iter().zip(judged).filter_map(|(listed, judged)| {
             let name = kind.name_in(listed);
-            let JudgedDefinition::Found(found) = judged else { return None };
-            let is_other = found.is_held && usable.contains(&*name);
-            (!name.is_empty() && !is_other).then(|| (Box::<str>::from(name), found.clone()))
+            let is_other = judged.is_held && usable.contains(&*name);
+            let is_found = !judged.findings.is_empty() && !name.is_empty() && !is_other;
+            is_found.then(|| (Box::<str>::from(name), judged.clone()))
         });
         let found: Vec<_> = found.collect();
         self.found.rcu(|all| {
@@ -382,30 +379,6 @@ impl DefinitionGuard {
             names.extend(found.iter().take(room).cloned());
             all
         });
-    }
-}
-
-/// The decision about one definition before it is compared with the pinned one.
-enum JudgedDefinition {
-    Sound(Definition),
-    Found(DefinitionFindings),
-}
-
-impl JudgedDefinition {
-    /// Returns the definition, unless it is held.
-    fn usable(&self) -> Option<&Definition> {
-        match self {
-            Self::Sound(definition) => Some(definition),
-            Self::Found(found) => found.definition.as_ref().filter(|_| !found.is_held),
-        }
-    }
-}
-
-fn refused(found: DefinitionFindings) -> DefinitionAdmission {
-    // A held definition has at least one finding.
-    let finding = found.findings.into_iter().next();
-    DefinitionAdmission::Refused {
-        finding: finding.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
     }
 }
 

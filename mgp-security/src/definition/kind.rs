@@ -1,7 +1,6 @@
 //! The kinds of definitions, and the names that identify a definition of a server.
 
 use std::fmt;
-use std::str::FromStr;
 
 use mgp_types::{Method, Object, Request, shell_word};
 use serde::{Deserialize, Serialize};
@@ -76,6 +75,11 @@ impl DefinitionKind {
         }
     }
 
+    /// Returns the kind that is called so.
+    pub(super) fn read(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
     /// Returns the kind whose list `request` asks for.
     pub(super) fn listed_by(request: &Request) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.list_method().as_ref() == Some(&request.method))
@@ -92,22 +96,6 @@ impl fmt::Display for DefinitionKind {
         f.write_str(self.as_str())
     }
 }
-
-impl FromStr for DefinitionKind {
-    type Err = UnknownDefinitionKind;
-
-    fn from_str(word: &str) -> Result<Self, UnknownDefinitionKind> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or(UnknownDefinitionKind)
-    }
-}
-
-/// The error that a word is not a kind of definition.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "there are definitions of a tool, prompt, template or resource, the texts of a server, and nothing else"
-)]
-#[non_exhaustive]
-pub struct UnknownDefinitionKind;
 
 /// The identity of one of a server's definitions: its kind, and its name as the server writes it.
 ///
@@ -162,7 +150,7 @@ impl fmt::Display for DefinitionName {
 
 impl From<&str> for DefinitionName {
     fn from(text: &str) -> Self {
-        let kind = text.split_once(':').and_then(|(word, name)| Some((word.parse().ok()?, name)));
+        let kind = text.split_once(':').and_then(|(word, name)| Some((DefinitionKind::read(word)?, name)));
         let (kind, name) = kind.unwrap_or((DefinitionKind::Tool, text));
         Self::new(kind, name)
     }

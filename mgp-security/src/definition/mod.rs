@@ -25,14 +25,14 @@ pub use self::fingerprint::{Definition, DefinitionError};
 pub use self::found::{ConfiguredServer, DefinitionFindings, FlaggedDefinition};
 pub use self::guard::{DefinitionAdmission, DefinitionGuard};
 pub use self::hold::{DefinitionStatus, HoldReason};
-pub use self::kind::{DefinitionKind, DefinitionName, UnknownDefinitionKind};
+pub use self::kind::{DefinitionKind, DefinitionName};
 pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, FirstUse, PinVerdict, PinnedDefinitions};
-pub use self::remark::{PinAnnotations, Remark, RemarkKind, UnknownRemark};
+use self::remark::{PinAnnotations, Remark, RemarkKind};
+use self::scan::is_rule;
 pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
-use self::scan::{is_rule, judge_definition_sparing};
 pub use self::store::{PinState, StoredPin, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

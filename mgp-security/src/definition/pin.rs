@@ -105,7 +105,7 @@ impl PinnedDefinitions {
         kind: DefinitionKind,
         listed: &[Definition],
     ) -> Result<Vec<PinVerdict>, StoreError> {
-        self.observe_by(server, kind, listed, &ConfiguredServer::new())
+        self.observe_by(server, kind, listed, &ConfiguredServer::default())
     }
 
     /// Compares as [`observe`](Self::observe) does, and notes changes of the configuration: the definitions that wait
@@ -122,8 +122,7 @@ impl PinnedDefinitions {
     ) -> Result<Vec<PinVerdict>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
-        let trusts_new =
-            self.policy == FirstUse::Trust && (known.is_empty() || configured.is_trusted_to_grow());
+        let trusts_new = self.policy == FirstUse::Trust && (known.is_empty() || configured.grows);
         let mut writing = PinWrite { pins: self, server, kind, states: None };
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {
@@ -139,8 +138,8 @@ impl PinnedDefinitions {
             }
             verdicts.push(verdict);
         }
-        writing.publish();
-        if let Some(entry) = configured.entry() {
+        drop(writing);
+        if let Some(entry) = configured.entry {
             self.note_entry(server, kind, entry, listed.iter().zip(&verdicts))?;
         }
         Ok(verdicts)
@@ -165,7 +164,7 @@ impl PinnedDefinitions {
         }
         let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
         writing.save(&known, PinState::Approved(pending.clone()))?;
-        writing.publish();
+        drop(writing);
         // The definition is approved, so the remark that it waits because of a changed configuration is removed.
         self.remark(
             server,
@@ -219,7 +218,7 @@ impl PinnedDefinitions {
         let snapshot = self.snapshot.load();
         let all = snapshot.servers.iter().flat_map(|(server, kinds)| {
             let states = kinds.iter().flat_map(|known| known.values());
-            states.map(|state| StoredPin::new(server.clone(), state.clone()))
+            states.map(|state| StoredPin { server: server.clone(), state: state.clone() })
         });
         let mut all: Vec<_> = all.collect();
         all.sort_by(|one, other| (&one.server, one.name()).cmp(&(&other.server, other.name())));
@@ -316,15 +315,11 @@ impl PinWrite<'_> {
     }
 
     fn save(&mut self, known: &ByName, state: PinState) -> Result<(), StoreError> {
-        let pinned = StoredPin::new(self.server.clone(), state);
+        let pinned = StoredPin { server: self.server.clone(), state };
         self.pins.store.save(&pinned)?;
         let name = pinned.name().as_str().into();
         self.states.get_or_insert_with(|| known.clone()).insert(name, pinned.state);
         Ok(())
-    }
-
-    fn publish(self) {
-        drop(self);
     }
 }
 

@@ -3,25 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use super::{DefinitionKind, DefinitionName, ServerId};
 use mgp_types::canonical::Digest;
 
 /// A remark on one definition, which applies only while the definition has this digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Remark {
+pub(super) struct Remark {
     /// The digest of the definition.
-    pub digest: Digest,
+    pub(super) digest: Digest,
     /// The content of the remark.
-    pub what: RemarkKind,
+    pub(super) what: RemarkKind,
 }
 
 /// The content of a remark on a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "closed: whoever reads remarks has to know all of them")]
-pub enum RemarkKind {
+pub(super) enum RemarkKind {
     /// An operator approved the definition although this rule finds something in it.
     Accepted(Box<str>),
     /// An operator allowed that lists in the texts of the definition have another order each time, and figures other values.
@@ -32,7 +29,7 @@ pub enum RemarkKind {
 
 impl Remark {
     /// Returns a remark on the definition that has `digest`.
-    pub const fn new(digest: Digest, what: RemarkKind) -> Self {
+    pub(super) const fn new(digest: Digest, what: RemarkKind) -> Self {
         Self { digest, what }
     }
 }
@@ -47,38 +44,30 @@ impl fmt::Display for RemarkKind {
     }
 }
 
-impl FromStr for RemarkKind {
-    type Err = UnknownRemark;
-
-    fn from_str(text: &str) -> Result<Self, UnknownRemark> {
+impl RemarkKind {
+    /// Reads what [`Display`](fmt::Display) wrote; `None` if this version does not know it.
+    pub(super) fn read(text: &str) -> Option<Self> {
         match text.strip_prefix(ACCEPTED) {
-            Some(rule) => Ok(Self::Accepted(rule.into())),
-            None if text == ANY_ORDER => Ok(Self::AnyOrder),
-            None if text == RECONFIGURED => Ok(Self::Reconfigured),
-            None => Err(UnknownRemark),
+            Some(rule) => Some(Self::Accepted(rule.into())),
+            None if text == ANY_ORDER => Some(Self::AnyOrder),
+            None if text == RECONFIGURED => Some(Self::Reconfigured),
+            None => None,
         }
     }
 }
 
-/// The error that a text is not a remark that this version knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no remark on a definition")]
-#[non_exhaustive]
-pub struct UnknownRemark;
-
 /// All records that are kept beside the pins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PinAnnotations {
+pub(super) struct PinAnnotations {
     /// The remarks on definitions, by server and name.
-    pub remarks: BTreeMap<ServerId, BTreeMap<DefinitionName, Vec<Remark>>>,
+    pub(super) remarks: BTreeMap<ServerId, BTreeMap<DefinitionName, Vec<Remark>>>,
     /// The digest of the configuration with which each server last listed its definitions of each kind.
-    pub entries: BTreeMap<(ServerId, DefinitionKind), Digest>,
+    pub(super) entries: BTreeMap<(ServerId, DefinitionKind), Digest>,
 }
 
 impl PinAnnotations {
     /// Replaces the remarks on the definition with `remarks`.
-    pub fn remark(&mut self, server: &ServerId, name: &DefinitionName, remarks: Vec<Remark>) {
+    pub(super) fn remark(&mut self, server: &ServerId, name: &DefinitionName, remarks: Vec<Remark>) {
         let of_server = self.remarks.entry(server.clone()).or_default();
         if remarks.is_empty() {
             of_server.remove(name);
@@ -88,7 +77,7 @@ impl PinAnnotations {
     }
 
     /// Forgets all records of `server`.
-    pub fn forget(&mut self, server: &ServerId) {
+    pub(super) fn forget(&mut self, server: &ServerId) {
         self.remarks.remove(server);
         self.entries.retain(|(of, _), _| of != server);
     }

@@ -21,10 +21,10 @@ use mgp_types::Object;
 use mgp_types::canonical::CanonicalTree;
 
 use self::judge::Match;
-use self::lexicon::Lexicon;
+use self::lexicon::LEXICON;
 use self::parameters::Parameters;
 use self::rules::TextPlace;
-use self::wording::Wordings;
+use self::wording::WORDINGS;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};
 use super::invisible::{self, HidingPlace, InvisibleTolerance, visible};
@@ -52,16 +52,6 @@ pub enum Judgement {
 /// quiet; if it has orders about files of secrets, or orders of two kinds; or if it has orders about tools that
 /// `is_foreign` recognises as those of other servers. Other suspicious wording only flags.
 pub fn judge_definition(
-    kind: DefinitionKind,
-    listed: &Object,
-    is_foreign: &dyn Fn(&str) -> bool,
-) -> Judgement {
-    judge_definition_sparing(kind, listed, is_foreign, &|_| false)
-}
-
-/// Judges as [`judge_definition`] does, by all rules except those that are `spared`, because an operator has accepted
-/// their findings.
-pub(crate) fn judge_definition_sparing(
     kind: DefinitionKind,
     listed: &Object,
     is_foreign: &dyn Fn(&str) -> bool,
@@ -263,9 +253,9 @@ impl<'a> DefinitionReader<'a> {
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
         let mut hits = Vec::new();
-        Lexicon::get().find(&folded, &mut hits);
+        LEXICON.find(&folded, &mut hits);
         if based_on == Hits::All {
-            Wordings::get().find(&folded, &mut hits);
+            WORDINGS.find(&folded, &mut hits);
         }
         self.parameters.find(&folded, &mut hits);
         let Match { rule, start, end, is_hard } =

@@ -5,13 +5,12 @@ use mgp_types::canonical::Digest;
 use mgp_types::mgp::ServerId;
 use rusqlite::{Row, params};
 
-use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark};
+use super::{Definition, DefinitionKind, DefinitionName, PinAnnotations, Remark, RemarkKind};
 use crate::StoreError;
 use crate::sqlite::{Database, text};
 
 /// The stored form of a pin: a tool, prompt or template with its pinned definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct StoredPin {
     /// The server that lists the definition.
     pub server: ServerId,
@@ -37,11 +36,6 @@ pub enum PinState {
 }
 
 impl StoredPin {
-    /// Returns the pin of a definition of `server`.
-    pub const fn new(server: ServerId, state: PinState) -> Self {
-        Self { server, state }
-    }
-
     /// Returns the kind and name of the definition.
     pub const fn name(&self) -> &DefinitionName {
         match &self.state {
@@ -117,7 +111,7 @@ impl PinStore {
         self.0.read_all("SELECT server, kind, name, digest, remark FROM definition_remarks", |row| {
             let (server, name) =
                 (ServerId::from(text(row, 0)?), DefinitionName::new(kind(row, 1)?, text(row, 2)?));
-            let what = text(row, 4)?.parse().map_err(|_| damaged("an unknown remark"))?;
+            let what = RemarkKind::read(text(row, 4)?).ok_or_else(|| damaged("an unknown remark"))?;
             let mut remarks = beside.on(&server, &name).to_vec();
             remarks.push(Remark::new(digest(row, 3)?, what));
             beside.remark(&server, &name, remarks);
@@ -184,7 +178,7 @@ impl PinStore {
 }
 
 fn kind(row: &Row<'_>, column: usize) -> Result<DefinitionKind, StoreError> {
-    text(row, column)?.parse().map_err(|_| damaged("an unknown kind"))
+    DefinitionKind::read(text(row, column)?).ok_or_else(|| damaged("an unknown kind"))
 }
 
 fn digest(row: &Row<'_>, column: usize) -> Result<Digest, StoreError> {
@@ -199,7 +193,7 @@ fn read(row: &Row<'_>) -> Result<StoredPin, StoreError> {
         (Some(approved), Some(pending)) => PinState::Changed { approved, pending },
         (None, None) => return Err(damaged("no definition")),
     };
-    let pinned = StoredPin::new(server, state);
+    let pinned = StoredPin { server, state };
     // The row is found by its name; with a definition of another name in it, an approval would apply to the wrong name.
     if pinned.name().as_str() == name { Ok(pinned) } else { Err(damaged("the definition of another name")) }
 }
@@ -290,7 +284,7 @@ mod tests {
             )
             .unwrap();
         let pinned = PinStore::new(database).unwrap().load().unwrap();
-        assert_eq!(pinned, [StoredPin::new(ServerId::new("files"), PinState::Approved(old))]);
+        assert_eq!(pinned, [StoredPin { server: ServerId::new("files"), state: PinState::Approved(old) }]);
     }
 
     #[test]
@@ -298,7 +292,12 @@ mod tests {
         for tampered in ["name = 'write'", "approved = x'7b'", "kind = 'key'", "kind = 'template'"] {
             let database = Database::in_memory().unwrap();
             let store = PinStore::new(database.clone()).unwrap();
-            store.save(&StoredPin::new(ServerId::new("files"), PinState::Approved(tool("Reads.")))).unwrap();
+            store
+                .save(&StoredPin {
+                    server: ServerId::new("files"),
+                    state: PinState::Approved(tool("Reads.")),
+                })
+                .unwrap();
             database.connection().execute(&format!("UPDATE definition_pins SET {tampered}"), []).unwrap();
             assert!(matches!(store.load(), Err(StoreError::Damaged(_))), "{tampered}");
         }

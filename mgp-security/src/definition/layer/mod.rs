@@ -9,11 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
+use mgp_types::{Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -71,7 +70,7 @@ impl DefinitionGuardLayer {
             holder: server.clone(),
             server,
             guard,
-            configured: ConfiguredServer::new(),
+            configured: ConfiguredServer::default(),
             audit,
             clock,
             lists: DefinitionKind::ALL.map(|_| ListState::new()),
@@ -165,7 +164,7 @@ pub struct DefinitionGuardService<S> {
 impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = Either<GateFuture<S::Future>, BoxFuture<'static, Result<Response, Error>>>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -175,40 +174,40 @@ impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
         let used = match UsedDefinitions::by(&request) {
             Ok(Some(used)) => used,
             Ok(None) => return self.list_or_pass(request),
-            Err(error) => return Either::Left(GateFuture::refused(error)),
+            Err(error) => return GateFuture::refused(error),
         };
         if self.shared.is_current(used.kind()) {
-            return Either::Left(match self.shared.admit(&request, &used) {
+            return match self.shared.admit(&request, &used) {
                 Ok(()) => GateFuture::passed(self.inner.call(request)),
                 Err(error) => GateFuture::refused(error),
-            });
+            };
         }
         let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        Either::Right(Box::pin(async move {
+        GateFuture::waiting(async move {
             shared.look(&mut inner, &request, used.kind()).await?;
             shared.admit(&request, &used)?;
             call_once(inner, request).await
-        }))
+        })
     }
 }
 
 impl<S: RpcService> DefinitionGuardService<S> {
     fn list_or_pass(&mut self, request: Request) -> <Self as Service<Request>>::Future {
         let Some(kind) = DefinitionKind::listed_by(&request) else {
-            return Either::Left(GateFuture::passed(self.inner.call(request)));
+            return GateFuture::passed(self.inner.call(request));
         };
         if request.kind == RequestKind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
             // A notification gets no response, and this method has never returned a cursor.
             let error = Error::invalid_params(format!(
                 "the list of {kind}s has one page, and is asked for by a call"
             ));
-            return Either::Left(GateFuture::refused(error));
+            return GateFuture::refused(error);
         }
         let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        Either::Right(Box::pin(async move {
+        GateFuture::waiting(async move {
             let _turn = shared.of(kind).listing.lock().await;
             shared.list(&mut inner, request, kind).await
-        }))
+        })
     }
 }
 

@@ -31,7 +31,7 @@ impl PinnedDefinitions {
             let known = self.known(server, name.kind());
             let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
             writing.save(&known, PinState::Approved(definition.clone()))?;
-            writing.publish();
+            drop(writing);
         }
         Ok(())
     }

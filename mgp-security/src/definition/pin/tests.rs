@@ -51,7 +51,7 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
     let pins = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
     let later = tool("later", "c");
     assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
-    let grows = ConfiguredServer::new().trusted_to_grow();
+    let grows = ConfiguredServer { grows: true, ..ConfiguredServer::default() };
     let newest = tool("newest", "d");
     let found = pins.observe_by(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
     assert_eq!(found.unwrap()[0], PinVerdict::FirstSeen { approved: true });

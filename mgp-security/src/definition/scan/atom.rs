@@ -83,17 +83,17 @@ static NAMES: LazyLock<HashMap<&'static str, Atoms>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lexicon::Lexicon;
-    use super::super::rules::ScanRules;
-    use super::super::wording::Wordings;
+    use super::super::lexicon::LEXICON;
+    use super::super::rules::SCAN_RULES;
+    use super::super::wording::WORDINGS;
     use super::*;
 
     #[test]
     fn every_atom_is_found_in_texts() {
         let by_program =
             [Atoms::MAIL, Atoms::DESTINATION, Atoms::PARAMETER, Atoms::PROPERTY_REF, Atoms::NAMED_FILE];
-        let composed = ScanRules::get().compounds.iter().map(|(atom, _)| *atom);
-        let found = Lexicon::get().atoms().chain(Wordings::get().atoms()).chain(composed).chain(by_program);
+        let composed = SCAN_RULES.compounds.iter().map(|(atom, _)| *atom);
+        let found = LEXICON.atoms().chain(WORDINGS.atoms()).chain(composed).chain(by_program);
         let found = found.fold(Atoms::default(), Atoms::and);
         for (name, atoms) in &*NAMES {
             assert!(found.and(*atoms) == found, "{name}");

@@ -3,7 +3,7 @@
 use super::ENCODED;
 use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
-use super::rules::{ScanRule, ScanRules, TextPlace};
+use super::rules::{SCAN_RULES, ScanRule, TextPlace};
 use crate::definition::fold::FoldedText;
 
 /// A finding of a rule.
@@ -29,7 +29,7 @@ pub(super) fn judge(
     if hits.is_empty() {
         return None;
     }
-    let all = ScanRules::get();
+    let all = &*SCAN_RULES;
     hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
     heed_cautions(hits);
     for (atom, window) in &all.compounds {

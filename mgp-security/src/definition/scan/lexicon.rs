@@ -28,13 +28,10 @@ struct LexiconEntry {
     ends_word: bool,
 }
 
+pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
+
 impl Lexicon {
     /// Returns the lexicon of `words.txt`, which takes megabytes and is compiled when a text is first scanned.
-    pub(super) fn get() -> &'static Self {
-        static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
-        &LEXICON
-    }
-
     fn read() -> Self {
         let spelled = Atoms::named("SPELLED-OUT");
         let (mut negations, mut entries, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
@@ -135,7 +132,7 @@ mod tests {
 
     fn is_found(text: &str, name: &str) -> bool {
         let mut hits = Vec::new();
-        Lexicon::get().find(&FoldedText::new(text), &mut hits);
+        LEXICON.find(&FoldedText::new(text), &mut hits);
         hits.iter().any(|hit| hit.atom == Atoms::named(name))
     }
 

@@ -19,13 +19,10 @@ struct ParameterPatterns {
     topics: Vec<(&'static str, FoldedPattern)>,
 }
 
+static PATTERNS: LazyLock<ParameterPatterns> = LazyLock::new(ParameterPatterns::read);
+
 impl ParameterPatterns {
     /// Returns the patterns of `parameters.txt`.
-    fn get() -> &'static Self {
-        static PATTERNS: LazyLock<ParameterPatterns> = LazyLock::new(ParameterPatterns::read);
-        &PATTERNS
-    }
-
     fn read() -> Self {
         let mut read = Self { named: Vec::new(), topics: Vec::new() };
         for Section { heading, entries } in sections(include_str!("parameters.txt")) {
@@ -70,7 +67,7 @@ impl Parameters {
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         // A tool with almost no description may have any purpose.
         let is_terse = first.split_whitespace().count() < MIN_PURPOSE;
-        let topics = ParameterPatterns::get().topics.iter().filter(|(topic, pattern)| {
+        let topics = PATTERNS.topics.iter().filter(|(topic, pattern)| {
             is_terse || (is_prompt && *topic != "access") || pattern.is_match(&purpose)
         });
         Self { names, topics: topics.map(|(topic, _)| *topic).collect() }
@@ -78,7 +75,7 @@ impl Parameters {
 
     /// Returns the parameters of a text that has none, and may be about anything.
     pub(super) fn of_everything() -> Self {
-        let topics = ParameterPatterns::get().topics.iter().map(|(topic, _)| *topic);
+        let topics = PATTERNS.topics.iter().map(|(topic, _)| *topic);
         Self { names: HashSet::new(), topics: topics.collect() }
     }
 
@@ -87,7 +84,7 @@ impl Parameters {
         if self.names.is_empty() {
             return;
         }
-        for pattern in &ParameterPatterns::get().named {
+        for pattern in &PATTERNS.named {
             for (whole, name) in pattern.groups_iter(&folded.text) {
                 if self.names.contains(&folded.text[name]) {
                     let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));

@@ -72,13 +72,10 @@ impl TextPlace {
     }
 }
 
+pub(super) static SCAN_RULES: LazyLock<ScanRules> = LazyLock::new(ScanRules::read);
+
 impl ScanRules {
     /// Returns the rules of `rules.txt`.
-    pub(super) fn get() -> &'static Self {
-        static RULES: LazyLock<ScanRules> = LazyLock::new(ScanRules::read);
-        &RULES
-    }
-
     fn read() -> Self {
         let (mut in_order, mut compounds) = (Vec::new(), Vec::new());
         for section in sections(include_str!("rules.txt")) {

@@ -26,7 +26,7 @@ fn adding(schema: &str) -> Object {
 
 /// Finds what is held or flagged.
 fn found(tool: &Object) -> Result<(), Finding> {
-    match judge_definition(DefinitionKind::Tool, tool, &|_| false) {
+    match judge_definition(DefinitionKind::Tool, tool, &|_| false, &|_| false) {
         Judgement::Allow => Ok(()),
         Judgement::Flag(finding) | Judgement::Hold(finding) => Err(finding),
     }
@@ -171,13 +171,23 @@ fn long_texts_take_linear_time() {
 fn wording_flags_and_evidence_holds() {
     let held = |description: &str| {
         matches!(
-            judge_definition(DefinitionKind::Tool, &described(description), &|word| word == "send_mail"),
+            judge_definition(
+                DefinitionKind::Tool,
+                &described(description),
+                &|word| word == "send_mail",
+                &|_| false
+            ),
             Judgement::Hold(_)
         )
     };
     let flagged = |description: &str| {
         matches!(
-            judge_definition(DefinitionKind::Tool, &described(description), &|word| word == "send_mail"),
+            judge_definition(
+                DefinitionKind::Tool,
+                &described(description),
+                &|word| word == "send_mail",
+                &|_| false
+            ),
             Judgement::Flag(_)
         )
     };

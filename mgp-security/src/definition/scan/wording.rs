@@ -42,13 +42,10 @@ enum WordingPosition {
     Order,
 }
 
+pub(super) static WORDINGS: LazyLock<Wordings> = LazyLock::new(Wordings::read);
+
 impl Wordings {
     /// Returns the wordings of `wordings.txt`, which take megabytes and are compiled when a text is first scanned.
-    pub(super) fn get() -> &'static Self {
-        static WORDINGS: LazyLock<Wordings> = LazyLock::new(Wordings::read);
-        &WORDINGS
-    }
-
     fn read() -> Self {
         let mut read = Self { forbiddable: Atoms::named("FORBIDDABLE"), ..Self::default() };
         let mut slots = Vec::new();

@@ -2,7 +2,7 @@ use super::*;
 
 fn is_found(text: &str, name: &str) -> bool {
     let mut hits = Vec::new();
-    Wordings::get().find(&FoldedText::new(text), &mut hits);
+    WORDINGS.find(&FoldedText::new(text), &mut hits);
     hits.iter().any(|hit| hit.atom == Atoms::named(name))
 }
 

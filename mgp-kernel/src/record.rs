@@ -10,7 +10,9 @@ use std::time::Duration;
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
 use mgp_security::Clock;
-use mgp_security::audit::{ArgumentRecording, AuditLog, ChainKey, Durability, LogStore, Retention};
+use mgp_security::audit::{
+    ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
+};
 use mgp_types::mgp::AuditPort;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -53,8 +55,9 @@ fn open(config: &Config, state: &Path) -> Result<AuditLog, StartError> {
         AuditDurability::Sync => Durability::BeforeReply,
         _ => Durability::Async,
     };
-    let log = AuditLog::builder(store).open_calls(state.join("audit.calls"));
-    Ok(log.open()?.with_durability(durability))
+    let open_calls = Some(state.join("audit.calls"));
+    let settings = AuditLogSettings { open_calls, ..AuditLogSettings::default() };
+    Ok(AuditLog::with_settings(store, settings)?.with_durability(durability))
 }
 
 /// Removes the parts of the record that the configuration does not keep, at once and every hour, for as long as it is
@@ -90,7 +93,7 @@ fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartEr
 
 /// Returns the key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without
 /// it finds out short arguments by trying.
-fn digest_key(state: &Path) -> Result<ChainKey, StartError> {
+fn digest_key(state: &Path) -> Result<DigestKey, StartError> {
     let path = state.join(KEY_FILE);
     let key = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
@@ -100,7 +103,7 @@ fn digest_key(state: &Path) -> Result<ChainKey, StartError> {
             read(text.trim_end()).ok_or_else(no_key)
         }),
     };
-    key.map(ChainKey::new).map_err(|error| StartError::State { path, error })
+    key.map(DigestKey::new).map_err(|error| StartError::State { path, error })
 }
 
 fn make(path: &Path) -> io::Result<[u8; 32]> {

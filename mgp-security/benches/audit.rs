@@ -7,7 +7,7 @@ use std::path::Path;
 use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
-use mgp_security::audit::{AuditLayer, AuditLog, Durability, Filter, LogStore, Query};
+use mgp_security::audit::{AuditLayer, AuditLog, AuditLogSettings, Durability, Filter, LogStore, Query};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, Timestamp, TraceId,
 };
@@ -54,7 +54,9 @@ fn request() -> Request {
 
 fn log(path: &Path, durability: Durability) -> AuditLog {
     let store = LogStore::open(path).expect("a new database");
-    let log = AuditLog::builder(store).capacity(200_000).open().expect("an empty log");
+    let log =
+        AuditLog::with_settings(store, AuditLogSettings { capacity: 200_000, ..AuditLogSettings::default() })
+            .expect("an empty log");
     log.with_durability(durability)
 }
 

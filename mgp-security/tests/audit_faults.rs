@@ -169,7 +169,7 @@ async fn a_second_writer_is_refused_and_a_reader_sees_what_is_durable() {
     let log = open(&path);
     log.record(event(1)).await.unwrap();
     assert!(matches!(LogStore::open(&path), Err(StoreError::InUse)));
-    let reader = LogReader::of_store(LogStore::open_read_only(&path).unwrap(), None);
+    let reader = LogReader::of_store(LogStore::open_read_only(&path).unwrap());
     assert_eq!(numbers(&reader), [1]);
     log.record(event(2)).await.unwrap();
     assert_eq!(numbers(&reader), [1, 2]);

@@ -1,10 +1,13 @@
 //! The setting for how much of a call's arguments the audit trail records.
 
+use std::fmt;
+
 use mgp_types::RawJson;
+use mgp_types::canonical::Digest;
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::ResolvedTool;
+use sha2::{Digest as _, Sha256};
 
-use super::log::ChainKey;
 use super::redact;
 
 /// The part of a call's arguments that is recorded.
@@ -18,7 +21,7 @@ pub enum ArgumentRecording {
     Omitted,
     /// The HMAC-SHA-256 of the arguments' bytes is recorded as `arguments_digest`, so that their content can be
     /// proved later. It takes a key: without one, short arguments could be found by trying.
-    Digest(ChainKey),
+    Digest(DigestKey),
     /// The names, and in place of each value its kind and size, are recorded as `arguments`.
     Shape,
     /// The values without secrets are recorded as `arguments`.
@@ -34,7 +37,7 @@ impl ArgumentRecording {
         match self {
             Self::Omitted => {}
             Self::Digest(key) => {
-                details.text("arguments_digest", &key.authenticate(&[arguments.as_bytes()]).to_string());
+                details.text("arguments_digest", &key.authenticate(arguments.as_bytes()).to_string());
             }
             Self::Shape => details.json("arguments", &redact::shape(arguments)),
             Self::Redacted => {
@@ -42,5 +45,51 @@ impl ArgumentRecording {
                 details.json("arguments", &redact::redacted(arguments, schema.as_ref()));
             }
         }
+    }
+}
+
+/// A secret without which nobody can find out arguments by their digest.
+#[derive(Clone)]
+pub struct DigestKey([u8; 32]);
+
+impl DigestKey {
+    /// Returns the key with these bytes.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the HMAC-SHA-256 (RFC 2104) of `message`.
+    fn authenticate(&self, message: &[u8]) -> Digest {
+        let padded = |with: u8| {
+            let mut block = [with; BLOCK];
+            block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte ^= key);
+            Sha256::new_with_prefix(block)
+        };
+        let inner = padded(0x36).chain_update(message).finalize();
+        <[u8; 32]>::from(padded(0x5c).chain_update(inner).finalize()).into()
+    }
+}
+
+impl fmt::Debug for DigestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The block size of SHA-256, in bytes.
+const BLOCK: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mac_is_the_one_of_the_rfc() {
+        // RFC 4231, test case 1: a key shorter than the digest is the same as one filled up with zeros.
+        let mut key = [0; 32];
+        key[..20].fill(0x0b);
+        let mac = DigestKey::new(key).authenticate(b"Hi There");
+        assert_eq!(mac.to_string(), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+        assert_eq!(format!("{:?}", DigestKey::new(key)), "***");
     }
 }

@@ -1,13 +1,20 @@
 //! The tower layer that records calls in the audit trail.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::{AgentId, AuditPort, ServerId};
+use mgp_types::mgp::{AgentId, AuditPort, CallRecord, ServerId};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use pin_project_lite::pin_project;
 use tower_layer::Layer;
+use tower_service::Service;
 
 use super::arguments::ArgumentRecording;
-use super::service::Audit;
-use crate::Clock;
+use super::call::{RecordSubject, RecordedCall};
+use super::trace::trace_of;
+use crate::{Clock, random};
 
 /// A layer that records each tool call, each resource read, each prompt, each method beyond MCP and MGP that is
 /// passed to a server, and every other request that is refused (§6).
@@ -114,6 +121,130 @@ impl<S> Layer<S> for AuditLayer {
     type Service = Audit<S>;
 
     fn layer(&self, inner: S) -> Audit<S> {
-        Audit::new(inner, Arc::clone(&self.settings))
+        Audit { inner, settings: Arc::clone(&self.settings) }
     }
+}
+
+/// The service of [`AuditLayer`](super::AuditLayer), whose documentation tells where it stands and what it reads and
+/// writes.
+///
+/// The service allocates the trail for each request, and the record for requests that are recorded. Dropping its
+/// future records the call as cancelled.
+#[derive(Debug, Clone)]
+pub struct Audit<S> {
+    inner: S,
+    settings: Arc<AuditLayerSettings>,
+}
+
+impl<S: RpcService> Service<Request> for Audit<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = AuditFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let subject = RecordSubject::of(&request.method);
+        let trace = trace_of(&request).unwrap_or_else(random::trace_id);
+        let trail = Arc::new(CallRecord::default());
+        request.context.trace = Some(trace);
+        request.context.trail = Some(Arc::clone(&trail));
+        let mut call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
+        if let Err(error) = call.open() {
+            tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
+            let stage = RecordingStage::Refused { error: Some(error) };
+            return AuditFuture { stage, open: OpenCall(None) };
+        }
+        // The call is open before the service sees it, so everything from here on is recorded, a panic included.
+        let open = OpenCall(Some(call));
+        AuditFuture { stage: RecordingStage::Running { inner: self.inner.call(request) }, open }
+    }
+}
+
+pin_project! {
+    /// The future of [`Audit`].
+    ///
+    /// # Cancel safety
+    /// Dropping it records the call as cancelled.
+    #[must_use]
+    pub struct AuditFuture<F> {
+        #[pin]
+        stage: RecordingStage<F>,
+        open: OpenCall,
+    }
+}
+
+pin_project! {
+    #[project = StageProjection]
+    enum RecordingStage<F> {
+        Refused { error: Option<Error> },
+        Running { #[pin] inner: F },
+        Recording { record: BoxFuture<'static, Result<(), Error>>, answer: Option<Result<Response, Error>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for AuditFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            match this.stage.as_mut().project() {
+                StageProjection::Refused { error } => {
+                    return Poll::Ready(Err(error.take().unwrap_or_else(polled_again)));
+                }
+                StageProjection::Running { inner } => {
+                    let answer = ready!(inner.poll(cx));
+                    let Some(call) = this.open.0.take() else { return Poll::Ready(answer) };
+                    let events = call.events(&answer);
+                    if events.is_empty() {
+                        return Poll::Ready(answer);
+                    }
+                    let Err(events) = call.port().try_record(events) else { return Poll::Ready(answer) };
+                    let port = Arc::clone(call.port());
+                    let record = Box::pin(async move { port.record_all(events).await });
+                    this.stage.set(RecordingStage::Recording { record, answer: Some(answer) });
+                }
+                StageProjection::Recording { record, answer } => {
+                    let recorded = ready!(record.as_mut().poll(cx));
+                    let answer = answer.take().unwrap_or_else(|| Err(polled_again()));
+                    return Poll::Ready(match recorded {
+                        Ok(()) => answer,
+                        Err(error) => Err(withhold(error)),
+                    });
+                }
+            }
+        }
+    }
+}
+
+mgp_types::partial_debug!([F] AuditFuture<F>, self => open: self.open.0.is_some());
+
+/// A call that has begun and is not recorded yet. Dropping it records the call as cancelled.
+struct OpenCall(Option<RecordedCall>);
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        if let Some(call) = self.0.take() {
+            let events = call.cancelled();
+            if !events.is_empty() {
+                call.port().record_now(events);
+            }
+        }
+    }
+}
+
+/// Returns the error that replaces the answer of a call whose record failed. It says that the call is over, so that
+/// the caller does not believe that nothing happened; the answer is withheld because nobody could prove that it was
+/// given.
+fn withhold(error: Error) -> Error {
+    tracing::error!(code = error.code(), "an answer is withheld because the call could not be recorded");
+    Error::new(error.code(), "the call is over, but its record cannot be kept, so its answer is withheld")
+        .with_source(error)
+}
+
+fn polled_again() -> Error {
+    Error::internal("the answer was given already")
 }

@@ -12,7 +12,6 @@
 mod arguments;
 mod call;
 mod clip;
-mod future;
 mod layer;
 mod log;
 mod notification;
@@ -20,20 +19,17 @@ mod outgoing;
 mod redact;
 #[cfg(test)]
 mod sample;
-mod service;
 #[cfg(test)]
 mod tests;
 mod trace;
 
-pub use self::arguments::ArgumentRecording;
-pub use self::layer::AuditLayer;
+pub use self::arguments::{ArgumentRecording, DigestKey};
+pub use self::layer::{Audit, AuditLayer};
 pub use self::log::{
-    AuditLog, AuditLogBuilder, ChainKey, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry,
-    LogFlaw, LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog,
-    VerifyError,
+    AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,
+    LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;
 pub use self::redact::{is_secret_name, redacted};
-pub use self::service::Audit;
 pub use self::trace::trace_of;

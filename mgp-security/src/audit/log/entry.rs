@@ -4,7 +4,7 @@ use mgp_types::canonical::Digest;
 use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
 use mgp_types::{Object, RawJson, Request};
 
-use super::chain::{Chain, LogHead};
+use super::chain::LogHead;
 
 /// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,9 @@ pub struct EventFacets {
 
 impl LogEntry {
     /// Returns the entry for `event` behind `before`, and moves `before` to the new entry.
-    pub(crate) fn behind(before: &mut LogHead, chain: &Chain, event: RawJson, facets: EventFacets) -> Self {
+    pub(crate) fn behind(before: &mut LogHead, event: RawJson, facets: EventFacets) -> Self {
         let prev = before.hash;
-        *before = chain.link(before, event.as_bytes());
+        *before = before.link(event.as_bytes());
         Self { seq: before.seq, event, prev, hash: before.hash, facets }
     }
 
@@ -109,8 +109,8 @@ mod tests {
     fn a_notification_is_the_event_and_its_number() {
         let event = sample::event(1);
         let json = RawJson::from_value(&event).unwrap();
-        let mut head = Chain::default().start();
-        let entry = LogEntry::behind(&mut head, &Chain::default(), json.clone(), EventFacets::of(&event));
+        let mut head = LogHead::start();
+        let entry = LogEntry::behind(&mut head, json.clone(), EventFacets::of(&event));
         let notification = entry.to_notification();
         assert_eq!(notification.method.as_str(), "notifications/mgp.audit");
         let sent = notification.params.to_raw();

@@ -1,17 +1,13 @@
 //! The audit log: an append-only chain of events with one writer, and the queries on it.
 
 mod chain;
-mod encode;
 mod entry;
 mod export;
-mod filter;
 mod open_calls;
 mod queue;
 mod reader;
 mod retention;
-mod state;
 mod store;
-mod subscription;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -25,20 +21,16 @@ use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
 use mgp_types::{BoxFuture, Error, Object};
 use tokio::sync::{oneshot, watch};
 
-pub use self::chain::{ChainKey, LogHead};
+pub use self::chain::LogHead;
 pub use self::entry::{EventFacets, LogEntry};
-pub use self::filter::{Filter, Order, Query};
-pub use self::reader::LogReader;
+pub use self::reader::{Filter, LogReader, LogSubscription, Order, Query};
 pub use self::retention::{PRUNED, Retention};
 pub use self::store::LogStore;
-pub use self::subscription::LogSubscription;
 pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::{GAP, KERNEL_LOST};
 
-use self::chain::Chain;
 use self::open_calls::OpenCalls;
-use self::queue::Job;
-use self::state::AuditLogState;
+use self::queue::{AuditLogState, Job};
 use self::writer::{LogWriter, MAX_FORGOTTEN, answer, closed, kernel_lost};
 use crate::{Clock, StoreError};
 
@@ -52,10 +44,9 @@ use crate::{Clock, StoreError};
 /// # What the chain proves
 ///
 /// [`LogReader::verify`] finds events that were changed, removed, inserted or moved, and an end that was cut off, as
-/// long as the attacker cannot make links. Without a [key](AuditLogBuilder::key), anybody who may write the file can
-/// make them, and so can rewrite the log from any event on. With a key, such an attacker can only restore an earlier
-/// state of the whole file. A copy of [`head`](Self::head), kept where the attacker cannot write, reveals both: give
-/// it to [`LogReader::verify`].
+/// long as the attacker does not make links. Anybody who may write the file can make them, and so can rewrite the log
+/// from any event on. A copy of [`head`](Self::head), kept where the attacker cannot write, reveals that: give it to
+/// [`LogReader::verify`].
 ///
 /// # Order and time
 ///
@@ -73,7 +64,6 @@ pub struct AuditLog {
 struct AuditLogInner {
     state: Arc<AuditLogState>,
     store: Arc<LogStore>,
-    chain: Chain,
     open_calls: Option<Arc<OpenCalls>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -94,35 +84,64 @@ pub enum Durability {
     Async,
 }
 
-/// A builder of an [`AuditLog`].
+/// The settings of an [`AuditLog`].
 #[derive(Debug)]
-#[must_use]
-pub struct AuditLogBuilder {
-    store: Arc<LogStore>,
-    key: Option<ChainKey>,
-    capacity: usize,
-    clock: Clock,
-    open_calls: Option<PathBuf>,
+pub struct AuditLogSettings {
+    /// The number of records that may wait to be written before further callers have to wait as well.
+    pub capacity: usize,
+    /// The clock for the log's own events and for retention.
+    pub clock: Clock,
+    /// The file in which calls are noted before they are carried out. If the process that noted calls there before did
+    /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
+    /// not have recorded.
+    pub open_calls: Option<PathBuf>,
+}
+
+impl Default for AuditLogSettings {
+    fn default() -> Self {
+        Self { capacity: 8_192, clock: Clock::default(), open_calls: None }
+    }
 }
 
 impl AuditLog {
-    /// Returns a builder of a log in `store`.
-    pub fn builder(store: LogStore) -> AuditLogBuilder {
-        AuditLogBuilder {
-            store: Arc::new(store),
-            key: None,
-            capacity: CAPACITY,
-            clock: Clock::default(),
-            open_calls: None,
-        }
-    }
-
-    /// Opens the log in `store` without a key.
+    /// Opens the log in `store` with the usual settings.
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if its end is not as it was left.
     pub fn open(store: LogStore) -> Result<Self, StoreError> {
-        Self::builder(store).open()
+        Self::with_settings(store, AuditLogSettings::default())
+    }
+
+    /// Opens the log in `store`. Only its end is checked; [`LogReader::verify`] checks all of it.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read, if its end is not as it was left, or if the system cannot start a thread.
+    pub fn with_settings(store: LogStore, settings: AuditLogSettings) -> Result<Self, StoreError> {
+        let AuditLogSettings { capacity, clock, open_calls } = settings;
+        let store = Arc::new(store);
+        let tail = store.tail()?;
+        let head = verify::end(&tail)?;
+        let unusable = |error| StoreError::Unavailable(Box::new(error));
+        let open_calls = open_calls.map(|path| OpenCalls::open(&path)).transpose().map_err(unusable)?;
+        let (open_calls, left) =
+            open_calls.map_or((None, None), |(calls, left)| (Some(Arc::new(calls)), left));
+        let lost = left.map(|left| kernel_lost(clock.now(), &left)).unwrap_or_default();
+        let newest = tail.last.and_then(|last| Timestamp::from_millis(last.facets.millis));
+        let state = Arc::new(AuditLogState::new(capacity, head));
+        let writer = LogWriter {
+            state: Arc::clone(&state),
+            store: Arc::clone(&store),
+            clock,
+            head,
+            newest: newest.unwrap_or(Timestamp::EPOCH),
+            kept: Vec::new(),
+            open_calls: open_calls.clone(),
+        };
+        let thread =
+            thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;
+        let inner = AuditLogInner { state, store, open_calls, thread: Some(thread) };
+        inner.record_crowding(lost);
+        Ok(Self { inner: Arc::new(inner), durability: Durability::default() })
     }
 
     /// Returns a handle to the same log with another durability.
@@ -144,13 +163,13 @@ impl AuditLog {
 
     /// Returns a reader of the log.
     pub fn reader(&self) -> LogReader {
-        LogReader::new(Arc::clone(&self.inner.store), self.inner.chain.clone())
+        LogReader { store: Arc::clone(&self.inner.store) }
     }
 
     /// Returns a subscription to the events behind the number `after`, and then to each further event when it is
     /// durable.
     pub fn subscribe(&self, after: u64) -> LogSubscription {
-        LogSubscription::new(self.reader(), self.inner.state.head.subscribe(), after)
+        LogSubscription { reader: self.reader(), head: self.inner.state.head.subscribe(), after }
     }
 
     /// Waits until all events recorded before are durable.
@@ -195,67 +214,6 @@ impl AuditLog {
                 return Ok(total);
             }
         }
-    }
-}
-
-impl AuditLogBuilder {
-    /// Sets a secret without which no link can be made. Keep it where those who may write the store cannot read it.
-    pub fn key(mut self, key: ChainKey) -> Self {
-        self.key = Some(key);
-        self
-    }
-
-    /// Sets the number of records that may wait to be written before further callers have to wait as well.
-    pub fn capacity(mut self, records: usize) -> Self {
-        self.capacity = records;
-        self
-    }
-
-    /// Sets the clock for the log's own events and for retention.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Notes calls in the file at `path` before they are carried out. If the process that noted calls there before did
-    /// not [end](AuditLog::end) in order, an event of the type [`KERNEL_LOST`] says so and names the calls that it may
-    /// not have recorded.
-    pub fn open_calls(mut self, path: impl Into<PathBuf>) -> Self {
-        self.open_calls = Some(path.into());
-        self
-    }
-
-    /// Opens the log. Only its end is checked; [`LogReader::verify`] checks all of it.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read, if its end is not as it was left or was left with another key, or if the
-    /// system cannot start a thread.
-    pub fn open(self) -> Result<AuditLog, StoreError> {
-        let chain = Chain::new(self.key);
-        let tail = self.store.tail()?;
-        let head = verify::end(&chain, &tail)?;
-        let unusable = |error| StoreError::Unavailable(Box::new(error));
-        let open_calls = self.open_calls.map(|path| OpenCalls::open(&path)).transpose().map_err(unusable)?;
-        let (open_calls, left) =
-            open_calls.map_or((None, None), |(calls, left)| (Some(Arc::new(calls)), left));
-        let lost = left.map(|left| kernel_lost(self.clock.now(), &left)).unwrap_or_default();
-        let newest = tail.last.and_then(|last| Timestamp::from_millis(last.facets.millis));
-        let state = Arc::new(AuditLogState::new(self.capacity, head));
-        let writer = LogWriter {
-            state: Arc::clone(&state),
-            store: Arc::clone(&self.store),
-            chain: chain.clone(),
-            clock: self.clock,
-            head,
-            newest: newest.unwrap_or(Timestamp::EPOCH),
-            kept: Vec::new(),
-            open_calls: open_calls.clone(),
-        };
-        let thread =
-            thread::Builder::new().name("mgp-audit".into()).spawn(move || writer.run()).map_err(unusable)?;
-        let inner = AuditLogInner { state, store: self.store, chain, open_calls, thread: Some(thread) };
-        inner.record_crowding(lost);
-        Ok(AuditLog { inner: Arc::new(inner), durability: Durability::default() })
     }
 }
 
@@ -362,6 +320,3 @@ mgp_types::partial_debug!(AuditLogInner, self => head: *self.state.head.borrow()
 fn behind() -> Error {
     Error::new(mgp_types::code::RESOURCE_EXHAUSTED, "the record cannot be kept: the log is behind")
 }
-
-/// The room in the queue, in records: a few hundred milliseconds of a busy kernel.
-const CAPACITY: usize = 8_192;

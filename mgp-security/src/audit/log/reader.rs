@@ -1,12 +1,15 @@
-//! The reader of an audit log, by which events are searched and verified.
+//! The readers of an audit log: they search it, or follow it.
 
 use std::sync::Arc;
 
-use super::chain::{Chain, ChainKey};
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
+use tokio::sync::watch;
+
+use super::chain::LogHead;
 use super::entry::LogEntry;
-use super::filter::Query;
 use super::store::LogStore;
 use crate::StoreError;
+use crate::sqlite::off_the_runtime;
 
 /// A reader of a log, for use while the log is written or afterwards.
 ///
@@ -14,17 +17,12 @@ use crate::StoreError;
 #[derive(Debug, Clone)]
 pub struct LogReader {
     pub(super) store: Arc<LogStore>,
-    pub(super) chain: Chain,
 }
 
 impl LogReader {
     /// Returns a reader of the log in `store`, for a program that does not write the log.
-    pub fn of_store(store: LogStore, key: Option<ChainKey>) -> Self {
-        Self::new(Arc::new(store), Chain::new(key))
-    }
-
-    pub(super) const fn new(store: Arc<LogStore>, chain: Chain) -> Self {
-        Self { store, chain }
+    pub fn of_store(store: LogStore) -> Self {
+        Self { store: Arc::new(store) }
     }
 
     /// Returns the events that `query` asks for.
@@ -32,3 +30,109 @@ impl LogReader {
         self.store.read(query)
     }
 }
+
+/// A selection of events. An event matches if it meets every condition that is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Filter {
+    /// The types to select; all if empty.
+    pub event_types: Vec<EventType>,
+    /// The agent that acted; `local` stands for all clients of the user.
+    pub agent_id: Option<AgentId>,
+    /// The server that the event is about.
+    pub server_id: Option<ServerId>,
+    /// The outcome of the event.
+    pub result: Option<Outcome>,
+    /// The earliest time, included.
+    pub since: Option<Timestamp>,
+    /// The latest time, not included.
+    pub until: Option<Timestamp>,
+    /// The trace id of the event's chain of requests.
+    pub trace_id: Option<TraceId>,
+}
+
+/// A query for a page of events of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Query {
+    /// The events to return.
+    pub filter: Filter,
+    /// The order of the events, by their numbers; a clock that is set back does not change it.
+    pub order: Order,
+    /// The number behind which, in that order, the page begins: that of the last event of the page before.
+    pub behind: Option<u64>,
+    /// The largest number of events to return; never more than [`Query::MAX_LIMIT`].
+    pub limit: usize,
+}
+
+impl Query {
+    /// The largest number of events that one query returns.
+    pub const MAX_LIMIT: usize = 1_000;
+
+    /// Returns a query for the last fifty events that match `filter`.
+    pub const fn new(filter: Filter) -> Self {
+        Self { filter, order: Order::NewestFirst, behind: None, limit: 50 }
+    }
+
+    /// Returns a query for the first events that match `filter` and have a number above `seq`, oldest first.
+    pub const fn after(filter: Filter, seq: u64, limit: usize) -> Self {
+        Self { filter, order: Order::OldestFirst, behind: Some(seq), limit }
+    }
+}
+
+/// An order of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there are two directions")]
+pub enum Order {
+    /// The event with the highest number comes first.
+    NewestFirst,
+    /// The event with the lowest number comes first.
+    OldestFirst,
+}
+
+/// A subscription to the events of a log from a given number on, each delivered when it is durable. All forwarding of
+/// the log to others starts here.
+///
+/// The subscription is a position in the log and not a queue: a slow subscriber falls behind, but loses nothing and
+/// holds up nobody. Only events that retention removes before the subscriber has read them are missing, and the
+/// numbers show it.
+#[derive(Debug)]
+pub struct LogSubscription {
+    pub(super) reader: LogReader,
+    pub(super) head: watch::Receiver<LogHead>,
+    pub(super) after: u64,
+}
+
+impl LogSubscription {
+    /// Waits for the next events, and returns some of them in order; returns `None` when the log is closed and all
+    /// events were returned.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read now; the next call tries the same events again.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses no event.
+    pub async fn next(&mut self) -> Result<Option<Vec<LogEntry>>, StoreError> {
+        loop {
+            let after = self.after;
+            if self.head.wait_for(|head| head.seq > after).await.is_err() && self.head.borrow().seq <= after {
+                return Ok(None);
+            }
+            let reader = self.reader.clone();
+            let query = Query::after(Filter::default(), after, PAGE);
+            let entries = off_the_runtime(move || reader.query(&query)).await?;
+            if let Some(last) = entries.last() {
+                self.after = last.seq;
+                return Ok(Some(entries));
+            }
+        }
+    }
+
+    /// Returns the number of the last event that was returned.
+    pub const fn position(&self) -> u64 {
+        self.after
+    }
+}
+
+/// The number of events that are read at a time.
+const PAGE: usize = 256;

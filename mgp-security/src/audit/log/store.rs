@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, Transaction
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
-use super::filter::{Filter, Order, Query};
+use super::reader::{Filter, Order, Query};
 use super::retention::{Checkpoint, RemovalBound};
 use crate::StoreError;
 use crate::sqlite::Database;

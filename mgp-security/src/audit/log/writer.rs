@@ -4,18 +4,17 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
-use mgp_types::{Error, RawJson};
+use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, ToolName};
+use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
 
-use super::chain::{Chain, LogHead};
-use super::encode::encode;
+use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
 use super::open_calls::OpenCalls;
-use super::queue::{Job, RecordJob};
+use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::retention::{Checkpoint, Retention, pruned};
-use super::state::{AuditLogState, MissingEvents};
 use super::store::LogStore;
+use crate::audit::clip::clip;
 use crate::{Clock, StoreError, random};
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
@@ -28,7 +27,6 @@ use crate::{Clock, StoreError, random};
 pub(super) struct LogWriter {
     pub(super) state: Arc<AuditLogState>,
     pub(super) store: Arc<LogStore>,
-    pub(super) chain: Chain,
     pub(super) clock: Clock,
     pub(super) head: LogHead,
     /// The time of the last event.
@@ -163,7 +161,7 @@ impl LogWriter {
             let behind = newest.since(event.timestamp);
             if behind > TOLERANCE {
                 // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
-                if let Ok(behind) = mgp_types::RawJson::from_value(&behind.as_millis()) {
+                if let Ok(behind) = RawJson::from_value(&behind.as_millis()) {
                     event.details.set("clock_behind_ms", behind);
                 }
                 *newest = event.timestamp;
@@ -171,7 +169,7 @@ impl LogWriter {
                 *newest = event.timestamp.max(*newest);
             }
             if let Some(json) = encode(event) {
-                entries.push(LogEntry::behind(head, &self.chain, json, EventFacets::of(event)));
+                entries.push(LogEntry::behind(head, json, EventFacets::of(event)));
             }
         }
     }
@@ -263,3 +261,57 @@ const RETRY: Duration = Duration::from_millis(200);
 /// The difference up to which an event may be dated before its predecessor. Records of calls that end together come
 /// in any order; a clock that was set back differs by more.
 const TOLERANCE: Duration = Duration::from_secs(1);
+
+/// Returns the event as JSON, after it was cut if it is too long; `None` if it cannot be written.
+fn encode(event: &mut AuditEvent) -> Option<RawJson> {
+    let json = RawJson::from_value(event).ok()?;
+    let size = json.as_bytes().len();
+    if size <= MAX_EVENT_BYTES {
+        return Some(json);
+    }
+    cut(event, size);
+    RawJson::from_value(event).ok()
+}
+
+fn cut(event: &mut AuditEvent, size: usize) {
+    event.details = Object::new();
+    if let Ok(size) = RawJson::from_value(&size) {
+        event.details.set("cut_from_bytes", size);
+    }
+    event.actor.id = clip(&event.actor.id, MAX_CUT_NAME_BYTES).into_owned();
+    if let EventType::Custom(name) = &event.event_type {
+        event.event_type = EventType::Custom(clip(name, MAX_CUT_NAME_BYTES).into());
+    }
+    let target = &mut event.target;
+    target.server_id =
+        target.server_id.take().map(|id| ServerId::new(&*clip(id.as_str(), MAX_CUT_NAME_BYTES)));
+    target.tool_name =
+        target.tool_name.take().map(|name| ToolName::new(&*clip(name.as_str(), MAX_CUT_NAME_BYTES)));
+    target.arguments.clear();
+}
+
+/// The size of an event in bytes beyond which it loses its details.
+const MAX_EVENT_BYTES: usize = 64 * 1024;
+
+/// The length in bytes to which the names in such an event are cut.
+const MAX_CUT_NAME_BYTES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::sample;
+
+    #[test]
+    fn an_event_of_any_size_is_written_in_bounds() {
+        let long = "\u{1F980}".repeat(100_000);
+        let mut event = sample::event(1).with_detail("arguments", &long);
+        event.actor.id.clone_from(&long);
+        event.event_type = EventType::Custom(long.as_str().into());
+        event.target.tool_name = Some(ToolName::new(long.as_str()));
+        let json = encode(&mut event).unwrap();
+        assert!(json.as_bytes().len() < 4_096);
+        let read: AuditEvent = json.to().unwrap();
+        assert!(read.details.contains("cut_from_bytes"));
+        assert_eq!(read.trace_id, event.trace_id);
+    }
+}

@@ -7,7 +7,7 @@ use mgp_types::{Error, Object, Principal, RawJson, code};
 
 use super::*;
 use crate::Clock;
-use crate::audit::{ArgumentRecording, ChainKey};
+use crate::audit::{ArgumentRecording, DigestKey};
 
 const ID: &str = "550e8400-e29b-41d4-a716-446655440000";
 
@@ -241,7 +241,7 @@ async fn arguments_are_recorded_as_the_layer_is_told() {
     assert_eq!(shape.bytes("arguments").unwrap(), br#"{"a":"number","password":"string of 7 bytes"}"#);
     let redacted = record(ArgumentRecording::Redacted).await;
     assert_eq!(redacted.bytes("arguments").unwrap(), br#"{"a":1,"password":"[redacted]"}"#);
-    let [one, other] = [1, 2].map(|key| ArgumentRecording::Digest(ChainKey::new([key; 32])));
+    let [one, other] = [1, 2].map(|key| ArgumentRecording::Digest(DigestKey::new([key; 32])));
     let [one, other] = [record(one).await, record(other).await];
     assert_eq!(one.text("arguments_digest").unwrap().len(), 64);
     assert_ne!(one.text("arguments_digest"), other.text("arguments_digest"));

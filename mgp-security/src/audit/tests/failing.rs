@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mgp_types::{Error, code};
 
 use super::*;
-use crate::audit::{AuditLog, Durability, Filter, GAP, KERNEL_LOST, LogStore, PRUNED, Query, Retention};
+use crate::audit::{
+    AuditLog, AuditLogSettings, Durability, Filter, GAP, KERNEL_LOST, LogStore, PRUNED, Query, Retention,
+};
 use crate::doubles::{database, fill};
 
 fn counting() -> (TestServer, Arc<AtomicU32>) {
@@ -136,10 +138,9 @@ impl Service<Request> for Silent {
 async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
-        AuditLog::builder(LogStore::new(database()).unwrap())
-            .open_calls(folder.path().join("calls"))
-            .open()
-            .unwrap()
+        let open_calls = Some(folder.path().join("calls"));
+        let settings = AuditLogSettings { open_calls, ..AuditLogSettings::default() };
+        AuditLog::with_settings(LogStore::new(database()).unwrap(), settings).unwrap()
     };
     let told = async |log: &AuditLog| {
         log.flush().await.unwrap();

@@ -40,5 +40,5 @@ fn static_property_the_service_goes_between_threads() {
     fn moved<T: Send + 'static>() {}
     sent::<Audit<TestServer>>();
     sent::<AuditLayer>();
-    moved::<super::future::AuditFuture<BoxFuture<'static, Result<Response, Error>>>>();
+    moved::<super::layer::AuditFuture<BoxFuture<'static, Result<Response, Error>>>>();
 }

@@ -23,7 +23,7 @@ fn shared() -> (crate::sqlite::Database, LogStore) {
 }
 
 fn verdict(store: LogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
-    LogReader::of_store(store, None).verify(known)
+    LogReader::of_store(store).verify(known)
 }
 
 /// Makes an event of other bytes out of one, in one of several ways that a forger might choose.
@@ -41,26 +41,25 @@ fn change(entry: &mut LogEntry, how: u8) {
 
 #[test]
 fn events_that_are_missing_at_the_noted_end_are_found_though_others_follow() {
-    let entries = entries(&Chain::default(), 12);
+    let entries = entries(12);
     let tail = holding(&entries[..10]).tail().unwrap();
     let left = [&entries[..5], &entries[10..]].concat();
-    let found = LogReader::of_store(holding(&left), None).verify_up_to(&tail, &[]);
+    let found = LogReader::of_store(holding(&left)).verify_up_to(&tail, &[]);
     assert!(matches!(found, Err(VerifyError::Changed { seq: 6, flaw: LogFlaw::End })), "{found:?}");
 }
 
 proptest! {
     #[test]
-    fn a_log_that_nobody_touched_is_verified(count in 0u32..60, key in proptest::option::of(any::<[u8; 32]>())) {
-        let key = key.map(ChainKey::new);
-        let entries = entries(&Chain::new(key.clone()), count);
-        let reader = LogReader::of_store(holding(&entries), key);
+    fn a_log_that_nobody_touched_is_verified(count in 0u32..60) {
+        let entries = entries(count);
+        let reader = LogReader::of_store(holding(&entries));
         let known: Vec<_> = entries.iter().step_by(7).map(LogEntry::head).collect();
         prop_assert_eq!(reader.verify(&known).unwrap().events, u64::from(count));
     }
 
     #[test]
     fn a_changed_event_is_found(count in 1u32..60, at in any::<prop::sample::Index>(), how in any::<u8>()) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let at = at.index(entries.len());
         change(&mut entries[at], how);
         let found = verdict(holding(&entries), &[]);
@@ -71,7 +70,7 @@ proptest! {
 
     #[test]
     fn a_changed_link_or_facet_is_found(count in 1u32..40, at in any::<prop::sample::Index>(), how in 0u8..6) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let at = at.index(entries.len());
         let entry = &mut entries[at];
         match how {
@@ -91,7 +90,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         renumber in any::<bool>(),
     ) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let end = entries[entries.len() - 1].head();
         let at = at.index(entries.len());
         entries.remove(at);
@@ -112,7 +111,7 @@ proptest! {
         other in any::<prop::sample::Index>(),
         with_links in any::<bool>(),
     ) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let (one, other) = (one.index(entries.len()), other.index(entries.len()));
         prop_assume!(one != other);
         entries.swap(one, other);
@@ -129,14 +128,14 @@ proptest! {
 
     #[test]
     fn an_event_put_in_is_found(count in 1u32..60, at in any::<prop::sample::Index>(), relink in any::<bool>()) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let at = at.index(entries.len());
         let mut forged = entries[at].clone();
         change(&mut forged, 0);
         if relink {
-            // Links that fit are easy to make without a key, up to the event behind.
+            // Links that fit are easy to make, up to the event behind.
             let before = LogHead::new(forged.seq - 1, forged.prev);
-            forged.hash = Chain::default().link(&before, forged.event.as_bytes()).hash;
+            forged.hash = before.link(forged.event.as_bytes()).hash;
         }
         entries.insert(at, forged);
         for (index, entry) in entries.iter_mut().enumerate() {
@@ -146,28 +145,14 @@ proptest! {
     }
 
     #[test]
-    fn a_log_written_anew_without_the_key_is_found(count in 1u32..40, at in any::<prop::sample::Index>()) {
-        let key = ChainKey::new([9; 32]);
-        let chain = Chain::new(Some(key.clone()));
-        let mut entries = entries(&chain, count);
-        let at = at.index(entries.len());
-        change(&mut entries[at], 1);
-        let mut head = LogHead::new(entries[at].seq - 1, entries[at].prev);
-        for entry in &mut entries[at..] {
-            *entry = LogEntry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
-        }
-        prop_assert!(LogReader::of_store(holding(&entries), Some(key)).verify(&[]).is_err());
-    }
-
-    #[test]
     fn a_log_written_anew_is_found_by_an_end_that_was_kept_elsewhere(count in 1u32..40, at in any::<prop::sample::Index>()) {
-        let mut entries = entries(&Chain::default(), count);
+        let mut entries = entries(count);
         let kept = entries[entries.len() - 1].head();
         let at = at.index(entries.len());
         change(&mut entries[at], 1);
         let mut head = LogHead::new(entries[at].seq - 1, entries[at].prev);
         for entry in &mut entries[at..] {
-            *entry = LogEntry::behind(&mut head, &Chain::default(), entry.event.clone(), entry.facets.clone());
+            *entry = LogEntry::behind(&mut head, entry.event.clone(), entry.facets.clone());
         }
         let found = verdict(holding(&entries), &[kept]);
         let is_found = matches!(found, Err(VerifyError::Changed { flaw: LogFlaw::End, .. }));
@@ -176,15 +161,13 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
+async fn a_log_goes_on_where_it_ended() {
     let (database, store) = shared();
-    let key = ChainKey::new([1; 32]);
-    let log = AuditLog::builder(store).key(key.clone()).open().unwrap();
+    let log = AuditLog::open(store).unwrap();
     record(&log, 1..4).await;
     let end = log.head();
     drop(log);
-    assert!(matches!(AuditLog::open(LogStore::new(database.clone()).unwrap()), Err(StoreError::Damaged(_))));
-    let log = AuditLog::builder(LogStore::new(database).unwrap()).key(key).open().unwrap();
+    let log = AuditLog::open(LogStore::new(database).unwrap()).unwrap();
     assert_eq!(log.head(), end);
     record(&log, 4..6).await;
     assert_eq!(log.reader().verify(&[end]).unwrap().events, 5);
@@ -192,16 +175,16 @@ async fn a_log_goes_on_where_it_ended_and_only_with_its_key() {
 
 #[tokio::test]
 async fn a_log_whose_end_was_cut_off_is_not_continued() {
-    let mut entries = entries(&Chain::default(), 5);
+    let mut entries = entries(5);
     let store = holding(&entries);
     entries.pop();
     assert!(AuditLog::open(store).is_ok());
     let (store, cut) = (super::store(), LogHead::new(5, Digest::from([1; 32])));
     store.append(&entries).unwrap();
     let tail = Tail { head: Some(cut), ..store.tail().unwrap() };
-    assert!(verify::end(&Chain::default(), &tail).is_err());
+    assert!(verify::end(&tail).is_err());
     let tail = Tail { head: None, ..store.tail().unwrap() };
-    assert!(verify::end(&Chain::default(), &tail).is_err());
+    assert!(verify::end(&tail).is_err());
     let tail = Tail { last: None, ..store.tail().unwrap() };
-    assert!(verify::end(&Chain::default(), &tail).is_err());
+    assert!(verify::end(&tail).is_err());
 }

@@ -7,19 +7,18 @@ mod writing;
 use mgp_types::RawJson;
 use mgp_types::mgp::AuditPort;
 
-use super::chain::Chain;
 use super::*;
 use crate::audit::sample;
 use crate::doubles::{database, hold};
 
 /// Entries of so many events, linked.
-fn entries(chain: &Chain, count: u32) -> Vec<LogEntry> {
-    let mut head = chain.start();
+fn entries(count: u32) -> Vec<LogEntry> {
+    let mut head = LogHead::start();
     (1..=count)
         .map(|number| {
             let event = sample::event(number);
             let json = RawJson::from_value(&event).unwrap();
-            LogEntry::behind(&mut head, chain, json, EventFacets::of(&event))
+            LogEntry::behind(&mut head, json, EventFacets::of(&event))
         })
         .collect()
 }
@@ -32,6 +31,10 @@ async fn record(log: &AuditLog, numbers: impl IntoIterator<Item = u32>) {
 
 fn store() -> LogStore {
     LogStore::new(database()).unwrap()
+}
+
+fn log_at(clock: Clock) -> AuditLog {
+    AuditLog::with_settings(store(), AuditLogSettings { clock, ..AuditLogSettings::default() }).unwrap()
 }
 
 fn log() -> AuditLog {

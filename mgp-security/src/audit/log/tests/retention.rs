@@ -10,7 +10,7 @@ fn at(number: u32) -> Clock {
 
 #[tokio::test]
 async fn what_is_too_old_is_removed_and_the_rest_is_still_proved() {
-    let log = AuditLog::builder(store()).clock(at(100)).open().unwrap();
+    let log = log_at(at(100));
     record(&log, 1..=100).await;
     let kept = log.head();
     assert_eq!(log.retain(Retention::TimeBased(Duration::from_secs(10))).await.unwrap(), 89);
@@ -29,7 +29,7 @@ async fn what_is_too_old_is_removed_and_the_rest_is_still_proved() {
 
 #[tokio::test]
 async fn what_is_too_large_is_removed_from_the_oldest_on() {
-    let log = AuditLog::builder(store()).open().unwrap();
+    let log = log();
     record(&log, 1..=50).await;
     let entries = log.reader().query(&Query::after(Filter::default(), 40, 50)).unwrap();
     let bytes: usize = entries.iter().map(|entry| entry.event.as_bytes().len()).sum();
@@ -44,7 +44,7 @@ async fn what_is_too_large_is_removed_from_the_oldest_on() {
 
 #[tokio::test]
 async fn an_empty_log_has_nothing_to_remove() {
-    let log = AuditLog::builder(store()).open().unwrap();
+    let log = log();
     for rule in [Retention::SizeBased(0), Retention::TimeBased(Duration::ZERO), Retention::KeepAll] {
         assert_eq!(log.retain(rule).await.unwrap(), 0);
     }
@@ -54,14 +54,14 @@ async fn an_empty_log_has_nothing_to_remove() {
 
 #[tokio::test]
 async fn a_clock_that_is_ahead_does_not_empty_the_log() {
-    let log = AuditLog::builder(store()).clock(at(1_000_000)).open().unwrap();
+    let log = log_at(at(1_000_000));
     record(&log, 1..=20).await;
     assert_eq!(log.retain(Retention::TimeBased(Duration::from_mins(1))).await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn many_events_are_removed_in_steps() {
-    let log = AuditLog::builder(store()).open().unwrap().with_durability(Durability::Async);
+    let log = log().with_durability(Durability::Async);
     for chunk in 0..25 {
         let events = (0..1_000).map(|number| sample::event(chunk * 1_000 + number)).collect();
         log.record_all(events).await.unwrap();
@@ -72,11 +72,11 @@ async fn many_events_are_removed_in_steps() {
 
 #[tokio::test]
 async fn a_beginning_that_no_event_tells_of_is_found() {
-    let all = entries(&Chain::default(), 10);
+    let all = entries(10);
     let (gone, left) = all.split_at(4);
     let store = super::store();
     store.append(left).unwrap();
-    let verify = |store: LogStore| LogReader::of_store(store, None).verify(&[]);
+    let verify = |store: LogStore| LogReader::of_store(store).verify(&[]);
     let missing = verify(store).unwrap_err();
     assert!(matches!(missing, VerifyError::Changed { seq: 5, flaw: LogFlaw::Missing }), "{missing}");
     // A checkpoint alone proves nothing: its event is an ordinary one here.

@@ -7,7 +7,7 @@ use crate::sqlite::Database;
 fn filled(count: u32) -> (Database, LogStore, Vec<LogEntry>) {
     let database = Database::in_memory().unwrap();
     let store = LogStore::new(database.clone()).unwrap();
-    let entries = entries(&Chain::default(), count);
+    let entries = entries(count);
     store.append(&entries).unwrap();
     (database, store, entries)
 }
@@ -55,7 +55,7 @@ fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.db");
     let store = LogStore::open(&path).unwrap();
-    let (first, rest) = (entries(&Chain::default(), 5), entries(&Chain::default(), 7));
+    let (first, rest) = (entries(5), entries(7));
     store.append(&first).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     for sql in FORBIDDEN {
@@ -116,7 +116,7 @@ proptest! {
                           trace, event, prev, hash FROM audit_events WHERE seq = ?1"),
             };
         }
-        let reader = LogReader::of_store(store, None);
+        let reader = LogReader::of_store(store);
         prop_assert!(reader.verify(&[]).is_err(), "{how} at {seq} of {count}, last {is_last}");
         // A head that was moved back fits what is left; an end that was kept elsewhere does not.
         if how == 10 {
@@ -137,7 +137,7 @@ fn somebody_elses_writing_is_noticed_and_not_built_upon() {
     let (database, store, entries) = filled(3);
     drop_triggers(&database);
     run(&database, "UPDATE audit_head SET seq = 7").unwrap();
-    let next = super::entries(&Chain::default(), 4).remove(3);
+    let next = super::entries(4).remove(3);
     assert!(matches!(store.append(&[next]), Err(StoreError::Damaged(_))));
     assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), entries, "nothing was added");
     assert!(matches!(AuditLog::open(store), Err(StoreError::Damaged(_))));

@@ -16,7 +16,8 @@ fn gated(capacity: usize) -> (AuditLog, Database, impl Fn() -> i64) {
         let connection = counted.connection();
         connection.query_row("SELECT count(*) FROM commits", [], |row| row.get(0)).unwrap()
     };
-    (AuditLog::builder(store).capacity(capacity).open().unwrap(), database, commits)
+    let settings = AuditLogSettings { capacity, ..AuditLogSettings::default() };
+    (AuditLog::with_settings(store, settings).unwrap(), database, commits)
 }
 
 #[tokio::test]
@@ -137,7 +138,7 @@ async fn closing_the_log_writes_what_waits() {
 
 #[tokio::test]
 async fn a_writer_that_dies_leaves_nobody_waiting() {
-    let log = AuditLog::builder(store()).clock(Clock::new(|| panic!("a fault of the clock"))).open().unwrap();
+    let log = log_at(Clock::new(|| panic!("a fault of the clock")));
     assert!(log.retain(Retention::SizeBased(0)).await.is_err());
     assert_eq!(log.record(sample::event(1)).await.unwrap_err().code(), code::INTERNAL_ERROR);
     assert!(log.record(sample::event(2)).await.is_err());

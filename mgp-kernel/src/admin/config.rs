@@ -49,6 +49,7 @@ pub(crate) struct ListUnmatched {}
 impl Operation for ShowConfig {
     const NAME: &'static str = "kernel/config/show";
     const PROOF: ProofNeed = ProofNeed::None;
+    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = ShownConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<ShownConfig, Error> {
@@ -57,10 +58,6 @@ impl Operation for ShowConfig {
             .map_err(|error| Error::internal("the configuration cannot be written").with_source(error))?;
         hide(&mut shown);
         Ok(ShownConfig { state: config.state().display().to_string(), config: shown })
-    }
-
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Configured
     }
 }
 
@@ -73,7 +70,6 @@ impl TextForm for ShownConfig {
 
 impl Operation for ReloadConfig {
     const NAME: &'static str = "kernel/config/reload";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = ConfigReloaded;
 
     async fn run(self, call: &OperatorCall) -> Result<ConfigReloaded, Error> {

@@ -115,7 +115,7 @@ pub(crate) struct RevokedKey {
 
 impl Operation for IssueKey {
     const NAME: &'static str = "kernel/keys/new";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = IssuedKey;
 
     async fn run(self, call: &OperatorCall) -> Result<IssuedKey, Error> {
@@ -153,10 +153,6 @@ impl Operation for IssueKey {
         let (info, secret) = call.kernel.policies.keys.issue(request).await?;
         let now = call.kernel.audit.clock.now();
         Ok(IssuedKey { secret: secret.expose().to_owned(), key: KeyRow::of(info, now) })
-    }
-
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Configured
     }
 
     fn refused(&self, failure: Failure) -> Failure {
@@ -219,7 +215,6 @@ impl TextForm for KeyPage {
 
 impl Operation for RevokeKey {
     const NAME: &'static str = "kernel/keys/revoke";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = RevokedKey;
 
     async fn run(self, call: &OperatorCall) -> Result<RevokedKey, Error> {

@@ -60,12 +60,15 @@ static OPERATIONS: [OperationEntry; 43] = [
 /// An operation in the list.
 pub(crate) struct OperationEntry {
     name: &'static str,
-    proof: ProofNeed,
-    run: fn(OperatorCall, Object) -> OperationFuture,
+    /// The connections that have to prove first that a person is there.
+    pub(crate) proof: ProofNeed,
+    /// The function that runs the operation with these params. Whoever calls it has checked that the proof was given. It
+    /// fails with -32602 if the params are not those of the operation.
+    pub(crate) run: fn(OperatorCall, Object) -> OperationFuture,
 }
 
 /// An operation that runs, and its reply as JSON.
-type OperationFuture = Pin<Box<dyn Future<Output = Result<RawJson, Error>> + Send>>;
+pub(crate) type OperationFuture = Pin<Box<dyn Future<Output = Result<RawJson, Error>> + Send>>;
 
 impl OperationEntry {
     const fn of<O: Operation>() -> Self {
@@ -75,23 +78,6 @@ impl OperationEntry {
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         OPERATIONS.iter().find(|entry| entry.name == name)
-    }
-
-    /// Returns which connections have to prove first that a person is there.
-    pub(crate) const fn proof(&self) -> ProofNeed {
-        self.proof
-    }
-
-    /// Runs the operation with these params. Whoever calls has checked that the proof was given.
-    ///
-    /// # Errors
-    /// -32602 if the params are not those of the operation, or else as the operation fails.
-    pub(crate) fn run(
-        &self,
-        call: OperatorCall,
-        params: Object,
-    ) -> impl Future<Output = Result<RawJson, Error>> + Send + use<> {
-        (self.run)(call, params)
     }
 }
 

@@ -24,8 +24,12 @@ use crate::terminal::{Exit, Failure};
 pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
     /// The name of the method.
     const NAME: &'static str;
-    /// The proof that the operation takes.
-    const PROOF: ProofNeed;
+    /// The proof that the operation takes: that of one that decides something, unless the operation says otherwise.
+    const PROOF: ProofNeed = ProofNeed::All;
+    /// The kernel that a command with this operation needs, where its options change nothing about that.
+    const NEED: KernelNeed = KernelNeed::State;
+    /// The hint on a failure of a command with this operation.
+    const HINT: Option<&'static str> = None;
     /// The result of the method.
     type Reply: Serialize + DeserializeOwned + Send;
 
@@ -34,12 +38,15 @@ pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
 
     /// Returns the kernel that a command with this operation needs.
     fn need(&self) -> KernelNeed {
-        KernelNeed::State
+        Self::NEED
     }
 
     /// Returns the failure of a command with this operation, with a hint on what may be meant.
     fn refused(&self, failure: Failure) -> Failure {
-        failure
+        match Self::HINT {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 
     /// Returns how a command with this operation ends.

@@ -90,7 +90,6 @@ impl Operation for ReadProofStatus {
 
 impl Operation for AdmitOperator {
     const NAME: &'static str = "kernel/operators/admit";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = ProofStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<ProofStatus, Error> {

@@ -107,7 +107,6 @@ struct GrantRow {
 
 impl Operation for GrantPermission {
     const NAME: &'static str = "kernel/permissions/grant";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
@@ -144,7 +143,6 @@ impl Operation for RevokePermission {
 
 impl Operation for ResetDecision {
     const NAME: &'static str = "kernel/permissions/reset";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = DecisionReset;
 
     async fn run(self, call: &OperatorCall) -> Result<DecisionReset, Error> {

@@ -340,7 +340,6 @@ const MAX_CLASSED: usize = 100;
 
 impl Operation for ApprovePin {
     const NAME: &'static str = "kernel/pins/approve";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = ApprovedPin;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedPin, Error> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use clap::Args;
 use mgp_security::permission::{
     ApprovalAnswer, ApprovalId, ApprovalSubject, GrantLifetime, GrantTerms, GrantedTo, PendingApproval,
 };
@@ -55,9 +56,10 @@ pub(crate) struct OpenQuestion {
 }
 
 /// Shows an open question.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Args, Serialize, Deserialize)]
 pub(crate) struct ShowQuestion {
-    /// The id of the question, or the beginning of it.
+    /// The id of the question, or the server
+    #[arg(value_name = "ID|SERVER")]
     pub(crate) id: String,
 }
 
@@ -233,7 +235,6 @@ impl Operation for WatchQuestions {
 
 impl Operation for ApproveQuestion {
     const NAME: &'static str = "kernel/permissions/approve";
-    const PROOF: ProofNeed = ProofNeed::All;
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::command::{KernelNeed, PageRequest};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::questions::OpenQuestion;
-use crate::terminal::{Failure, TextForm, TextWriter, printable};
+use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Lists the registered servers by id: all, or those that wait.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
@@ -145,21 +145,14 @@ impl TextForm for RegistrationPage {
 
 impl Operation for ApproveRegistration {
     const NAME: &'static str = "kernel/registrations/approve";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const HINT: Option<&'static str> = UNKNOWN;
+    // An approved server is started, so a kernel has to run.
+    const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ApprovedRegistration;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedRegistration, Error> {
         let told = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
         Ok(ApprovedRegistration { server_id: self.server_id, status: told.status, message: told.message })
-    }
-
-    // An approved server is started, so a kernel has to run.
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Running
-    }
-
-    fn refused(&self, failure: Failure) -> Failure {
-        unknown(failure)
     }
 }
 
@@ -172,16 +165,12 @@ impl TextForm for ApprovedRegistration {
 
 impl Operation for DenyRegistration {
     const NAME: &'static str = "kernel/registrations/deny";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const HINT: Option<&'static str> = UNKNOWN;
     type Reply = Self;
 
     async fn run(self, call: &OperatorCall) -> Result<Self, Error> {
         call.kernel.registry.deny(&call.by, call.trace, &self.server_id).await?;
         Ok(self)
-    }
-
-    fn refused(&self, failure: Failure) -> Failure {
-        unknown(failure)
     }
 }
 
@@ -193,21 +182,14 @@ impl TextForm for DenyRegistration {
 
 impl Operation for KeepRegistration {
     const NAME: &'static str = "kernel/registrations/keep";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const HINT: Option<&'static str> = UNKNOWN;
+    // A server that lives as long as a session is known only to the running kernel.
+    const NEED: KernelNeed = KernelNeed::Running;
     type Reply = Self;
 
     async fn run(self, call: &OperatorCall) -> Result<Self, Error> {
         call.kernel.registry.keep(&call.by, call.trace, &self.server_id).await?;
         Ok(self)
-    }
-
-    // A server that lives as long as a session is known only to the running kernel.
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Running
-    }
-
-    fn refused(&self, failure: Failure) -> Failure {
-        unknown(failure)
     }
 }
 
@@ -215,10 +197,6 @@ impl TextForm for KeepRegistration {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "{} stays", printable(self.server_id.as_str()))
     }
-}
-
-fn unknown(failure: Failure) -> Failure {
-    failure.hint("`mgp registrations list` shows the registered servers")
 }
 
 /// Returns the registered servers that wait for approval, each as a question whose id is that of the server.
@@ -337,3 +315,6 @@ impl RegistrationRow {
         }
     }
 }
+
+/// The hint where a server is named that is not registered.
+const UNKNOWN: Option<&str> = Some("`mgp registrations list` shows the registered servers");

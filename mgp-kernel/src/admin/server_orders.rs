@@ -75,7 +75,7 @@ pub(crate) struct ServerLog {
 
 impl Operation for RestartServer {
     const NAME: &'static str = "kernel/server/restart";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
@@ -83,15 +83,11 @@ impl Operation for RestartServer {
         server.restart(ShutdownReason::OperatorRequest).await?;
         Ok(ServerStateChanged { state: server.state() })
     }
-
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Running
-    }
 }
 
 impl Operation for StartServer {
     const NAME: &'static str = "kernel/server/start";
-    const PROOF: ProofNeed = ProofNeed::All;
+    const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
@@ -108,25 +104,18 @@ impl Operation for StartServer {
         }
         Ok(ServerStateChanged { state: server.state() })
     }
-
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Running
-    }
 }
 
 impl Operation for StopServer {
     const NAME: &'static str = "kernel/server/stop";
     const PROOF: ProofNeed = ProofNeed::Others;
+    const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
         let server = recorded(call, &self.server_id, "dev.cloto.mgp.server_stopped").await?;
         server.stop(ShutdownReason::OperatorRequest, DRAIN).await;
         Ok(ServerStateChanged { state: server.state() })
-    }
-
-    fn need(&self) -> KernelNeed {
-        KernelNeed::Running
     }
 }
 

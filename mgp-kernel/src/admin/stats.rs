@@ -12,7 +12,7 @@ use mgp_types::Error;
 use mgp_types::mgp::ServerId;
 use serde::{Deserialize, Serialize};
 
-use super::command::KernelNeed;
+use super::command::{KernelNeed, ServersToBegin};
 use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
 use super::servers::CallCounts;
 use crate::terminal::{TextForm, TextWriter, or_dash};
@@ -63,6 +63,8 @@ struct Tokens {
 impl Operation for ReadStats {
     const NAME: &'static str = "kernel/stats";
     const PROOF: ProofNeed = ProofNeed::None;
+    // What lists save follows from the tools of all servers.
+    const NEED: KernelNeed = KernelNeed::Servers(ServersToBegin::All);
     type Reply = Stats;
 
     async fn run(self, call: &OperatorCall) -> Result<Stats, Error> {
@@ -86,11 +88,6 @@ impl Operation for ReadStats {
             pending: policies.pending.list().len() as u64,
             calls: calls.collect(),
         })
-    }
-
-    // What lists save follows from the tools of all servers.
-    fn need(&self) -> KernelNeed {
-        KernelNeed::of_server(None)
     }
 }
 

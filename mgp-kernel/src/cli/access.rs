@@ -8,9 +8,8 @@ use mgp_types::mgp::{
 use mgp_types::shell_word;
 use serde::{Deserialize, Serialize};
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::KernelLink;
-use super::output::Output;
 use crate::admin::access::{AccessRow, ListAccess, permission_word};
 use crate::admin::access_target::{NamedTarget, advised};
 use crate::admin::command::KernelNeed;
@@ -83,37 +82,33 @@ struct AccessRevoked {
     deleted_count: u64,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    access: AccessCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Exit, Failure> {
     let need =
         if matches!(access, AccessCommand::List(_)) { KernelNeed::State } else { KernelNeed::Configured };
     let work = async |link: &KernelLink| match access {
-        AccessCommand::Query(target) => query(link, output, target).await,
+        AccessCommand::Query(target) => query(link, target).await,
         AccessCommand::Grant(AccessGrantArgs { target, deny: false, terms }) => {
-            entry(link, output, target, AccessPermission::Allow, terms).await
+            entry(link, target, AccessPermission::Allow, terms).await
         }
         AccessCommand::Grant(AccessGrantArgs { target, terms, .. })
         | AccessCommand::Deny(AccessDenyArgs { target, terms }) => {
-            entry(link, output, target, AccessPermission::Deny, terms).await
+            entry(link, target, AccessPermission::Deny, terms).await
         }
-        AccessCommand::Revoke(target) => revoke(link, output, target).await,
-        AccessCommand::List(list) => output.result(&link.ask(&list).await?),
+        AccessCommand::Revoke(target) => revoke(link, target).await,
+        AccessCommand::List(list) => cx.output.result(&link.ask(&list).await?),
     };
-    KernelLink::with(place, need, work).await
+    KernelLink::with(cx, need, work).await
 }
 
 /// Shows whether an agent may use a server or tool. The command ends with 0 if it may and with 3 if it may not, so that
 /// scripts can check it.
-async fn query(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
+async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, false)?;
     let state: AccessState =
         link.request(method::ACCESS_QUERY, &AccessQuery::new(agent, server, tool)).await?;
     let allowed = state.permission == AccessPermission::Allow;
-    output.show(&state, |state, out| {
+    link.output.show(&state, |state, out| {
         use std::io::Write as _;
         let source = serde_json::to_value(state.source).unwrap_or_default();
         write!(out, "{} ({}", permission_word(state.permission), source.as_str().unwrap_or_default())?;
@@ -130,7 +125,6 @@ async fn query(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> 
 
 async fn entry(
     link: &KernelLink,
-    output: &Output,
     target: AccessTargetArgs,
     permission: AccessPermission,
     wanted: AccessTermsArgs,
@@ -148,10 +142,10 @@ async fn entry(
         };
         advised(failure, command)
     })?;
-    output.result(&stored)
+    link.output.result(&stored)
 }
 
-async fn revoke(link: &KernelLink, output: &Output, target: AccessTargetArgs) -> Result<Exit, Failure> {
+async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let list =
         link.ask(&ListAccess { agent_id: Some(target.agent.clone()), ..ListAccess::default() }).await?;
     let (agent, server, tool) = target.named(&list.targets(), false)?;
@@ -160,7 +154,7 @@ async fn revoke(link: &KernelLink, output: &Output, target: AccessTargetArgs) ->
     if revoked.deleted_count == 0 {
         return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));
     }
-    output.show(&revoked, |_, out| {
+    link.output.show(&revoked, |_, out| {
         use std::io::Write as _;
         writeln!(out, "revoked")
     })

@@ -1,7 +1,6 @@
 //! The command line as clap parses it: the global options and all commands, and what is told of a wrong one.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -9,9 +8,9 @@ use clap::{Parser, Subcommand};
 
 use super::output::{Global, Output};
 use super::{
-    access, audit, call, check, completions, config, confine, demo, export, import, init, login, man, model,
-    open, operators, pattern_server, permissions, pins, search, secrets, serve, server_commands,
-    servers_edit, service, spec, tools, trust,
+    access, audit, call, check, config, confine, demo, export, import, init, login, man, model, open,
+    operators, pattern_server, permissions, pins, search, secrets, serve, server_commands, servers_edit,
+    service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
 use crate::admin::registrations::{
@@ -123,7 +122,7 @@ pub(super) enum Command {
     /// Check the configuration, the servers and the audit log, and print how to repair them
     Doctor,
     /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
+    Completions(man::CompletionsArgs),
     /// Print the manual page, or write the pages of all commands to a folder
     Man(man::ManArgs),
     /// Check and show the configuration
@@ -185,25 +184,21 @@ pub(super) fn misused(error: &clap::Error, args: &[OsString]) -> ExitCode {
         return Exit::Done.into();
     }
     let is_json = args.iter().any(|arg| arg == "--json");
-    if let Some(meant) = lacks_dashes(error, args) {
-        let failure = Failure::usage("the command of a server stands behind `--`")
-            .hint(format!("did you mean `{meant}`?"));
-        let global = Global { json: is_json, ..Global::default() };
-        Output::new(&global).failure(&failure);
+    let failure = if let Some(meant) = lacks_dashes(error, args) {
+        let failure = Failure::usage("the command of a server stands behind `--`");
+        failure.hint(format!("did you mean `{meant}`?"))
     } else if is_json {
         let text = error.render().to_string();
         let text = text.trim_start_matches("error: ");
         let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
-        let mut failure = Failure::usage(message.trim());
-        if !hint.trim().is_empty() {
-            failure = failure.hint(hint.trim());
-        }
-        let line = serde_json::to_string(&failure.written()).unwrap_or_default();
-        let _ = writeln!(std::io::stderr(), "{line}");
+        let failure = Failure::usage(message.trim());
+        if hint.trim().is_empty() { failure } else { failure.hint(hint.trim()) }
     } else {
         let _ = error.print();
-    }
-    Exit::Usage.into()
+        return Exit::Usage.into();
+    };
+    Output::new(&Global { json: is_json, ..Global::default() }).failure(&failure);
+    failure.exit.into()
 }
 
 /// Returns the command that is meant by an `mgp add NAME COMMAND` without `--`.

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
 use serde::Serialize;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::{KernelLink, operate};
-use super::output::{Output, OutputReader};
+use super::output::OutputReader;
 use crate::admin::audit::{EventSelection, ExportEvents, ExportFormat, QueryEvents, ReadLogEnd, VerifyLog};
 use crate::admin::command::{KernelNeed, PageRequest};
 use crate::terminal::{Exit, Failure, TextForm};
@@ -54,51 +54,47 @@ struct Exported<'a> {
     file: &'a Path,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    audit: AuditCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit, Failure> {
     match audit {
-        AuditCommand::Query(query) => operate(place, output, query).await,
-        AuditCommand::Verify(verify) => operate(place, output, verify).await,
+        AuditCommand::Query(query) => operate(cx, query).await,
+        AuditCommand::Verify(verify) => operate(cx, verify).await,
         AuditCommand::Tail(wanted) => {
-            KernelLink::with(place, KernelNeed::State, async |link| tail(link, output, wanted).await).await
+            KernelLink::with(cx, KernelNeed::State, async |link| tail(link, wanted).await).await
         }
         AuditCommand::Export(AuditExportArgs { export, out: None })
-            if export.format == ExportFormat::Csv && output.is_json() =>
+            if export.format == ExportFormat::Csv && cx.output.is_json() =>
         {
             Err(Failure::usage("CSV cannot be printed as JSON")
                 .hint("leave `--json` out, or name a file: `--out FILE`"))
         }
         AuditCommand::Export(wanted) => {
-            KernelLink::with(place, KernelNeed::State, async |link| export(link, output, wanted).await).await
+            KernelLink::with(cx, KernelNeed::State, async |link| export(link, wanted).await).await
         }
     }
 }
 
-async fn tail(link: &KernelLink, output: &Output, wanted: AuditTailArgs) -> Result<Exit, Failure> {
+async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure> {
     let AuditTailArgs { events, lines, follow } = wanted;
     let newest = QueryEvents { events: events.clone(), limit: Some(lines), ..QueryEvents::default() };
     let mut page = link.ask(&newest).await?;
     page.events.reverse();
     if !follow {
-        return output.show(&page, TextForm::write);
+        return link.output.show(&page, TextForm::write);
     }
     let mut behind = match page.events.last() {
         Some(last) => last.seq,
         None => link.ask(&ReadLogEnd {}).await?.seq,
     };
-    if !link.running {
-        output.note("no kernel runs, so no events will follow");
+    if !link.is_to_running() {
+        link.output.note("no kernel runs, so no events will follow");
     }
     loop {
         let mut lines = Vec::new();
         for row in &page.events {
-            output.add_line(&mut lines, row, &row.line())?;
+            link.output.add_line(&mut lines, row, &row.line())?;
             behind = row.seq;
         }
-        if output.write(&lines)? == OutputReader::Gone || !output.follows().await {
+        if link.output.write(&lines)? == OutputReader::Gone || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         let next = QueryEvents {
@@ -111,7 +107,7 @@ async fn tail(link: &KernelLink, output: &Output, wanted: AuditTailArgs) -> Resu
     }
 }
 
-async fn export(link: &KernelLink, output: &Output, wanted: AuditExportArgs) -> Result<Exit, Failure> {
+async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result<Exit, Failure> {
     let unwritten = |error: io::Error| Failure::usage(format!("the export cannot be written: {error}"));
     let mut file = wanted
         .out
@@ -125,7 +121,7 @@ async fn export(link: &KernelLink, output: &Output, wanted: AuditExportArgs) -> 
         let page = link.ask(&asked).await?;
         match &mut file {
             Some(file) => file.write(page.text.as_bytes()).map_err(unwritten)?,
-            None if output.write(page.text.as_bytes())? == OutputReader::Gone => return Ok(Exit::Done),
+            None if link.output.write(page.text.as_bytes())? == OutputReader::Gone => return Ok(Exit::Done),
             None => {}
         }
         events += page.events;
@@ -136,8 +132,8 @@ async fn export(link: &KernelLink, output: &Output, wanted: AuditExportArgs) -> 
     }
     if let (Some(file), Some(out)) = (file, &wanted.out) {
         file.finish().map_err(unwritten)?;
-        output.show(&Exported { events, file: out }, |_, _| Ok(()))?;
+        link.output.show(&Exported { events, file: out }, |_, _| Ok(()))?;
     }
-    output.note(&format!("{events} events"));
+    link.output.note(&format!("{events} events"));
     Ok(Exit::Done)
 }

@@ -38,7 +38,7 @@ impl StartLock {
     /// The state directory or the lock file cannot be created.
     pub(super) fn take(state: &Path) -> Result<Option<Self>, Failure> {
         let path = state.join("start.lock");
-        let unusable = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+        let unusable = |error: io::Error| Failure::file(&path, error);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
         let file = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
         let file = file.map_err(unusable)?;
@@ -100,7 +100,7 @@ pub(super) fn tell_listening() {
 /// Tells the process that waits for the kernel why it does not start.
 pub(super) fn tell_failure(failure: &Failure) {
     let failure = serde_json::json!({
-        "exit": failure.exit.number(), "message": failure.message(), "hint": failure.advice(),
+        "exit": failure.exit as u8, "message": failure.message(), "hint": failure.advice(),
     });
     say(&failure.to_string());
 }

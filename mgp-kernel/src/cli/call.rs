@@ -14,10 +14,10 @@ use mgp_types::{Error, Object, Origin, RawJson, code};
 use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
+use super::context::CommandContext;
 use super::deciding::{awaited, decide};
-use super::kernel_location::KernelLocation;
+use super::input::text_of;
 use super::link::KernelLink;
-use super::output::Output;
 use super::{proof, tools};
 use crate::admin::command::{KernelNeed, ServersToBegin};
 use crate::admin::servers::ServerRow;
@@ -46,13 +46,13 @@ pub(super) struct CallArgs {
     raw: bool,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
-    KernelLink::with(place, KernelNeed::ANY_SERVERS, async |link| call(link, output, args).await).await
+pub(super) async fn run(cx: &CommandContext, args: CallArgs) -> Result<Exit, Failure> {
+    KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| call(link, args).await).await
 }
 
-async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit, Failure> {
+async fn call(link: &KernelLink, args: CallArgs) -> Result<Exit, Failure> {
     let given = given(&args)?;
-    let tool = tools::one(link, output, &args.tool).await?;
+    let tool = tools::one(link, &args.tool).await?;
     let definition = Object::from_raw(&tool.definition).unwrap_or_default();
     let arguments = match given {
         Some(object) => object.to_raw(),
@@ -70,7 +70,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
             wishes.approval_wait_ms = Some(0);
             wishes.write(&mut request.params);
         });
-        if output.is_watched() {
+        if link.output.is_watched() {
             call = call.on_progress(|report| progress(&report));
         }
         let result = tokio::select! {
@@ -78,7 +78,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
             // Dropping the call cancels it at the server.
             _ = tokio::signal::ctrl_c() => return Err(Failure::new(Exit::Tool, "the call was cancelled")),
         };
-        if output.is_watched() {
+        if link.output.is_watched() {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
         let Err(error) = &result else { break result };
@@ -99,7 +99,7 @@ async fn call(link: &KernelLink, output: &Output, args: CallArgs) -> Result<Exit
     let failed = result.is_error == Some(true);
     // Output to a file or pipe gets the bytes that the server sent.
     let is_raw = args.raw || !io::stdout().is_terminal();
-    output.show(&result, |result, out| write_result(result, is_raw, out))?;
+    link.output.show(&result, |result, out| write_result(result, is_raw, out))?;
     if failed {
         Err(Failure::new(Exit::Tool, format!("{} reported that the call failed", tool.name)))
     } else {
@@ -135,15 +135,7 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
 fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
     let (json, whence) = match (&args.args, &args.args_file) {
         (Some(json), _) => (json.clone(), "--args".to_owned()),
-        (None, Some(path)) => {
-            let text = if path.as_os_str() == "-" {
-                io::read_to_string(io::stdin())
-            } else {
-                std::fs::read_to_string(path)
-            };
-            let whence = path.display().to_string();
-            (text.map_err(|error| Failure::usage(format!("{whence}: {error}")))?, whence)
-        }
+        (None, Some(path)) => (text_of(path)?, path.display().to_string()),
         (None, None) => return Ok(None),
     };
     let object = Object::parse(json);

@@ -15,7 +15,7 @@ use crate::terminal::Failure;
 
 /// The places of the configuration files of clients on this machine.
 pub(super) struct ClientLocations {
-    places: ClientDirectories,
+    pub(super) places: ClientDirectories,
     /// The folder that `${workspaceFolder}` stands for.
     project: PathBuf,
 }
@@ -45,10 +45,6 @@ impl ClientLocations {
             places = places.project(&project);
         }
         Ok(Self { places, project })
-    }
-
-    pub(super) fn places(&self) -> &ClientDirectories {
-        &self.places
     }
 
     /// Returns the clients that are found on this machine, with their files.
@@ -89,7 +85,7 @@ impl ClientLocations {
 
 /// Reads a client's file.
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
-    let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let wrong = |error: io::Error| Failure::file(path, error);
     match read_file(path).map_err(wrong)? {
         Some(text) if text.len() > MAX_FILE_BYTES => Err(Failure::usage(format!(
             "{}: the file is too long for a client's configuration",

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::operate;
-use super::output::Output;
 use crate::admin::config::ShowConfig;
 use crate::terminal::{Exit, Failure};
 use crate::{settings, telemetry};
@@ -39,33 +38,27 @@ struct CheckedConfig {
     socket: String,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    command: ConfigCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result<Exit, Failure> {
     match command {
-        ConfigCommand::Check => check(place, output),
-        ConfigCommand::Show(show) => operate(place, output, show).await,
+        ConfigCommand::Check => check(cx),
+        ConfigCommand::Show(show) => operate(cx, show).await,
         ConfigCommand::Schema => {
-            output.write(mgp_discovery::config::schema().as_bytes())?;
+            cx.output.write(mgp_discovery::config::schema().as_bytes())?;
             Ok(Exit::Done)
         }
         ConfigCommand::Reference => {
-            output.write(mgp_discovery::config::reference().as_bytes())?;
+            cx.output.write(mgp_discovery::config::reference().as_bytes())?;
             Ok(Exit::Done)
         }
     }
 }
 
-fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let configured = place.read()?;
+fn check(cx: &CommandContext) -> Result<Exit, Failure> {
+    let configured = cx.read()?;
     for server in &configured.config.servers {
-        settings::network_policy(&configured.config, server)
-            .map(drop)
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        drop(settings::network_policy(&configured.config, server)?);
     }
-    telemetry::check(&configured.config.telemetry).map_err(|error| Failure::usage(error.to_string()))?;
+    telemetry::check(&configured.config.telemetry)?;
     let checked = CheckedConfig {
         files: configured.files,
         warnings: configured.warnings,
@@ -74,7 +67,7 @@ fn check(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
         state: configured.state.display().to_string(),
         socket: configured.socket.display().to_string(),
     };
-    output.show(&checked, |checked, out| {
+    cx.output.show(&checked, |checked, out| {
         for file in &checked.files {
             writeln!(out, "file    {}", file.display())?;
         }

@@ -4,7 +4,7 @@ use mgp_security::permission::GrantLifetime;
 use mgp_types::mgp::RiskLevel;
 use mgp_types::{Error, Object};
 
-use super::answer::{is_person_there, typed_answer};
+use super::input::{is_person_there, typed_answer};
 use super::link::KernelLink;
 use crate::admin::permissions::ResetDecision;
 use crate::admin::questions::{ApproveQuestion, DenyQuestion, OpenQuestion, PermissionDecided, ShowQuestion};

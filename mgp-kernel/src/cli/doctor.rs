@@ -1,20 +1,17 @@
 //! `mgp doctor`: checks the configuration, the servers and the audit log, and prints how to repair them.
 
 use std::io::Write as _;
-use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::usual;
 use mgp_toolindex::embed::{EmbedderChoice, SentenceEncoder};
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
 
 use super::browsers::suggestion;
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::KernelLink;
 use super::operators::WITHOUT_PROOF;
-use super::output::Output;
 use super::pins::pins;
 use super::server_commands::last_lines;
 use super::status::told_of;
@@ -26,7 +23,7 @@ use crate::admin::keys::ListKeys;
 use crate::admin::operators::{ProofStatus, ReadProofStatus};
 use crate::admin::pins::PinRow;
 use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
-use crate::admin::server_orders::{ReadServerLog, ServerLog};
+use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::models::ModelStore;
@@ -53,16 +50,16 @@ struct DoctorFinding {
 }
 
 /// Runs all checks, and prints their results. The command ends with 5 if something is not in order.
-pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
     let mut findings = Vec::new();
-    if let Some(config) = configured(place, &mut findings) {
-        let work = async |link: &KernelLink| kernel(link, output, &config, &mut findings).await;
-        if let Err(failure) = KernelLink::with(place, KernelNeed::ANY_SERVERS, work).await {
+    if let Some(config) = configured(cx, &mut findings) {
+        let work = async |link: &KernelLink| kernel(link, &config, &mut findings).await;
+        if let Err(failure) = KernelLink::with(cx, KernelNeed::ANY_SERVERS, work).await {
             findings.push(DoctorFinding::failed("kernel", &failure));
         }
     }
     let examination = DoctorReport { healthy: findings.iter().all(|finding| finding.ok), findings };
-    output.show(&examination, |examination, out| {
+    cx.output.show(&examination, |examination, out| {
         for finding in &examination.findings {
             let mark = if finding.ok { "ok " } else { "no " };
             writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.told))?;
@@ -76,8 +73,8 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
 }
 
 /// Checks the configuration, and returns it if it can be used.
-fn configured(place: &KernelLocation, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
-    match place.read() {
+fn configured(cx: &CommandContext, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
+    match cx.read() {
         Ok(configured) => {
             let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
             let told = if files.is_empty() {
@@ -167,7 +164,6 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
 
 async fn kernel(
     link: &KernelLink,
-    output: &Output,
     config: &Config,
     findings: &mut Vec<DoctorFinding>,
 ) -> Result<(), Failure> {
@@ -184,7 +180,7 @@ async fn kernel(
         let ok = http.error.is_none();
         findings.push(DoctorFinding::of("http", ok, told_of(&http)).hint((!ok).then_some(hint)));
     }
-    let servers = link.settled(output, &ServersToBegin::All).await?;
+    let servers = link.settled(&ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);
     for server in servers.iter().filter(|server| server.enabled) {
         let (ok, mut told) = match server.state {
@@ -220,21 +216,6 @@ async fn kernel(
     Ok(())
 }
 
-/// Returns the lines that a server wrote last to its standard error. A server that has just ended may have written
-/// lines that are not read yet, so they are waited for.
-async fn written(link: &KernelLink, row: &ServerRow) -> Result<Vec<String>, Failure> {
-    let end = Instant::now() + PATIENCE_FOR_LINES;
-    loop {
-        let read = ReadServerLog { server_id: row.id.clone(), lines: LINES };
-        let ServerLog { lines, .. } = last_lines(link, &read).await?;
-        let has_ended = matches!(row.state, ServerState::Restarting | ServerState::Error);
-        if !lines.is_empty() || !has_ended || row.fault.is_some() || Instant::now() >= end {
-            return Ok(lines);
-        }
-        sleep(Duration::from_millis(50)).await;
-    }
-}
-
 /// Returns findings on the variables that servers probably miss, by their output and by their names.
 async fn variables(
     link: &KernelLink,
@@ -247,7 +228,8 @@ async fn variables(
     let mut findings = Vec::new();
     for server in config.servers.iter().filter(|server| server.enabled) {
         let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
-        let mut lines = written(link, row).await?;
+        let read = ReadServerLog { server_id: row.id.clone(), lines: LINES };
+        let mut lines = last_lines(link, &read).await?.lines;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
         findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| {
@@ -368,7 +350,5 @@ impl DoctorFinding {
 
 /// The number of lines of a server's standard error that are searched, from the last one backwards.
 const LINES: u32 = 200;
-/// The longest time to wait for the output of a server that has just ended.
-const PATIENCE_FOR_LINES: Duration = Duration::from_secs(2);
 /// The largest number of definitions that are shown one by one.
 const MAX_DEFINITIONS: usize = 20;

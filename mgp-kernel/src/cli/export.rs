@@ -11,10 +11,9 @@ use mgp_discovery::clients::{
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
 
-use super::answer::{agrees, is_person_there};
 use super::clients::{ClientLocations, is_mgp, text_of};
-use super::import::kind;
-use super::kernel_location::{EffectiveConfig, KernelLocation};
+use super::context::{CommandContext, EffectiveConfig};
+use super::input::{agrees, is_person_there};
 use super::output::Output;
 use super::program::called_as;
 use crate::terminal::{Exit, Failure, printable, with_causes};
@@ -23,7 +22,7 @@ use crate::terminal::{Exit, Failure, printable, with_causes};
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct ExportArgs {
     /// The client, such as claude-desktop or cursor
-    #[arg(long, value_name = "CLIENT", value_parser = kind)]
+    #[arg(long, value_name = "CLIENT")]
     to: ClientKind,
     /// Write to the client's file in this folder instead of the user's file
     #[arg(long)]
@@ -80,33 +79,29 @@ struct RolledBack {
     kept_at: Option<PathBuf>,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    export: &ExportArgs,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit, Failure> {
     let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
-        return take_back(output, export.to, path);
+        return take_back(&cx.output, export.to, path);
     }
     let text = if path.exists() { Some(text_of(&path)?) } else { None };
     let (mut removed, mut kept, mut doubled) = (Vec::new(), Vec::new(), Vec::new());
     if export.replace {
-        let configured = place.read()?;
+        let configured = cx.read()?;
         (removed, kept) = export.parted(&configured, &path, text.as_deref().unwrap_or_default())?;
-    } else if let (Ok(configured), Some(text)) = (place.read(), &text) {
+    } else if let (Ok(configured), Some(text)) = (cx.read(), &text) {
         // A file that cannot be read is refused when the change is planned.
         doubled = export.parted(&configured, &path, text).map(|(removed, _)| removed).unwrap_or_default();
     }
     let change =
-        ClientFileChange { name: export.name.clone(), entry: export.entry(place)?, without: removed.clone() };
-    let plan = plan(export.to, &path, text.as_deref(), &change)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        ClientFileChange { name: export.name.clone(), entry: export.entry(cx)?, without: removed.clone() };
+    let plan =
+        plan(export.to, &path, text.as_deref(), &change).map_err(|error| Failure::file(&path, error))?;
     let (client, diff) = (export.to.name(), plan.diff().to_owned());
     let mut report = ExportReport { client, path, written: false, diff, removed, kept, backup: None };
     let decided = !plan.changes() || export.dry_run || export.yes;
     if !decided {
-        ask(output, &report).await?;
+        ask(&cx.output, &report).await?;
     }
     if plan.changes() && !export.dry_run {
         report.backup =
@@ -114,7 +109,7 @@ pub(super) async fn run(
         report.written = true;
     }
     // A person who was asked has already seen the difference.
-    output.show(&report, |report, out| {
+    cx.output.show(&report, |report, out| {
         if decided {
             write(report, out)?;
         }
@@ -125,19 +120,19 @@ pub(super) async fn run(
     })?;
     if report.written {
         let project = if export.project { " --project" } else { "" };
-        output.note(&format!("`mgp export --to {client}{project} --rollback` undoes the change"));
-        output.note(&format!("restart {} to use the change", export.to.title()));
+        cx.output.note(&format!("`mgp export --to {client}{project} --rollback` undoes the change"));
+        cx.output.note(&format!("restart {} to use the change", export.to.title()));
     }
     if !doubled.is_empty() {
         let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
-        output.note(&format!(
+        cx.output.note(&format!(
             "{title} also starts {} itself, without mgp: `mgp export --to {client}{project} --replace` removes from its file \
              what mgp has",
             doubled.join(", ")
         ));
     }
-    if !place.is_found_anywhere() && export.url.is_none() && !export.project {
-        output.note(
+    if !cx.is_found_anywhere() && export.url.is_none() && !export.project {
+        cx.output.note(
             "mgp.toml applies only when the client starts mgp in this folder; with `--config FILE`, the entry names \
              the file",
         );
@@ -193,7 +188,7 @@ impl ExportArgs {
     /// would create.
     fn file(&self, machine: &ClientLocations) -> Result<PathBuf, Failure> {
         let scope = if self.project { FileScope::Project } else { FileScope::User };
-        let mut files: Vec<CandidateFile> = machine.places().candidates(self.to);
+        let mut files: Vec<CandidateFile> = machine.places.candidates(self.to);
         files.retain(|file| file.scope == scope);
         let there = files.iter().position(|file| file.path.exists() && self.has_servers(&file.path, machine));
         // Of several places, the one at which the client is installed is used.
@@ -214,7 +209,7 @@ impl ExportArgs {
         found.is_some_and(|found| !found.servers.is_empty())
     }
 
-    fn entry(&self, place: &KernelLocation) -> Result<ClientEntry, Failure> {
+    fn entry(&self, cx: &CommandContext) -> Result<ClientEntry, Failure> {
         if let Some(url) = &self.url {
             return Ok(ClientEntry::Url(url.clone()));
         }
@@ -226,9 +221,8 @@ impl ExportArgs {
         let command = text(program).map_err(|_| unknown("the path of this program"))?;
         let mut args = Vec::new();
         // The client starts mgp in another folder and with another environment, so the paths have to be absolute.
-        for (option, path) in place.named() {
-            let whole =
-                absolute(&path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        for (option, path) in cx.named() {
+            let whole = absolute(&path).map_err(|error| Failure::file(&path, error))?;
             args.push(option.to_owned());
             args.push(text(whole).map_err(|_| unknown("the path of the configuration"))?);
         }
@@ -244,8 +238,7 @@ impl ExportArgs {
         text: &str,
     ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
         let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
-        let read = read(self.to, text, &options)
-            .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+        let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.
         let mut known = Concealer::new(&ProcessEnvironment);
         let (mut removed, mut kept, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());

@@ -10,8 +10,7 @@ use mgp_discovery::clients::FileState;
 use serde::Serialize;
 
 use super::clients::ClientLocations;
-use super::kernel_location::KernelLocation;
-use super::output::Output;
+use super::context::CommandContext;
 use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
@@ -36,10 +35,10 @@ struct FoundClient {
     servers: usize,
 }
 
-pub(super) fn run(place: &KernelLocation, output: &Output, init: &InitArgs) -> Result<Exit, Failure> {
-    let file = place.to_make(init.project)?;
+pub(super) fn run(cx: &CommandContext, init: &InitArgs) -> Result<Exit, Failure> {
+    let file = cx.to_make(init.project)?;
     make(&file)?;
-    place.keep_trust_of(&file, "", TEXT)?;
+    cx.keep_trust_of(&file, "", TEXT)?;
     // The configuration is written already, so a failure to look for clients is ignored.
     let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {
@@ -49,14 +48,14 @@ pub(super) fn run(place: &KernelLocation, output: &Output, init: &InitArgs) -> R
         _ => None,
     });
     let made = InitReport { file, clients: clients.collect() };
-    output.show(&made, |made, out| {
+    cx.output.show(&made, |made, out| {
         writeln!(out, "wrote {}", made.file.display())?;
         for found in &made.clients {
             writeln!(out, "{} has {} servers ({})", found.client, found.servers, found.path.display())?;
         }
         Ok(())
     })?;
-    output.note(if made.clients.is_empty() {
+    cx.output.note(if made.clients.is_empty() {
         "`mgp add NAME -- COMMAND` adds a server"
     } else {
         "`mgp import` imports their servers, `mgp import --dry-run` shows the result"

@@ -14,7 +14,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::background::{self, StartLock, StartOutcome};
-use super::link::{make_way, not_started};
+use super::link::make_way;
 use super::output::Output;
 use super::state_in_use::{INSTEAD, StateInUse};
 use crate::Kernel;
@@ -23,14 +23,7 @@ use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::terminal::{Exit, Failure};
 
-/// The kernel that serves a client: one of this process, or a running one that is shared. A state directory has one
-/// kernel at a time.
-pub(super) enum StartedKernel {
-    Own(Kernel),
-    Shared,
-}
-
-/// Starts a kernel, unless the state directory is in use by a kernel that can be joined at the socket `at`. A kernel in the
+/// Starts a kernel; returns `None` if the state directory is in use by a kernel that can be joined at the socket `at`. A kernel in the
 /// background that nobody uses makes way; while the state directory is in use otherwise, waits with `held`.
 pub(super) async fn started(
     config: &Config,
@@ -40,11 +33,11 @@ pub(super) async fn started(
     at: Option<&Path>,
     starts: ServerStarts,
     mut held: StateInUse<'_>,
-) -> Result<StartedKernel, Failure> {
+) -> Result<Option<Kernel>, Failure> {
     loop {
         match Kernel::begin(config.clone(), state.to_owned(), own_files.to_vec(), starts).await {
-            Ok(kernel) => return Ok(StartedKernel::Own(kernel)),
-            Err(error) if !error.is_in_use() => return Err(not_started(&error)),
+            Ok(kernel) => return Ok(Some(kernel)),
+            Err(error) if !error.is_in_use() => return Err(error.into()),
             Err(_) if make_way(state, operators).await => {
                 held.wait().await?;
                 continue;
@@ -54,7 +47,7 @@ pub(super) async fn started(
         if let Some(at) = at
             && socket::connect(at).await.is_ok()
         {
-            return Ok(StartedKernel::Shared);
+            return Ok(None);
         }
         // A kernel that is just starting or stopping is not shared, so it is waited for.
         if socket::is_shared(operators, at).await {

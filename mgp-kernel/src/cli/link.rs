@@ -1,7 +1,7 @@
 //! The connection of a command to a kernel: the running one, one that is started in the background, or, for commands that
 //! need no server, one in the command's own process.
 
-use std::io;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
+use super::context::{CommandContext, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
-use super::kernel_location::{EffectiveConfig, KernelLocation};
 use super::output::Output;
 use super::proof;
 use super::state_in_use::StateInUse;
@@ -31,46 +31,49 @@ use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::operator::proof::OperatorConnection;
-use crate::terminal::{Exit, Failure, TextForm, printable, with_causes};
+use crate::terminal::{Exit, Failure, TextForm, printable};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
-    pub(super) client: Client<PlainStack<Wire>>,
-    /// True if the kernel runs independently. Otherwise it belongs to this process, and ends with the command.
-    pub(super) running: bool,
+    pub(super) client: KernelClient,
+    /// The output of the command.
+    pub(super) output: Output,
+    /// The kernel, if it belongs to this process and ends with the command.
     own: Option<Kernel>,
 }
 
+type KernelClient = Client<PlainStack<Wire>>;
+
 /// Runs a command that is one operation.
 pub(super) async fn operate<O: Operation<Reply: TextForm>>(
-    place: &KernelLocation,
-    output: &Output,
+    cx: &CommandContext,
     operation: O,
 ) -> Result<Exit, Failure> {
     let ask =
         async |link: &KernelLink| link.ask(&operation).await.map_err(|failure| operation.refused(failure));
-    let reply = KernelLink::with(place, operation.need(), ask).await?;
+    let reply = KernelLink::with(cx, operation.need(), ask).await?;
     let exit = operation.exit(&reply)?;
-    output.result(&reply)?;
+    cx.output.result(&reply)?;
     Ok(exit)
 }
 
 impl KernelLink {
     /// Connects to the running kernel, or starts one in the background, whose servers start when somebody needs them.
-    async fn with_servers(place: &KernelLocation) -> Result<Self, Failure> {
-        let (configured, output) = (place.read()?, place.output());
-        configured.tell_warnings(&output);
+    async fn with_servers(cx: &CommandContext) -> Result<Self, Failure> {
+        let configured = cx.read()?;
+        configured.tell_warnings(&cx.output);
         let EffectiveConfig { config, state, socket, .. } = &configured;
-        let starting = Some((place.options(), vec!["--when-needed".into()]));
-        let way = KernelConnector { config, state, operators: socket, at: socket, starting, output: &output };
-        let mut held = StateInUse::new(state, socket, place.output());
+        let starting = Some((cx.options(), vec!["--when-needed".into()]));
+        let way =
+            KernelConnector { config, state, operators: socket, at: socket, starting, output: &cx.output };
+        let mut held = StateInUse::new(state, socket, &cx.output);
         loop {
-            if let Some(link) = running(&configured, &mut held).await? {
-                return Ok(link);
+            if let Some(client) = running(&configured, &mut held).await? {
+                return Ok(Self::to(client, cx));
             }
             drop(way.reach().await?);
-            if let Some(link) = running(&configured, &mut held).await? {
-                return Ok(link);
+            if let Some(client) = running(&configured, &mut held).await? {
+                return Ok(Self::to(client, cx));
             }
             // It has shut down, and its socket is there still.
             held.wait().await?;
@@ -79,34 +82,34 @@ impl KernelLink {
 
     /// Connects to the kernel that is needed, does the `work`, and closes the connection.
     pub(super) async fn with<T>(
-        place: &KernelLocation,
+        cx: &CommandContext,
         need: KernelNeed,
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let link = Self::open(place, need).await?;
+        let link = Self::open(cx, need).await?;
         let outcome = work(&link).await;
         link.close().await;
         outcome
     }
 
     /// Connects to the kernel that is needed.
-    async fn open(place: &KernelLocation, need: KernelNeed) -> Result<Self, Failure> {
+    async fn open(cx: &CommandContext, need: KernelNeed) -> Result<Self, Failure> {
         match need {
-            KernelNeed::State => Self::to_stored(place, |config| config.servers.clear()).await,
+            KernelNeed::State => Self::to_stored(cx, |config| config.servers.clear()).await,
             KernelNeed::Configured => {
                 let disable = |config: &mut Config| {
                     config.servers.iter_mut().for_each(|server| server.enabled = false);
                 };
-                Self::to_stored(place, disable).await
+                Self::to_stored(cx, disable).await
             }
-            KernelNeed::Running => Self::to_running(place).await?.ok_or_else(|| {
+            KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(|| {
                 Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
                     .hint("`mgp serve` starts a kernel")
             }),
             KernelNeed::Servers(wanted) => {
-                let link = Self::with_servers(place).await?;
+                let link = Self::with_servers(cx).await?;
                 if wanted != ServersToBegin::None {
-                    link.settled(&place.output(), &wanted).await?;
+                    link.settled(&wanted).await?;
                 }
                 Ok(link)
             }
@@ -115,17 +118,17 @@ impl KernelLink {
 
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
     /// behind of a command that needs no server. `reduce` leaves of the configuration what is needed.
-    async fn to_stored(place: &KernelLocation, reduce: fn(&mut Config)) -> Result<Self, Failure> {
-        let configured = place.read()?;
-        let mut held = StateInUse::new(&configured.state, &configured.socket, place.output());
+    async fn to_stored(cx: &CommandContext, reduce: fn(&mut Config)) -> Result<Self, Failure> {
+        let configured = cx.read()?;
+        let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
-            if let Some(link) = running(&configured, &mut held).await? {
-                return Ok(link);
+            if let Some(client) = running(&configured, &mut held).await? {
+                return Ok(Self::to(client, cx));
             }
             match started(&configured, reduce).await {
                 Ok(kernel) => break kernel,
                 Err(error) if error.is_in_use() => held.wait().await?,
-                Err(error) => return Err(not_started(&error)),
+                Err(error) => return Err(error.into()),
             }
         };
         let connection = Arc::new(OperatorConnection::in_process());
@@ -133,13 +136,22 @@ impl KernelLink {
         let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
         let client =
             builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
-        Ok(Self { client, running: false, own: Some(kernel) })
+        Ok(Self { own: Some(kernel), ..Self::to(client, cx) })
     }
 
     /// Connects to the running kernel, if there is one.
-    pub(super) async fn to_running(place: &KernelLocation) -> Result<Option<Self>, Failure> {
-        let client = reach(&place.read()?).await?;
-        Ok(client.map(|client| Self { client, running: true, own: None }))
+    pub(super) async fn to_running(cx: &CommandContext) -> Result<Option<Self>, Failure> {
+        Ok(reach(&cx.read()?).await?.map(|client| Self::to(client, cx)))
+    }
+
+    /// Returns the connection of a command to a kernel that runs independently.
+    fn to(client: KernelClient, cx: &CommandContext) -> Self {
+        Self { client, output: cx.output.clone(), own: None }
+    }
+
+    /// Returns whether the kernel runs independently of the command.
+    pub(super) const fn is_to_running(&self) -> bool {
+        self.own.is_none()
     }
 
     /// Has the kernel do an operation.
@@ -178,17 +190,12 @@ impl KernelLink {
 
     /// Lists the servers when each of `wanted` is connected or has failed once. The kernel tries a failed server again for
     /// minutes, which is too long for a command.
-    pub(super) async fn settled(
-        &self,
-        output: &Output,
-        wanted: &ServersToBegin,
-    ) -> Result<Vec<ServerRow>, Failure> {
-        self.settled_within(output, wanted, PATIENCE).await
+    pub(super) async fn settled(&self, wanted: &ServersToBegin) -> Result<Vec<ServerRow>, Failure> {
+        self.settled_within(wanted, PATIENCE).await
     }
 
     async fn settled_within(
         &self,
-        output: &Output,
         wanted: &ServersToBegin,
         patience: Duration,
     ) -> Result<Vec<ServerRow>, Failure> {
@@ -202,11 +209,11 @@ impl KernelLink {
             };
             let waiting: Vec<_> = servers.iter().filter(waits).collect();
             if waiting.is_empty() || began.elapsed() >= patience {
-                output.waiting("");
+                self.output.waiting("");
                 return Ok(servers);
             }
             if began.elapsed() >= SILENT {
-                output.waiting(&waiting_for(&waiting, servers.len(), began.elapsed()));
+                self.output.waiting(&waiting_for(&waiting, servers.len(), began.elapsed()));
             }
             sleep(LOOK_EVERY).await;
         }
@@ -214,23 +221,12 @@ impl KernelLink {
 
     /// Lists the servers for a command about all tools. Servers of which no tool is known start; they are waited for briefly,
     /// as are those whose tools have changed, and longer if no tool of any server is known.
-    pub(super) async fn heard(&self, output: &Output) -> Result<Vec<ServerRow>, Failure> {
+    pub(super) async fn heard(&self) -> Result<Vec<ServerRow>, Failure> {
         let servers = self.servers(ServersToBegin::None).await?;
         let unheard = servers.iter().filter(|row| row.is_unheard() || row.listing).map(|row| row.id.clone());
         let unheard = ServersToBegin::Only(unheard.collect());
         let knows_none = servers.iter().all(|row| row.tools == 0);
-        self.settled_within(output, &unheard, if knows_none { PATIENCE } else { LISTED_WITHIN }).await
-    }
-
-    /// Returns whether the kernel ends now: it does already, or it is the one with the number `pid`, and nobody else uses
-    /// it.
-    async fn steps_aside(&self, pid: Option<u32>) -> bool {
-        let answer = self.client.request(StepAside::NAME, &StepAside { pid }).await;
-        match answer {
-            Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
-            // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
-            Err(error) => error.origin() == Origin::Connection,
-        }
+        self.settled_within(&unheard, if knows_none { PATIENCE } else { LISTED_WITHIN }).await
     }
 
     /// Closes the connection, and ends the kernel if it belongs to this process.
@@ -258,16 +254,13 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
 async fn running(
     configured: &EffectiveConfig,
     held: &mut StateInUse<'_>,
-) -> Result<Option<KernelLink>, Failure> {
+) -> Result<Option<KernelClient>, Failure> {
     let Some(client) = reach(configured).await? else { return Ok(None) };
-    let link = KernelLink { client, running: true, own: None };
     let note = KernelNote::read(&configured.state);
-    if note.as_ref().is_some_and(|note| note.fits(&configured.config))
-        || !link.steps_aside(note.map(|note| note.pid)).await
-    {
-        return Ok(Some(link));
+    if note.as_ref().is_some_and(|note| note.fits(&configured.config)) || !steps_aside(&client, note).await {
+        return Ok(Some(client));
     }
-    link.close().await;
+    let _ = client.close().await;
     while socket::connect(&configured.socket).await.is_ok() {
         held.wait().await?;
     }
@@ -279,36 +272,35 @@ async fn running(
 pub(super) async fn make_way(state: &Path, operators: &Path) -> bool {
     let Ok((reader, writer)) = socket::connect(operators).await else { return false };
     let Ok(client) = builder().connect_io(reader, writer).await else { return false };
-    let link = KernelLink { client, running: true, own: None };
-    let ends = link.steps_aside(KernelNote::read(state).map(|note| note.pid)).await;
-    link.close().await;
+    let ends = steps_aside(&client, KernelNote::read(state)).await;
+    let _ = client.close().await;
     ends
 }
 
-async fn reach(configured: &EffectiveConfig) -> Result<Option<Client<PlainStack<Wire>>>, Failure> {
+/// Returns whether the kernel ends now: it does already, or it is the one with this note, and nobody else uses it.
+async fn steps_aside(client: &KernelClient, note: Option<KernelNote>) -> bool {
+    let request = StepAside { pid: note.map(|note| note.pid) };
+    match client.request(StepAside::NAME, &request).await {
+        Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
+        // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
+        Err(error) => error.origin() == Origin::Connection,
+    }
+}
+
+async fn reach(configured: &EffectiveConfig) -> Result<Option<KernelClient>, Failure> {
     let path = &configured.socket;
     let (reader, writer) = match socket::connect(path).await {
         Ok(halves) => halves,
-        // No kernel runs, or one that died has left the socket.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::ConnectionRefused
-            ) =>
-        {
-            return Ok(None);
-        }
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(Failure::new(
-                Exit::Auth,
-                format!("the kernel at {} belongs to another user", path.display()),
-            ));
-        }
         Err(error) => {
-            return Err(Failure::new(
-                Exit::Unreachable,
-                format!("the kernel at {} cannot be reached: {error}", path.display()),
-            ));
+            let (exit, what) = match error.kind() {
+                // No kernel runs, or one that died has left the socket.
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::ConnectionRefused => {
+                    return Ok(None);
+                }
+                ErrorKind::PermissionDenied => (Exit::Auth, "belongs to another user".to_owned()),
+                _ => (Exit::Unreachable, format!("cannot be reached: {error}")),
+            };
+            return Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())));
         }
     };
     let connected = builder().connect_io(reader, writer).await;
@@ -350,10 +342,6 @@ fn older(error: Error, method: &str) -> Failure {
             .hint("the kernel is of another version: restart it with this one");
     }
     error.into()
-}
-
-pub(super) fn not_started(error: &StartError) -> Failure {
-    Failure::usage(with_causes(&error.to_string(), error))
 }
 
 /// The longest time that a command waits for its servers to start.

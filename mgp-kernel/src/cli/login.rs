@@ -9,10 +9,9 @@ use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
 use serde::Serialize;
 
-use super::kernel_location::{EffectiveConfig, KernelLocation};
+use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::open_url::open_in_browser;
-use super::output::Output;
 use crate::admin::server_orders::ReconnectServer;
 use crate::servers::authorization;
 use crate::terminal::{Exit, Failure, printable};
@@ -50,12 +49,12 @@ struct LoginChanged {
     state: Option<String>,
 }
 
-pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginArgs) -> Result<Exit, Failure> {
-    let found = FoundServer::of(place, &args.server)?;
+pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result<Exit, Failure> {
+    let found = FoundServer::of(cx, &args.server)?;
     if let Some(way) = found.server.oauth.as_ref().and_then(|oauth| without_person(oauth.grant)) {
         return Err(Failure::usage(format!("{} needs no login: {way}", found.server.id)));
     }
-    let shown = output.clone();
+    let shown = cx.output.clone();
     let show = move |page: &str| {
         let is_opened = !args.no_browser && open_in_browser(page);
         let what = if is_opened { "sign in on the page that was opened, or open it" } else { "sign in at" };
@@ -65,7 +64,7 @@ pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginAr
     let browser = LoopbackBrowser::new(show);
     let oauth = found.oauth(port.into_iter().fold(browser, LoopbackBrowser::port))?;
     if args.device {
-        let output = output.clone();
+        let output = cx.output.clone();
         let shown = oauth.login_by_device(move |device| {
             let (page, code) = (printable(&device.page), printable(&device.code));
             output.note(&format!("open {page} on any device, and type the code {code}"));
@@ -74,22 +73,18 @@ pub(super) async fn login(place: &KernelLocation, output: &Output, args: LoginAr
     } else {
         oauth.login().await.map_err(|error| found.refused(&error))?;
     }
-    found.show(place, output, true).await
+    found.show(cx, true).await
 }
 
-pub(super) async fn logout(
-    place: &KernelLocation,
-    output: &Output,
-    args: LoginServer,
-) -> Result<Exit, Failure> {
-    let found = FoundServer::of(place, &args)?;
+pub(super) async fn logout(cx: &CommandContext, args: LoginServer) -> Result<Exit, Failure> {
+    let found = FoundServer::of(cx, &args)?;
     let had =
         found.oauth(LoopbackBrowser::new(|_| {}))?.logout().await.map_err(|error| found.refused(&error))?;
     if !had {
         let message = format!("there is no login at {}", found.server.id);
         return Err(Failure::usage(message).hint("`mgp login SERVER` signs in"));
     }
-    found.show(place, output, false).await
+    found.show(cx, false).await
 }
 
 /// A server that a person signs in to, and whose login it is.
@@ -100,8 +95,8 @@ struct FoundServer {
 }
 
 impl FoundServer {
-    fn of(place: &KernelLocation, named: &LoginServer) -> Result<Self, Failure> {
-        let configured = place.read()?;
+    fn of(cx: &CommandContext, named: &LoginServer) -> Result<Self, Failure> {
+        let configured = cx.read()?;
         let Some(server) = configured.config.server(&named.server).cloned() else {
             let known = configured.config.servers.iter().map(|server| server.id.as_str());
             let failure = Failure::usage(format!("there is no server {}", printable(&named.server)));
@@ -167,14 +162,9 @@ impl FoundServer {
     }
 
     /// Shows what changed, and has a running kernel connect to the server anew.
-    async fn show(
-        &self,
-        place: &KernelLocation,
-        output: &Output,
-        is_logged_in: bool,
-    ) -> Result<Exit, Failure> {
+    async fn show(&self, cx: &CommandContext, is_logged_in: bool) -> Result<Exit, Failure> {
         let mut state = None;
-        if let Some(link) = KernelLink::to_running(place).await? {
+        if let Some(link) = KernelLink::to_running(cx).await? {
             let restarted = link.ask(&ReconnectServer { server_id: self.server.id.as_str().into() }).await;
             link.close().await;
             state = restarted.ok().map(|restarted| restarted.state.to_string());
@@ -185,7 +175,7 @@ impl FoundServer {
             is_logged_in,
             state,
         };
-        output.show(&changed, |changed, out| {
+        cx.output.show(&changed, |changed, out| {
             let what = if changed.is_logged_in { "signed in to" } else { "signed out of" };
             writeln!(out, "{what} {}", changed.server_id)
         })

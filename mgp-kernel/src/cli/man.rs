@@ -1,9 +1,10 @@
-//! `mgp man`: prints the manual page, or writes the pages of all commands to a folder.
+//! `mgp man` and `mgp completions`: manual pages and completion scripts of all commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory as _};
+use clap_complete::Shell;
 use serde::Serialize;
 
 use super::args::Cli;
@@ -17,12 +18,19 @@ pub(super) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
 /// The files that were written.
 #[derive(Debug, Default, Serialize)]
 struct ManPages {
     files: Vec<PathBuf>,
 }
 
+/// Prints the manual page, or writes the pages of all commands to a folder.
 pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
@@ -37,6 +45,14 @@ pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
             output.show(&pages, |_, _| Ok(()))?;
         }
     }
+    Ok(Exit::Done)
+}
+
+/// Prints a completion script for a shell.
+pub(super) fn completions(output: &Output, args: &CompletionsArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "mgp", &mut script);
+    output.write(&script)?;
     Ok(Exit::Done)
 }
 

@@ -6,7 +6,6 @@
 //! cases, so a script can do by the protocol everything that a command can do.
 
 mod access;
-mod answer;
 mod args;
 mod arguments;
 mod audit;
@@ -15,19 +14,18 @@ mod browsers;
 mod call;
 mod check;
 mod clients;
-mod completions;
 mod config;
 mod confine;
+mod context;
 mod deciding;
 mod demo;
 mod doctor;
 mod export;
 mod import;
 mod init;
+mod input;
 mod kernel_connector;
-mod kernel_location;
 mod link;
-mod log;
 mod login;
 mod man;
 mod model;
@@ -61,9 +59,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
-use self::kernel_location::KernelLocation;
+use self::context::CommandContext;
 use self::link::operate;
-use self::output::Output;
 use crate::admin::stats::ReadStats;
 use crate::terminal::{Exit, Failure};
 
@@ -79,11 +76,11 @@ fn run_words(args: &[OsString]) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return args::misused(&error, args),
     };
-    let output = Output::new(&cli.global);
+    let cx = CommandContext::new(&cli.global);
     // Confinement applies to a single thread, so this process must not have any other.
     if let Command::Confine(confined) = &cli.command {
         let failure = confine::run(confined);
-        output.failure(&failure);
+        cx.output.failure(&failure);
         return failure.exit.into();
     }
     if let Some(mgp) = this_program() {
@@ -92,7 +89,7 @@ fn run_words(args: &[OsString]) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => {
-            let outcome = runtime.block_on(command(cli, &output));
+            let outcome = runtime.block_on(command(cli.command, &cx));
             // A read that still waits for standard input must not keep the process alive.
             runtime.shutdown_background();
             outcome
@@ -102,7 +99,7 @@ fn run_words(args: &[OsString]) -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            output.failure(&failure);
+            cx.output.failure(&failure);
             failure.exit.into()
         }
     }
@@ -114,103 +111,90 @@ fn this_program() -> Option<std::path::PathBuf> {
     if cfg!(target_os = "linux") { Some("/proc/self/exe".into()) } else { std::env::current_exe().ok() }
 }
 
-async fn command(cli: Cli, output: &Output) -> Result<Exit, Failure> {
-    let place = KernelLocation::new(&cli.global);
-    let telemetry = match cli.command {
+async fn command(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
+    let telemetry = match command {
         // `mgp serve` starts the log itself, because its configuration says more about it.
         Command::Serve(_) => None,
-        _ => log::start_if_asked(place.verbosity())?,
+        _ => cx.start_log_if_asked()?,
     };
-    if cli.command.reads_configuration() {
-        place.tell_untrusted(output);
+    if command.reads_configuration() {
+        cx.tell_untrusted();
     }
-    let outcome = Box::pin(chosen(cli.command, &place, output)).await;
+    let outcome = Box::pin(chosen(command, cx)).await;
     if let Some(telemetry) = telemetry {
         telemetry.end().await;
     }
     outcome
 }
 
-async fn chosen(command: Command, place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
+async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
     match command {
-        Command::Demo => demo::run(output).await,
+        Command::Demo => demo::run(&cx.output).await,
         Command::DemoServer(args) => demo::serve(&args).await,
         Command::Confine(args) => Err(confine::run(&args)),
-        Command::Serve(args) => Box::pin(serve::run(place, output, args)).await,
-        Command::Login(args) => login::login(place, output, args).await,
-        Command::Logout(args) => login::logout(place, output, args).await,
-        Command::Add(args) => changed(place, output, async { servers_edit::add(place, output, args) }).await,
-        Command::Remove(args) => {
-            changed(place, output, async { servers_edit::remove(place, output, &args) }).await
-        }
-        Command::Open(args) => changed(place, output, Box::pin(open::run(place, output, args))).await,
-        Command::Init(args) => begun(place, output, init::run(place, output, &args)).await,
+        Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
+        Command::Login(args) => login::login(cx, args).await,
+        Command::Logout(args) => login::logout(cx, args).await,
+        Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
+        Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
+        Command::Open(args) => changed(cx, Box::pin(open::run(cx, args))).await,
+        Command::Init(args) => begun(cx, init::run(cx, &args)).await,
         Command::Import(args) => {
-            changed(
-                place,
-                output,
-                Box::pin(async { begun(place, output, import::run(place, output, &args)).await }),
-            )
-            .await
+            changed(cx, Box::pin(async { begun(cx, import::run(cx, &args)).await })).await
         }
-        Command::Export(args) => begun(place, output, export::run(place, output, &args).await).await,
-        Command::Server(server) => pattern_server::run(&server),
-        Command::Servers(args) => server_commands::servers(place, output, &args).await,
-        Command::Model(args) => model::run(output, args).await,
-        Command::Tools(args) => tools::run(place, output, args).await,
-        Command::Search(args) => search::run(place, output, args).await,
-        Command::Call(args) => call::run(place, output, args).await,
-        Command::Access(args) => access::run(place, output, args).await,
-        Command::Permissions(args) => permissions::run(place, output, args).await,
-        Command::Registrations(RegistrationsCommand::List(list)) => operate(place, output, list).await,
-        Command::Registrations(RegistrationsCommand::Approve(yes)) => operate(place, output, yes).await,
-        Command::Registrations(RegistrationsCommand::Deny(no)) => operate(place, output, no).await,
-        Command::Registrations(RegistrationsCommand::Keep(keep)) => operate(place, output, keep).await,
-        Command::Keys(KeysCommand::New(key)) => operate(place, output, key).await,
-        Command::Keys(KeysCommand::List(list)) => operate(place, output, list).await,
-        Command::Keys(KeysCommand::Revoke(key)) => operate(place, output, key).await,
-        Command::Operators(args) => operators::run(place, output, args).await,
-        Command::Secrets(args) => changed(place, output, secrets::run(place, output, args)).await,
-        Command::Service(args) => service::run(place, output, args).await,
-        Command::Audit(args) => audit::run(place, output, args).await,
-        Command::Pin(args) => pins::run(place, output, args).await,
+        Command::Export(args) => begun(cx, export::run(cx, &args).await).await,
+        Command::Server(server) => Err(pattern_server::run(&server)),
+        Command::Servers(args) => server_commands::servers(cx, &args).await,
+        Command::Model(args) => model::run(&cx.output, args).await,
+        Command::Tools(args) => tools::run(cx, args).await,
+        Command::Search(args) => search::run(cx, args).await,
+        Command::Call(args) => call::run(cx, args).await,
+        Command::Access(args) => access::run(cx, args).await,
+        Command::Permissions(args) => permissions::run(cx, args).await,
+        Command::Registrations(RegistrationsCommand::List(list)) => operate(cx, list).await,
+        Command::Registrations(RegistrationsCommand::Approve(yes)) => operate(cx, yes).await,
+        Command::Registrations(RegistrationsCommand::Deny(no)) => operate(cx, no).await,
+        Command::Registrations(RegistrationsCommand::Keep(keep)) => operate(cx, keep).await,
+        Command::Keys(KeysCommand::New(key)) => operate(cx, key).await,
+        Command::Keys(KeysCommand::List(list)) => operate(cx, list).await,
+        Command::Keys(KeysCommand::Revoke(key)) => operate(cx, key).await,
+        Command::Operators(args) => operators::run(cx, args).await,
+        Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,
+        Command::Service(args) => service::run(cx, args).await,
+        Command::Audit(args) => audit::run(cx, args).await,
+        Command::Pin(args) => pins::run(cx, args).await,
         Command::Check(args) => check::run(&args),
-        Command::Spec(args) => spec::run(place, output, args).await,
-        Command::Logs(args) => server_commands::logs(place, output, args).await,
-        Command::Restart(args) => operate(place, output, args).await,
-        Command::Start(args) => operate(place, output, args).await,
-        Command::Stop(args) => server_commands::stop(place, output, args).await,
-        Command::Reload => server_commands::reload(place, output).await,
-        Command::Status => status::run(place, output).await,
-        Command::Stats => operate(place, output, ReadStats {}).await,
-        Command::Doctor => doctor::run(place, output).await,
-        Command::Completions(args) => completions::run(output, &args),
-        Command::Man(args) => man::run(output, &args),
-        Command::Config(args) => config::run(place, output, args).await,
-        Command::Trust(args) => changed(place, output, Box::pin(trust::run(place, output, &args))).await,
-        Command::Untrust(args) => trust::forget(place, output, &args),
+        Command::Spec(args) => spec::run(cx, args).await,
+        Command::Logs(args) => server_commands::logs(cx, args).await,
+        Command::Restart(args) => operate(cx, args).await,
+        Command::Start(args) => operate(cx, args).await,
+        Command::Stop(args) => server_commands::stop(cx, args).await,
+        Command::Reload => server_commands::reload(cx).await,
+        Command::Status => status::run(cx).await,
+        Command::Stats => operate(cx, ReadStats {}).await,
+        Command::Doctor => doctor::run(cx).await,
+        Command::Completions(args) => man::completions(&cx.output, &args),
+        Command::Man(args) => man::run(&cx.output, &args),
+        Command::Config(args) => config::run(cx, args).await,
+        Command::Trust(args) => changed(cx, Box::pin(trust::run(cx, &args))).await,
+        Command::Untrust(args) => trust::forget(&cx.output, &args),
     }
 }
 
 /// Runs a command that changes the configuration, and has the change taken where a passphrase guards that.
 async fn changed(
-    place: &KernelLocation,
-    output: &Output,
+    cx: &CommandContext,
     change: impl Future<Output = Result<Exit, Failure>>,
 ) -> Result<Exit, Failure> {
-    let before = proof::waiting(place);
+    let before = proof::waiting(cx);
     let exit = change.await?;
-    proof::take_change(place, output, &before).await;
+    proof::take_change(cx, &before).await;
     Ok(exit)
 }
 
 /// Ends a command by which people begin, and offers to set up the proof that decisions take.
-async fn begun(
-    place: &KernelLocation,
-    output: &Output,
-    outcome: Result<Exit, Failure>,
-) -> Result<Exit, Failure> {
+async fn begun(cx: &CommandContext, outcome: Result<Exit, Failure>) -> Result<Exit, Failure> {
     let exit = outcome?;
-    proof::offered(place, output).await?;
+    proof::offered(cx).await?;
     Ok(exit)
 }

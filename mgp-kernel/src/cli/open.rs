@@ -9,10 +9,8 @@ use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::FolderRule;
 use serde::Serialize;
 
-use super::kernel_location::KernelLocation;
-use super::output::Output;
+use super::context::CommandContext;
 use super::proof;
-use super::servers_edit::refused;
 use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
@@ -36,34 +34,33 @@ struct FolderOpened {
     file: PathBuf,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, open: OpenArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Failure> {
     let folder = real(&open.folder)?;
     let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
     let within = if open.everywhere { None } else { Some(real(within)?) };
-    proof::person(place).await?;
+    proof::person(cx).await?;
     // The file of a folder opens nothing.
-    let path = place.to_make(false)?;
-    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+    let path = cx.to_make(false)?;
+    let mut file = ConfigFile::open(&path)?;
     let mut rule = FolderRule::default();
     (rule.open, rule.within) = (vec![folder.clone()], within.clone());
-    file.open_folders(&rule).map_err(|error| refused(&error))?;
-    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
-    output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
+    file.open_folders(&rule)?;
+    file.save(FileReaders::Kept)?;
+    cx.output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
         let whom = opened
             .within
             .as_ref()
             .map_or_else(|| "all clients".to_owned(), |within| format!("clients that work in {within}"));
         writeln!(out, "{} is open to {whom}, by {}", opened.folder, opened.file.display())
     })?;
-    output.note("a kernel in the background follows at once, another one after `mgp reload`");
+    cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
     Ok(Exit::Done)
 }
 
 fn real(folder: &Path) -> Result<String, Failure> {
-    let unusable = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", folder.display()));
-    let real = folder.canonicalize().map_err(|error| unusable(&error))?;
+    let real = folder.canonicalize().map_err(|error| Failure::file(folder, error))?;
     if !real.is_dir() {
-        return Err(unusable(&"this is not a folder"));
+        return Err(Failure::file(folder, "this is not a folder"));
     }
-    real.into_os_string().into_string().map_err(|_| unusable(&"its name is no UTF-8"))
+    real.into_os_string().into_string().map_err(|_| Failure::file(folder, "its name is no UTF-8"))
 }

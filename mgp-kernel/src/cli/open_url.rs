@@ -9,36 +9,25 @@ pub(super) fn open_in_browser(url: &str) -> bool {
     // White space, quotes and control characters are no part of an address.
     let is_plain =
         url.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'));
-    is_web && is_plain && openers().iter().any(|opener| opener.start(url))
+    is_web && is_plain && OPENERS.iter().any(|opener| is_started(opener, url))
 }
 
-/// A program that opens pages, and the arguments in front of the address.
-struct PageOpener {
-    program: &'static str,
-    args: &'static [&'static str],
+fn is_started(opener: &[&str], url: &str) -> bool {
+    let [program, args @ ..] = opener else { return false };
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .is_ok()
 }
 
-impl PageOpener {
-    fn start(&self, url: &str) -> bool {
-        let mut program = Command::new(self.program);
-        program.args(self.args).arg(url);
-        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
-    }
-}
-
-const fn openers() -> &'static [PageOpener] {
-    if cfg!(target_os = "macos") {
-        &[PageOpener { program: "open", args: &[] }]
-    } else if cfg!(windows) {
-        &[PageOpener { program: "rundll32", args: &["url.dll,FileProtocolHandler"] }]
-    } else {
-        &[
-            PageOpener { program: "xdg-open", args: &[] },
-            PageOpener { program: "gio", args: &["open"] },
-            PageOpener { program: "wslview", args: &[] },
-        ]
-    }
-}
+/// The programs that open pages, each with the arguments in front of the address.
+const OPENERS: &[&[&str]] =
+    if cfg!(target_os = "macos") { &[&["open"]] } else { &[&["xdg-open"], &["gio", "open"], &["wslview"]] };
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,8 @@ use std::io::{self, BufRead as _};
 use clap::{Args, Subcommand};
 use mgp_types::mgp::Timestamp;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::KernelLink;
-use super::output::Output;
 use super::proof::{self, TOKEN};
 use crate::admin::command::KernelNeed;
 use crate::admin::operators::{IssueToken, ReadProofStatus, SetPassphrase};
@@ -42,19 +41,15 @@ pub(super) struct TokenArgs {
     stdin: bool,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    operators: OperatorsCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, operators: OperatorsCommand) -> Result<Exit, Failure> {
     let work = async |link: &KernelLink| match &operators {
-        OperatorsCommand::Passphrase(wanted) => passphrase(link, output, wanted).await,
-        OperatorsCommand::Token(wanted) => token(link, output, wanted).await,
+        OperatorsCommand::Passphrase(wanted) => passphrase(link, wanted).await,
+        OperatorsCommand::Token(wanted) => token(link, wanted).await,
     };
-    KernelLink::with(place, KernelNeed::State, work).await
+    KernelLink::with(cx, KernelNeed::State, work).await
 }
 
-async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
+async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
     let standing = link.ask(&ReadProofStatus {}).await?;
     let old = match (standing.passphrase_set, wanted.stdin) {
         (false, _) => None,
@@ -67,23 +62,23 @@ async fn passphrase(link: &KernelLink, output: &Output, wanted: &PassphraseArgs)
         (false, false) => Some(proof::chosen().await?),
     };
     let is_set = new.is_some();
-    output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
+    link.output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
     if is_set {
-        output.note(
+        link.output.note(
             "decisions require the passphrase from now on; a terminal is asked again after ten minutes",
         );
     } else {
-        output.warning(WITHOUT_PROOF);
+        link.output.warning(WITHOUT_PROOF);
     }
     Ok(Exit::Done)
 }
 
-async fn token(link: &KernelLink, output: &Output, wanted: &TokenArgs) -> Result<Exit, Failure> {
+async fn token(link: &KernelLink, wanted: &TokenArgs) -> Result<Exit, Failure> {
     let standing = link.ask(&ReadProofStatus {}).await?;
     let needed = standing.needed.unwrap_or(NeededProof::Passphrase);
     let passphrase = if wanted.stdin { line()? } else { proof::ask(proof::prompt(needed)).await? };
-    output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
-    output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
+    link.output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
+    link.output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
     Ok(Exit::Done)
 }
 

@@ -1,8 +1,7 @@
 //! `mgp add --server-json`: adds a server that the `server.json` of a registry describes.
 
 use std::env;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,9 +10,9 @@ use mgp_discovery::config::ConfigFile;
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, launch};
 use serde::Serialize;
 
-use super::kernel_location::{ConfigScope, KernelLocation};
-use super::output::Output;
-use super::servers_edit::{pair, refused};
+use super::context::{CommandContext, ConfigScope};
+use super::input::text_of;
+use super::servers_edit::pair;
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
@@ -60,26 +59,24 @@ impl PackageArgs {
     /// Adds the server that the document describes, with the id `name`.
     pub(super) fn add(
         self,
-        place: &KernelLocation,
-        output: &Output,
+        cx: &CommandContext,
         document: &Path,
         name: &str,
         description: Option<String>,
         scope: ConfigScope,
     ) -> Result<Exit, Failure> {
-        let wrong = |what: String| Failure::usage(format!("{}: {what}", document.display()));
-        let text = text_of(document).map_err(|error| wrong(error.to_string()))?;
-        let server = ServerJson::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        let server =
+            ServerJson::parse(&text_of(document)?).map_err(|error| Failure::file(document, error))?;
         let mut launch =
             chosen(&server, self.way, &self.answer).map_err(|error| failure(document, &error))?;
         name.clone_into(&mut launch.config.id);
         launch.config.description = description.or(launch.config.description);
-        let path = place.to_change_in(scope)?;
-        let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
-        file.add(&launch.config).map_err(|error| refused(&error))?;
+        let path = cx.to_change_in(scope)?;
+        let mut file = ConfigFile::open(&path)?;
+        file.add(&launch.config)?;
         if !self.dry_run {
-            file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
-            place.keep_trust(&file)?;
+            file.save(FileReaders::Kept)?;
+            cx.keep_trust(&file)?;
         }
         let asked =
             launch.permissions.iter().map(|asked| PackageRequest { kind: asked.kind, words: &asked.words });
@@ -92,7 +89,7 @@ impl PackageArgs {
             file: &path,
             dry_run: self.dry_run,
         };
-        output.show(&report, write)?;
+        cx.output.show(&report, write)?;
         Ok(Exit::Done)
     }
 }
@@ -153,12 +150,3 @@ fn write(report: &PackageReport<'_>, out: &mut impl io::Write) -> io::Result<()>
     let verb = if report.dry_run { "would add" } else { "added" };
     writeln!(out, "{verb} {} to {}", report.server_id, report.file.display())
 }
-
-fn text_of(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// The largest number of bytes that are read. The parser accepts fewer, so it reports a document that is too long.
-const MAX_BYTES: u64 = 16 << 20;

@@ -1,6 +1,7 @@
 //! `mgp server`: becomes a server of the program `mgp-patterns`.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use clap::Args;
@@ -16,31 +17,14 @@ pub(super) struct PatternServerArgs {
     words: Vec<OsString>,
 }
 
-/// Replaces this process by the server; on systems where no process can be replaced, waits until the server ends.
-pub(super) fn run(args: &PatternServerArgs) -> Result<Exit, Failure> {
+/// Replaces this process by the server; returns only if that fails.
+pub(super) fn run(args: &PatternServerArgs) -> Failure {
     let Some(program) = pattern_servers::program() else {
         let message = format!("`{PROGRAM}`, the program of the servers, is not installed");
-        return Err(Failure::new(Exit::Unreachable, message).hint(INSTALL));
+        return Failure::new(Exit::Unreachable, message).hint(INSTALL);
     };
-    let mut server = Command::new(&program);
-    server.args(&args.words);
-    become_program(server)
-        .map_err(|error| Failure::new(Exit::Unreachable, format!("{}: {error}", program.display())))
-}
-
-#[cfg(unix)]
-fn become_program(mut server: Command) -> std::io::Result<Exit> {
-    use std::os::unix::process::CommandExt as _;
-    Err(server.exec())
-}
-
-#[cfg(not(unix))]
-fn become_program(mut server: Command) -> std::io::Result<Exit> {
-    Ok(match server.status()?.code() {
-        Some(0) => Exit::Done,
-        Some(1) => Exit::Usage,
-        _ => Exit::Tool,
-    })
+    let error = Command::new(&program).args(&args.words).exec();
+    Failure::new(Exit::Unreachable, format!("{}: {error}", program.display()))
 }
 
 /// The command that installs `mgp-patterns` from the sources of `mgp`.

@@ -7,11 +7,10 @@ use mgp_security::permission::{GrantLifetime, GrantedTo};
 use mgp_types::mgp::{AgentId, Permission, Scope, ServerId, Timestamp};
 use mgp_types::shell_word;
 
-use super::answer::is_person_there;
+use super::context::CommandContext;
 use super::deciding::answer;
-use super::kernel_location::KernelLocation;
+use super::input::{is_person_there, text_of};
 use super::link::KernelLink;
-use super::output::Output;
 use super::proof;
 use crate::admin::command::KernelNeed;
 use crate::admin::known_names::{NameMistakes, advised_names};
@@ -28,7 +27,7 @@ pub(super) enum PermissionsCommand {
     /// Answer questions on this terminal as they come
     Watch,
     /// Show a question with its whole call, the decision that answered it, or the decisions about a server
-    Show(PermissionShowArgs),
+    Show(ShowQuestion),
     /// Approve a question by its id, or the only one that waits; or grant a permission to a server
     Approve(Box<PermissionApproveArgs>),
     /// Deny a question or a permission, or take a grant back
@@ -37,13 +36,6 @@ pub(super) enum PermissionsCommand {
     Reset(ResetDecision),
     /// List decisions
     List(ListGrants),
-}
-
-#[derive(Debug, Args)]
-pub(super) struct PermissionShowArgs {
-    /// The id of the question, or the server
-    #[arg(value_name = "ID|SERVER")]
-    id: String,
 }
 
 #[derive(Debug, Args)]
@@ -104,11 +96,7 @@ pub(super) struct PermissionDenyArgs {
     force: bool,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    command: PermissionsCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, command: PermissionsCommand) -> Result<Exit, Failure> {
     let need = match &command {
         PermissionsCommand::Watch => KernelNeed::Running,
         PermissionsCommand::Approve(yes) if yes.permission.is_some() => KernelNeed::Configured,
@@ -116,29 +104,29 @@ pub(super) async fn run(
         _ => KernelNeed::State,
     };
     let work = async |link: &KernelLink| match command {
-        PermissionsCommand::Watch => watch(link, output).await,
-        PermissionsCommand::Reset(reset) => output.result(&link.ask(&reset).await?),
-        PermissionsCommand::Pending => pending(link, output).await,
-        PermissionsCommand::Show(wanted) => show(link, output, wanted).await,
-        PermissionsCommand::Approve(yes) => approve(link, output, *yes).await,
-        PermissionsCommand::Deny(no) => deny(link, output, no).await,
-        PermissionsCommand::List(list) => output.result(&link.ask(&list).await?),
+        PermissionsCommand::Watch => watch(link).await,
+        PermissionsCommand::Reset(reset) => cx.output.result(&link.ask(&reset).await?),
+        PermissionsCommand::Pending => pending(link).await,
+        PermissionsCommand::Show(wanted) => show(link, wanted).await,
+        PermissionsCommand::Approve(yes) => approve(link, *yes).await,
+        PermissionsCommand::Deny(no) => deny(link, no).await,
+        PermissionsCommand::List(list) => cx.output.result(&link.ask(&list).await?),
     };
-    KernelLink::with(place, need, work).await
+    KernelLink::with(cx, need, work).await
 }
 
-async fn pending(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
+async fn pending(link: &KernelLink) -> Result<Exit, Failure> {
     let pending = link.ask(&ListPending {}).await?;
-    output.result(&pending)?;
-    if !link.running && pending.questions.is_empty() {
-        output.note("no kernel runs, so no call waits; `mgp doctor` shows what servers need");
+    link.output.result(&pending)?;
+    if !link.is_to_running() && pending.questions.is_empty() {
+        link.output.note("no kernel runs, so no call waits; `mgp doctor` shows what servers need");
     }
     Ok(Exit::Done)
 }
 
-async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) -> Result<Exit, Failure> {
-    let failure = match link.ask(&ShowQuestion { id: wanted.id.clone() }).await {
-        Ok(question) => return output.result(&question),
+async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> {
+    let failure = match link.ask(&wanted).await {
+        Ok(question) => return link.output.result(&question),
         Err(failure) => failure,
     };
     // The id may be that of a server; decisions about a server have no ids of their own.
@@ -146,17 +134,13 @@ async fn show(link: &KernelLink, output: &Output, wanted: PermissionShowArgs) ->
     if decided.is_empty() {
         return Err(failure.hint("`mgp permissions pending` shows the questions"));
     }
-    output.result(&decided)
+    link.output.result(&decided)
 }
 
-async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
+async fn approve(link: &KernelLink, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
     let scope = match &yes.scope_file {
         None => yes.scope,
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-            Some(scope(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?)
-        }
+        Some(path) => Some(scope(&text_of(path)?).map_err(|error| Failure::file(path, error))?),
     };
     let decided = if let Some(permission) = yes.permission {
         let server = yes.what.unwrap_or_default();
@@ -182,10 +166,10 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
         })
     } else {
         let is_unnamed = yes.what.is_none();
-        let what = question_id(link, output, yes.what).await?;
+        let what = question_id(link, yes.what).await?;
         if is_unnamed && is_person_there() {
             let shown = link.ask(&ShowQuestion { id: what }).await?;
-            return output.result(&answer(link, &shown.question).await?);
+            return link.output.result(&answer(link, &shown.question).await?);
         }
         let lasts = match (yes.once, yes.always) {
             (true, _) => Some(GrantLifetime::Once),
@@ -197,10 +181,10 @@ async fn approve(link: &KernelLink, output: &Output, yes: PermissionApproveArgs)
         let answer = ApproveQuestion { id, scope, expires_at: yes.until, lasts, granted_to, max_uses };
         link.ask(&answer).await.map_err(|failure| unknown(failure, &what))
     };
-    output.result(&decided?)
+    link.output.result(&decided?)
 }
 
-async fn deny(link: &KernelLink, output: &Output, no: PermissionDenyArgs) -> Result<Exit, Failure> {
+async fn deny(link: &KernelLink, no: PermissionDenyArgs) -> Result<Exit, Failure> {
     let decided = if let Some(permission) = no.permission {
         let server = no.what.unwrap_or_default();
         let server_id = ServerId::from(server.as_str());
@@ -214,21 +198,21 @@ async fn deny(link: &KernelLink, output: &Output, no: PermissionDenyArgs) -> Res
             advised_names(failure, |mistakes| meant_command("deny", &server, &permission, agent, mistakes))
         })
     } else {
-        let what = question_id(link, output, no.what).await?;
+        let what = question_id(link, no.what).await?;
         let answer = DenyQuestion { id: what.clone(), expires_at: no.until };
         link.ask(&answer).await.map_err(|failure| unknown(failure, &what))
     };
-    output.result(&decided?)
+    link.output.result(&decided?)
 }
 
 /// Returns the id that a command names or, without one, that of the only question that waits, which is shown.
-async fn question_id(link: &KernelLink, output: &Output, named: Option<String>) -> Result<String, Failure> {
+async fn question_id(link: &KernelLink, named: Option<String>) -> Result<String, Failure> {
     if let Some(named) = named {
         return Ok(named);
     }
     let pending = link.ask(&ListPending {}).await?;
     if let [question] = &pending.questions[..] {
-        output.note(&printable(&question.message));
+        link.output.note(&printable(&question.message));
         return Ok(question.id.clone());
     }
     let ids: Vec<_> = pending.questions.iter().map(brief).collect();
@@ -261,7 +245,7 @@ fn meant_command(
 }
 
 /// Asks the person at this terminal about each question as it comes, until the person ends the command.
-async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
+async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
     if !is_person_there() {
         return Err(Failure::usage("`mgp permissions watch` needs a terminal").hint(
             "`mgp permissions pending` lists the questions, `mgp permissions approve ID` approves one",
@@ -269,7 +253,7 @@ async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
     }
     // An operator who may not decide learns it now, and not from the first answer.
     proof::admitted(link).await?;
-    output.note("questions appear here as they come; Ctrl-C ends the command");
+    link.output.note("questions appear here as they come; Ctrl-C ends the command");
     let mut known = Vec::new();
     loop {
         let seen = WatchQuestions { known: known.clone() };
@@ -282,9 +266,9 @@ async fn watch(link: &KernelLink, output: &Output) -> Result<Exit, Failure> {
         known = pending.questions.into_iter().map(|question| question.id).collect();
         for question in new {
             match answer(link, &question).await {
-                Ok(decided) => drop(output.result(&decided)?),
+                Ok(decided) => drop(link.output.result(&decided)?),
                 // Somebody else has answered the question already.
-                Err(failure) if failure.exit == Exit::Tool => output.note(failure.message()),
+                Err(failure) if failure.exit == Exit::Tool => link.output.note(failure.message()),
                 Err(failure) => return Err(failure),
             }
         }

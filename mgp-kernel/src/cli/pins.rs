@@ -7,10 +7,9 @@ use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
 use serde::Serialize;
 
-use super::answer::{agrees, is_person_there};
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
+use super::input::{agrees, is_person_there};
 use super::link::{KernelLink, operate};
-use super::output::Output;
 use crate::admin::command::{KernelNeed, PageRequest};
 use crate::admin::operation::Operation as _;
 use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
@@ -51,17 +50,17 @@ pub(super) struct PinApproveArgs {
     yes: bool,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, pin: PinCommand) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, pin: PinCommand) -> Result<Exit, Failure> {
     match pin {
-        PinCommand::List(list) => operate(place, output, list).await,
-        PinCommand::Diff(named) => operate(place, output, named).await,
+        PinCommand::List(list) => operate(cx, list).await,
+        PinCommand::Diff(named) => operate(cx, named).await,
         PinCommand::Show(named) => {
-            let diff = KernelLink::with(place, named.need(), async |link| link.ask(&named).await).await?;
-            output.show(&diff, PinDiff::write_definition)
+            let diff = KernelLink::with(cx, named.need(), async |link| link.ask(&named).await).await?;
+            cx.output.show(&diff, PinDiff::write_definition)
         }
         PinCommand::Approve(wanted) => {
             let need = KernelNeed::of_server(wanted.server.as_ref());
-            KernelLink::with(place, need, async |link| approve(link, output, wanted).await).await
+            KernelLink::with(cx, need, async |link| approve(link, wanted).await).await
         }
     }
 }
@@ -99,22 +98,17 @@ struct UnapprovedPin {
     why: String,
 }
 
-async fn approve(link: &KernelLink, output: &Output, wanted: PinApproveArgs) -> Result<Exit, Failure> {
+async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result<Exit, Failure> {
     match (&wanted.server, &wanted.name) {
         (Some(server_id), Some(name)) => {
             let named = PinnedName { server_id: server_id.clone(), name: name.clone() };
-            one(link, output, &wanted, named).await
+            one(link, &wanted, named).await
         }
-        (server, _) => several(link, output, &wanted, server.as_ref()).await,
+        (server, _) => several(link, &wanted, server.as_ref()).await,
     }
 }
 
-async fn one(
-    link: &KernelLink,
-    output: &Output,
-    wanted: &PinApproveArgs,
-    named: PinnedName,
-) -> Result<Exit, Failure> {
+async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> Result<Exit, Failure> {
     let diff = link.ask(&named).await?;
     let mut approve = approval(&diff);
     approve.any_order = wanted.any_order;
@@ -131,12 +125,11 @@ async fn one(
         approve.digest = None;
     }
     approve.digest = wanted.digest.clone().or(approve.digest);
-    output.result(&link.ask(&approve).await?)
+    link.output.result(&link.ask(&approve).await?)
 }
 
 async fn several(
     link: &KernelLink,
-    output: &Output,
     wanted: &PinApproveArgs,
     server: Option<&ServerId>,
 ) -> Result<Exit, Failure> {
@@ -177,7 +170,7 @@ async fn several(
         }
     }
     let outcome = ApprovedPins { approved, left };
-    output.show(&outcome, |outcome, out| {
+    link.output.show(&outcome, |outcome, out| {
         for named in &outcome.approved {
             writeln!(out, "approved {} of {}", printable(&named.name.to_string()), named.server_id)?;
         }

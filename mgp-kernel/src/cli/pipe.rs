@@ -10,13 +10,15 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use mgp_transport::stdio;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
 use tokio::time::Instant;
 
 use super::kernel_connector::{JoinedKernel, KernelConnector};
@@ -327,24 +329,22 @@ impl PipeConversation {
 /// A reader of lines, each with its end. A line that is longer than any message is read in pieces, which are carried
 /// like lines, so that the kernel reports the error.
 struct LineReader<R> {
-    reader: R,
-    buffer: BytesMut,
-    /// The number of bytes of the buffer that have been searched for the end of a line.
-    searched: usize,
+    reader: BufReader<R>,
+    /// The beginning of a line whose end is not read yet.
+    line: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     fn new(reader: R) -> Self {
-        Self { reader, buffer: BytesMut::new(), searched: 0 }
+        Self { reader: BufReader::with_capacity(CHUNK, reader), line: Vec::new() }
     }
 
     /// Returns the bytes behind the last line as a line, or nothing if there are none.
     fn take_rest(&mut self) -> Bytes {
-        self.searched = 0;
-        if !self.buffer.is_empty() {
-            self.buffer.extend_from_slice(b"\n");
+        if !self.line.is_empty() {
+            self.line.push(b'\n');
         }
-        self.buffer.split().freeze()
+        std::mem::take(&mut self.line).into()
     }
 
     /// Returns the next line, or the next piece of a long line, or `None` at the end. A line that is cut off by the end
@@ -353,22 +353,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        loop {
-            if let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
-                let line = self.buffer.split_to(self.searched + end + 1);
-                self.searched = 0;
-                return Ok(Some(line.freeze()));
-            }
-            if self.buffer.len() >= LONGEST_HELD {
-                self.searched = 0;
-                return Ok(Some(self.buffer.split().freeze()));
-            }
-            self.searched = self.buffer.len();
-            self.buffer.reserve(CHUNK);
-            if self.reader.read_buf(&mut self.buffer).await? == 0 {
-                return Ok(None);
-            }
-        }
+        let room = LONGEST_HELD - self.line.len();
+        (&mut self.reader).take(room as u64).read_until(b'\n', &mut self.line).await?;
+        let is_whole = self.line.ends_with(b"\n") || self.line.len() >= LONGEST_HELD;
+        Ok(is_whole.then(|| std::mem::take(&mut self.line).into()))
     }
 }
 
@@ -396,7 +384,7 @@ const MAX_UNHEARD: usize = 256;
 /// The length in bytes from which a line is read in pieces and not kept; twice the longest message that a kernel takes
 /// by default.
 const LONGEST_HELD: usize = 128 << 20;
-/// The smallest free space in bytes that the buffer has before it is read into.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 16 << 10;
 
 #[cfg(test)]

@@ -4,10 +4,9 @@ use std::{env, io};
 
 use mgp_types::Error;
 
-use super::answer::{agrees, is_person_there, read_hidden};
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
+use super::input::{agrees, is_person_there, read_hidden};
 use super::link::KernelLink;
-use super::output::Output;
 use crate::accepted::AcceptedConfig;
 use crate::admin::command::KernelNeed;
 use crate::admin::config::ReloadConfig;
@@ -29,13 +28,13 @@ fn token() -> Option<String> {
 }
 
 /// Makes the person prove to be there, for a decision that the command makes without the kernel.
-pub(super) async fn person(place: &KernelLocation) -> Result<(), Failure> {
-    KernelLink::with(place, KernelNeed::State, admitted).await
+pub(super) async fn person(cx: &CommandContext) -> Result<(), Failure> {
+    KernelLink::with(cx, KernelNeed::State, admitted).await
 }
 
 /// Makes the person prove to be there, where a passphrase guards what is decided.
-pub(super) async fn person_if_guarded(place: &KernelLocation) -> Result<(), Failure> {
-    if is_guarded(users_state(&place.read()?.state)) { person(place).await } else { Ok(()) }
+pub(super) async fn person_if_guarded(cx: &CommandContext) -> Result<(), Failure> {
+    if is_guarded(users_state(&cx.read()?.state)) { person(cx).await } else { Ok(()) }
 }
 
 /// Makes the person prove to be there, if the kernel requires proof.
@@ -72,14 +71,14 @@ pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), F
 }
 
 /// Returns the keys of the configuration that wait until an operator takes them.
-pub(super) fn waiting(place: &KernelLocation) -> Vec<String> {
-    place.read().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
+pub(super) fn waiting(cx: &CommandContext) -> Vec<String> {
+    cx.read().map(|read| AcceptedConfig::new(&read.state).held(&read.config).1).unwrap_or_default()
 }
 
 /// Takes what a command has changed in the configuration, where a passphrase guards that, and the person gives it. What
 /// waited `before` is not taken with it.
-pub(super) async fn take_change(place: &KernelLocation, output: &Output, before: &[String]) {
-    if waiting(place).is_empty() {
+pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
+    if waiting(cx).is_empty() {
         return;
     }
     let taken = async {
@@ -90,17 +89,17 @@ pub(super) async fn take_change(place: &KernelLocation, output: &Output, before:
             return Err(Failure::usage("nobody gave the operators' passphrase"));
         }
         let reload = async |link: &KernelLink| link.ask(&ReloadConfig {}).await.map(drop);
-        KernelLink::with(place, KernelNeed::State, reload).await
+        KernelLink::with(cx, KernelNeed::State, reload).await
     };
     if let Err(failure) = taken.await {
         let why = failure.message();
-        output.warning(&format!("the change waits until `mgp reload` takes it, because {why}"));
+        cx.output.warning(&format!("the change waits until `mgp reload` takes it, because {why}"));
     }
 }
 
 /// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.
-pub(super) async fn offered(place: &KernelLocation, output: &Output) -> Result<(), Failure> {
-    if !is_person_there() || output.is_json() {
+pub(super) async fn offered(cx: &CommandContext) -> Result<(), Failure> {
+    if !is_person_there() || cx.output.is_json() {
         return Ok(());
     }
     let offer = async |link: &KernelLink| {
@@ -112,7 +111,7 @@ pub(super) async fn offered(place: &KernelLocation, output: &Output) -> Result<(
             Ok(())
         }
     };
-    KernelLink::with(place, KernelNeed::State, offer).await
+    KernelLink::with(cx, KernelNeed::State, offer).await
 }
 
 /// Has the person choose the operators' passphrase.

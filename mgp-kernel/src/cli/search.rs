@@ -11,7 +11,7 @@ use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, MatchEvidence, SearchStrategy};
 use serde::Serialize;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::KernelLink;
 use super::output::{Output, OutputReader};
 use super::tools::tell_unheard;
@@ -45,9 +45,9 @@ pub(super) struct SearchArgs {
     embedder: EmbedderChoice,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, args: SearchArgs) -> Result<Exit, Failure> {
     if let (Some(tools), Some(queries)) = (&args.tools, &args.queries) {
-        return batch(&args, output, tools, queries).await;
+        return batch(&args, &cx.output, tools, queries).await;
     }
     let mut wanted = DiscoverTools::new(args.query.join(" ")).max_results(args.top);
     if let Some(strategy) = args.strategy {
@@ -57,12 +57,12 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
         wanted = wanted.explain();
     }
     let search = async |link: &KernelLink| {
-        let servers = link.heard(output).await?;
+        let servers = link.heard().await?;
         Ok((servers, link.client.discover_tools(&wanted).await?))
     };
     let (servers, found): (_, DiscoveredTools) =
-        KernelLink::with(place, KernelNeed::ANY_SERVERS, search).await?;
-    output.show(&found, |found, out| {
+        KernelLink::with(cx, KernelNeed::ANY_SERVERS, search).await?;
+    cx.output.show(&found, |found, out| {
         let headings: &[&str] = if args.why {
             &["TOOL", "FITS", "WORDS", "MEANING", "SERVER NAMED"]
         } else {
@@ -80,7 +80,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output, args: SearchArg
         });
         out.table(headings, rows, "no tool fits; `mgp tools` lists all tools")
     })?;
-    tell_unheard(&servers, output);
+    tell_unheard(&servers, &cx.output);
     Ok(Exit::Done)
 }
 
@@ -121,7 +121,7 @@ async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path)
 
 fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
     let file = File::open(path);
-    file.map(BufReader::new).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    file.map(BufReader::new).map_err(|error| Failure::file(path, error))
 }
 
 fn strategy(word: &str) -> Result<SearchStrategy, String> {

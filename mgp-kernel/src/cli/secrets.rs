@@ -6,12 +6,11 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::Config;
 use mgp_discovery::config::{ProcessEnvironment, nearest};
-use mgp_discovery::secrets::{SecretName, SecretStoreError, Secrets as Stored, UserSecrets, user_store};
+use mgp_discovery::secrets::{SecretName, Secrets as Stored, UserSecrets, user_store};
 use serde::Serialize;
 
-use super::answer::read_hidden;
-use super::kernel_location::KernelLocation;
-use super::output::Output;
+use super::context::CommandContext;
+use super::input::read_hidden;
 use crate::servers::logins::is_login;
 use crate::terminal::{Exit, Failure};
 
@@ -78,46 +77,31 @@ struct SecretChanged {
     used_by: Vec<String>,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    secrets: SecretsCommand,
-) -> Result<Exit, Failure> {
-    let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
+pub(super) async fn run(cx: &CommandContext, secrets: SecretsCommand) -> Result<Exit, Failure> {
+    let store = user_store(&ProcessEnvironment)?;
     match secrets {
-        SecretsCommand::Set(wanted) if wanted.file => set(place, output, &store.in_file(), wanted).await,
-        SecretsCommand::Set(wanted) => set(place, output, &store, wanted).await,
-        SecretsCommand::List => list(place, output, &store),
-        SecretsCommand::Remove(named) => remove(place, output, &store, &named),
+        SecretsCommand::Set(wanted) if wanted.file => set(cx, &store.in_file(), wanted).await,
+        SecretsCommand::Set(wanted) => set(cx, &store, wanted).await,
+        SecretsCommand::List => list(cx, &store),
+        SecretsCommand::Remove(named) => remove(cx, &store, &named),
     }
 }
 
-/// Returns the failure for the user's secrets that cannot be read or written.
-pub(super) fn unusable(error: &SecretStoreError) -> Failure {
-    Failure::usage(error.to_string())
-}
-
-async fn set(
-    place: &KernelLocation,
-    output: &Output,
-    store: &UserSecrets,
-    wanted: SecretSetArgs,
-) -> Result<Exit, Failure> {
+async fn set(cx: &CommandContext, store: &UserSecrets, wanted: SecretSetArgs) -> Result<Exit, Failure> {
     let name = wanted.named.parse()?;
     if wanted.value.is_some() {
         return Err(on_command_line(name.as_str()));
     }
     // The location is checked first, so that nobody types a secret that cannot be kept.
-    store.location().map_err(|error| unusable(&error))?;
+    store.location()?;
     let value = typed(&name).await?;
-    let kept_in =
-        store.set(Stored::from([(name.clone(), value.into())])).map_err(|error| unusable(&error))?;
-    let changed = SecretChanged::of(place, &name, Some(kept_in));
-    output.show(&changed, |changed, out| {
+    let kept_in = store.set(Stored::from([(name.clone(), value.into())]))?;
+    let changed = SecretChanged::of(cx, &name, Some(kept_in));
+    cx.output.show(&changed, |changed, out| {
         let kept_in = changed.kept_in.as_deref().unwrap_or_default();
         writeln!(out, "{} is set in {kept_in}", changed.name)
     })?;
-    output.note(&match changed.used_by.split_first() {
+    cx.output.note(&match changed.used_by.split_first() {
         None => {
             format!("write `${{secret:{name}}}` into `env` or `headers` of a server in mgp.toml to use it")
         }
@@ -129,10 +113,10 @@ async fn set(
     Ok(Exit::Done)
 }
 
-fn list(place: &KernelLocation, output: &Output, store: &UserSecrets) -> Result<Exit, Failure> {
-    let mut stored = store.names().map_err(|error| unusable(&error))?;
+fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
+    let mut stored = store.names()?;
     stored.retain(|name, _| !is_login(name));
-    let mut uses = uses(place);
+    let mut uses = uses(cx);
     let mut secrets: Vec<SecretRow> = stored
         .iter()
         .map(|(name, kept_in)| SecretRow {
@@ -146,7 +130,7 @@ fn list(place: &KernelLocation, output: &Output, store: &UserSecrets) -> Result<
     let missing = uses.into_iter();
     secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
     let list = SecretList { secrets };
-    output.show(&list, |list, out| {
+    cx.output.show(&list, |list, out| {
         let rows = list.secrets.iter().map(|secret| {
             let state = if secret.is_set { "set" } else { "not set" };
             let places: Vec<String> = secret.used_by.iter().map(SecretUse::shown).collect();
@@ -162,36 +146,31 @@ fn list(place: &KernelLocation, output: &Output, store: &UserSecrets) -> Result<
         }
     }
     match by_place.len() {
-        1 => by_place.keys().for_each(|place| output.note(&format!("kept in {place}"))),
+        1 => by_place.keys().for_each(|place| cx.output.note(&format!("kept in {place}"))),
         _ => by_place.iter().for_each(|(place, names)| {
-            output.note(&format!("kept in {place}: {}", names.join(", ")));
+            cx.output.note(&format!("kept in {place}: {}", names.join(", ")));
         }),
     }
     for missing in list.secrets.iter().filter(|secret| !secret.is_set) {
-        output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
+        cx.output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
     }
     Ok(Exit::Done)
 }
 
-fn remove(
-    place: &KernelLocation,
-    output: &Output,
-    store: &UserSecrets,
-    named: &SecretNameArgs,
-) -> Result<Exit, Failure> {
+fn remove(cx: &CommandContext, store: &UserSecrets, named: &SecretNameArgs) -> Result<Exit, Failure> {
     let name = named.parse()?;
-    if !store.remove(&name).map_err(|error| unusable(&error))? {
-        let stored = store.names().map_err(|error| unusable(&error))?;
+    if !store.remove(&name)? {
+        let stored = store.names()?;
         let meant = nearest(name.as_str(), stored.keys().map(SecretName::as_str));
         return Err(Failure::usage(format!("there is no secret {name}")).hint(match meant {
             Some(meant) => format!("did you mean {meant}? `mgp secrets list` shows all"),
             None => "`mgp secrets list` shows the secrets".to_owned(),
         }));
     }
-    let changed = SecretChanged::of(place, &name, None);
-    output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
+    let changed = SecretChanged::of(cx, &name, None);
+    cx.output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
     if !changed.used_by.is_empty() {
-        output.note(&format!(
+        cx.output.note(&format!(
             "{} cannot be started without this secret: `mgp secrets set {name}` sets it again",
             changed.used_by.join(", ")
         ));
@@ -252,8 +231,8 @@ async fn typed(name: &SecretName) -> Result<String, Failure> {
 }
 
 /// Returns the places that refer to secrets, by the name of the secret. A broken configuration refers to none.
-fn uses(place: &KernelLocation) -> BTreeMap<String, Vec<SecretUse>> {
-    let config: Config = place.read().map(|configured| configured.config).unwrap_or_default();
+fn uses(cx: &CommandContext) -> BTreeMap<String, Vec<SecretUse>> {
+    let config: Config = cx.read().map(|configured| configured.config).unwrap_or_default();
     let mut uses: BTreeMap<String, Vec<SecretUse>> = BTreeMap::new();
     for server in &config.servers {
         for found in server.secret_references() {
@@ -273,9 +252,9 @@ impl SecretUse {
 }
 
 impl SecretChanged {
-    fn of(place: &KernelLocation, name: &SecretName, kept_in: Option<String>) -> Self {
+    fn of(cx: &CommandContext, name: &SecretName, kept_in: Option<String>) -> Self {
         let mut used_by: Vec<String> = Vec::new();
-        for place in uses(place).remove(name.as_str()).unwrap_or_default() {
+        for place in uses(cx).remove(name.as_str()).unwrap_or_default() {
             if !used_by.contains(&place.server_id) {
                 used_by.push(place.server_id);
             }

@@ -14,10 +14,8 @@ use mgp_types::{LOCAL_AGENT, Principal, PrincipalKind};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
-use super::kernel_connector::{KernelConnector, StartedKernel, started};
-use super::kernel_location::{EffectiveConfig, KernelLocation};
-use super::link::not_started;
-use super::output::Output;
+use super::context::{CommandContext, EffectiveConfig};
+use super::kernel_connector::{KernelConnector, started};
 use super::pipe;
 use super::state_in_use::StateInUse;
 use crate::kernel::ServerStarts;
@@ -63,42 +61,42 @@ pub(super) struct ServeArgs {
 }
 
 /// Serves clients as the options say. Standard output belongs to the protocol, so all messages go to standard error.
-pub(super) async fn run(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Failure> {
     if args.detach {
-        background::detach(&place.options(), &args.in_background())?;
+        background::detach(&cx.options(), &args.in_background())?;
         return Ok(Exit::Done);
     }
     let is_awaited = args.background;
-    let served = Box::pin(serve_as_asked(place, output, args)).await;
+    let served = Box::pin(serve_as_asked(cx, args)).await;
     if is_awaited && let Err(failure) = &served {
         background::tell_failure(failure);
     }
     served
 }
 
-async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs) -> Result<Exit, Failure> {
+async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Failure> {
     // What changes from here on is read once more.
-    let read = versions(&place.settled().watched());
-    let configured = place.read()?;
+    let read = versions(&cx.settled().watched());
+    let configured = cx.read()?;
     let mut own_files = configured.own_files();
     // A configuration file that does not exist yet may be created later.
-    own_files.extend_from_slice(place.locations().files());
+    own_files.extend_from_slice(cx.locations().files());
     let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
-    let telemetry = super::log::start(place.verbosity(), &config.telemetry)?;
+    let telemetry = cx.start_log(&config.telemetry)?;
     for warning in &warnings {
-        output.note(warning.trim_end());
+        cx.output.note(warning.trim_end());
     }
     let http_asked_for = args.http.clone();
     let starts = if args.when_needed { ServerStarts::WhenNeeded } else { ServerStarts::AtOnce };
     let (is_background, follows_files) = (args.background, args.watch || args.background);
     let starting = args.goes_to_background(io::stdin().is_terminal());
-    let starting = starting.then(|| (place.options(), args.in_background()));
+    let starting = starting.then(|| (cx.options(), args.in_background()));
     let stdio = args.ways(config.listen.http.is_some(), io::stdin().is_terminal());
     // Settings that follow from the address, such as required keys, follow from the address that is used.
     config.listen.http = args.http.or(config.listen.http);
     let http = config.listen.address().map_err(|error| Failure::usage(error.to_string()))?;
     if stdio.is_some() && io::stdin().is_terminal() {
-        output
+        cx.output
             .note("a client is expected on standard input; `--http 127.0.0.1:7332` serves over HTTP instead");
     }
     let agent = config.agents.iter().find(|agent| agent.stdio).map_or(LOCAL_AGENT, |agent| agent.id.as_str());
@@ -121,21 +119,18 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         operators: &serving.socket,
         at: &serving.shared_at,
         starting: starting.filter(|_| may_start),
-        output,
+        output: &cx.output,
     };
     let mut adopts = false;
     let kernel = if may_start {
         None
     } else {
-        let held = StateInUse::new(&state, &serving.socket, place.output());
+        let held = StateInUse::new(&state, &serving.socket, &cx.output);
         let join_at = may_join.then_some(serving.shared_at.as_path());
         // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
         // from others.
         adopts = adopt_orphans();
-        match started(&config, &state, &own_files, &serving.socket, join_at, starts, held).await? {
-            StartedKernel::Own(kernel) => Some(kernel),
-            StartedKernel::Shared => None,
-        }
+        started(&config, &state, &own_files, &serving.socket, join_at, starts, held).await?
     };
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
@@ -149,20 +144,20 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         && !address.ip().to_canonical().is_loopback()
     {
         for lacking in lacking_beyond(&kernel, address) {
-            output.warning(&lacking);
+            cx.output.warning(&lacking);
         }
     }
-    let place = place.settled();
-    let watched = if follows_files { place.watched() } else { Vec::new() };
-    reread_from(&kernel, place, http_asked_for);
+    let settled = cx.settled();
+    let watched = if follows_files { settled.watched() } else { Vec::new() };
+    reread_from(&kernel, settled, http_asked_for);
     let stop = until_stopped(signals, &kernel, &watched, read);
     let at = serving.socket.display().to_string();
     let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
-            output.note(&format!("listening at {scheme}://{http}/mcp"));
+            cx.output.note(&format!("listening at {scheme}://{http}/mcp"));
         }
-        output.note(&format!("operators reach it at {at}"));
+        cx.output.note(&format!("operators reach it at {at}"));
         if is_background {
             background::tell_listening();
         }
@@ -178,12 +173,12 @@ async fn serve_as_asked(place: &KernelLocation, output: &Output, args: ServeArgs
         never = beside => match never {},
     };
     telemetry.end().await;
-    served.map(|()| Exit::Done).map_err(|error| unserved(&error))
+    served.map(|()| Exit::Done).map_err(unserved)
 }
 
 /// Returns the failure of a kernel that does not serve.
-fn unserved(failure: &StartError) -> Failure {
-    let StartError::Listen { error, .. } = failure else { return not_started(failure) };
+fn unserved(failure: StartError) -> Failure {
+    let StartError::Listen { error, .. } = &failure else { return failure.into() };
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => {
             "another program listens there, perhaps a kernel: `mgp status`; `--http ADDR` or `[listen] http` in \
@@ -198,10 +193,10 @@ fn unserved(failure: &StartError) -> Failure {
 }
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.
-fn reread_from(kernel: &Kernel, place: KernelLocation, http_asked_for: Option<String>) {
+fn reread_from(kernel: &Kernel, cx: CommandContext, http_asked_for: Option<String>) {
     kernel.reloads().read_from(move || {
         let EffectiveConfig { mut config, untrusted, .. } =
-            place.read().map_err(|failure| failure.message().to_owned())?;
+            cx.read().map_err(|failure| failure.message().to_owned())?;
         if let Some(untrusted) = untrusted {
             tracing::warn!("{}", untrusted);
         }

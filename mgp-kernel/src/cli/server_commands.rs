@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
-use mgp_types::mgp::ServerId;
+use mgp_types::mgp::{ServerId, ServerState};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::{KernelLink, operate};
 use super::output::{Output, OutputReader};
 use crate::admin::command::{KernelNeed, ServersToBegin};
@@ -54,43 +54,39 @@ pub(super) struct StopArgs {
 }
 
 /// Lists servers and their states.
-pub(super) async fn servers(
-    place: &KernelLocation,
-    output: &Output,
-    args: &ServersArgs,
-) -> Result<Exit, Failure> {
+pub(super) async fn servers(cx: &CommandContext, args: &ServersArgs) -> Result<Exit, Failure> {
     let begin = if args.no_start { ServersToBegin::None } else { ServersToBegin::All };
     let list = async |link: &KernelLink| {
         if args.wait {
-            return link.settled(output, &begin).await.map(|servers| ServerList { servers });
+            return link.settled(&begin).await.map(|servers| ServerList { servers });
         }
         link.ask(&ListServers { begin: begin.clone() }).await
     };
-    let servers = KernelLink::with(place, KernelNeed::ANY_SERVERS, list).await?;
-    output.result(&servers)
+    let servers = KernelLink::with(cx, KernelNeed::ANY_SERVERS, list).await?;
+    cx.output.result(&servers)
 }
 
 /// Shows the lines that a server wrote to its standard error.
-pub(super) async fn logs(place: &KernelLocation, output: &Output, args: LogsArgs) -> Result<Exit, Failure> {
+pub(super) async fn logs(cx: &CommandContext, args: LogsArgs) -> Result<Exit, Failure> {
     let need = KernelNeed::of_server(Some(&args.read.server_id));
-    KernelLink::with(place, need, async |link| log(link, output, &args).await).await
+    KernelLink::with(cx, need, async |link| log(link, &args).await).await
 }
 
-async fn log(link: &KernelLink, output: &Output, args: &LogsArgs) -> Result<Exit, Failure> {
+async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
     let mut log = last_lines(link, &args.read).await?;
     if !args.follow {
-        output.result(&log)?;
-        tell_state(output, args, &log);
+        link.output.result(&log)?;
+        tell_state(&link.output, args, &log);
         return Ok(Exit::Done);
     }
-    tell_state(output, args, &log);
+    tell_state(&link.output, args, &log);
     let mut shown: Vec<String> = Vec::new();
     loop {
         let mut lines = Vec::new();
         for line in behind(&shown, &log.lines) {
-            output.add_line(&mut lines, &LogLine { line }, &printable(line))?;
+            link.output.add_line(&mut lines, &LogLine { line }, &printable(line))?;
         }
-        if output.write(&lines)? == OutputReader::Gone || !output.follows().await {
+        if link.output.write(&lines)? == OutputReader::Gone || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         shown = log.lines;
@@ -102,14 +98,15 @@ async fn log(link: &KernelLink, output: &Output, args: &LogsArgs) -> Result<Exit
 /// Returns the last lines that a server wrote. The lines of a program that has just ended arrive a moment later, so
 /// they are waited for.
 pub(super) async fn last_lines(link: &KernelLink, read: &ReadServerLog) -> Result<ServerLog, Failure> {
-    for _ in 0..LOOKS {
+    let end = Instant::now() + PATIENCE_FOR_LINES;
+    loop {
         let log = link.ask(read).await?;
-        if !log.lines.is_empty() || log.reason.is_none() {
+        let has_ended = matches!(log.state, Some(ServerState::Restarting | ServerState::Error));
+        if !log.lines.is_empty() || !has_ended || Instant::now() >= end {
             return Ok(log);
         }
-        tokio::time::sleep(SOON).await;
+        tokio::time::sleep(LOOK_OFTEN).await;
     }
-    link.ask(read).await
 }
 
 /// Notes why a server does not run, or that it has written nothing, because silence would be taken for success.
@@ -139,13 +136,13 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
 }
 
 /// Stops a server of the running kernel, or the running kernel itself, after its calls in progress.
-pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs) -> Result<Exit, Failure> {
+pub(super) async fn stop(cx: &CommandContext, args: StopArgs) -> Result<Exit, Failure> {
     if let Some(server_id) = args.server {
-        return operate(place, output, StopServer { server_id }).await;
+        return operate(cx, StopServer { server_id }).await;
     }
-    let socket = place.read()?.socket;
+    let socket = cx.read()?.socket;
     let stop = async |link: &KernelLink| link.ask(&StopKernel {}).await;
-    let stopped = KernelLink::with(place, KernelNeed::Running, stop).await?;
+    let stopped = KernelLink::with(cx, KernelNeed::Running, stop).await?;
     // The command waits until the kernel is gone, so that another one can be started at once.
     let end = Instant::now() + PATIENCE;
     while socket::connect(&socket).await.is_ok() {
@@ -157,7 +154,7 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
-    output.show(&stopped, |stopped, out| {
+    cx.output.show(&stopped, |stopped, out| {
         writeln!(out, "stopped (process {})", stopped.pid)?;
         match stopped.clients.len() {
             0 => Ok(()),
@@ -170,21 +167,19 @@ pub(super) async fn stop(place: &KernelLocation, output: &Output, args: StopArgs
 }
 
 /// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.
-pub(super) async fn reload(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let is_guarded = is_guarded(users_state(&place.read()?.state));
+pub(super) async fn reload(cx: &CommandContext) -> Result<Exit, Failure> {
+    let is_guarded = is_guarded(users_state(&cx.read()?.state));
     let need = if is_guarded { KernelNeed::State } else { KernelNeed::Running };
-    let reloaded = KernelLink::with(place, need, async |link| link.ask(&ReloadConfig {}).await).await?;
-    output.result(&reloaded)
+    let reloaded = KernelLink::with(cx, need, async |link| link.ask(&ReloadConfig {}).await).await?;
+    cx.output.result(&reloaded)
 }
 
 /// The longest time to wait for the end of the kernel; longer than calls usually take.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// The time between two looks whether the kernel has ended.
+/// The time between two looks whether the kernel has ended, and for the lines of a program that has just ended.
 const LOOK_OFTEN: Duration = Duration::from_millis(50);
-/// The number of queries for the lines of a program that has just ended.
-const LOOKS: u32 = 10;
-/// The time between two queries for the lines of a program that has just ended.
-const SOON: Duration = Duration::from_millis(50);
+/// The longest time to wait for the lines of a program that has just ended.
+const PATIENCE_FOR_LINES: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::FileReaders;
+use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
-use mgp_discovery::config::{ConfigFile, EditError};
 use serde::Serialize;
 
-use super::kernel_location::{ConfigScope, KernelLocation};
-use super::output::Output;
+use super::context::{CommandContext, ConfigScope};
 use super::package::PackageArgs;
 use crate::terminal::{Exit, Failure};
 
@@ -69,37 +68,33 @@ struct ServerEdited<'a> {
     file: PathBuf,
 }
 
-pub(super) fn add(place: &KernelLocation, output: &Output, add: AddServerArgs) -> Result<Exit, Failure> {
+pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failure> {
     if let Some(document) = add.package.file().map(Path::to_owned) {
-        return add.package.add(place, output, &document, &add.name, add.description, add.scope);
+        return add.package.add(cx, &document, &add.name, add.description, add.scope);
     }
-    let path = place.to_change_in(add.scope)?;
-    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+    let path = cx.to_change_in(add.scope)?;
+    let mut file = ConfigFile::open(&path)?;
     let server = add.server();
-    file.add(&server).map_err(|error| refused(&error))?;
-    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
-    place.keep_trust(&file)?;
+    file.add(&server)?;
+    file.save(FileReaders::Kept)?;
+    cx.keep_trust(&file)?;
     let changed = ServerEdited { server_id: &server.id, file: path };
-    output.show(&changed, |changed, out| {
+    cx.output.show(&changed, |changed, out| {
         writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
     })
 }
 
-pub(super) fn remove(
-    place: &KernelLocation,
-    output: &Output,
-    remove: &RemoveServerArgs,
-) -> Result<Exit, Failure> {
-    let path = place.to_change_in(remove.scope)?;
-    let mut file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result<Exit, Failure> {
+    let path = cx.to_change_in(remove.scope)?;
+    let mut file = ConfigFile::open(&path)?;
     file.remove(&remove.name).map_err(|error| {
-        let failure = refused(&error);
-        failure.hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
+        Failure::from(error)
+            .hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
     })?;
-    file.save(FileReaders::Kept).map_err(|error| refused(&error))?;
-    place.keep_trust(&file)?;
+    file.save(FileReaders::Kept)?;
+    cx.keep_trust(&file)?;
     let changed = ServerEdited { server_id: &remove.name, file: path };
-    output.show(&changed, |changed, out| {
+    cx.output.show(&changed, |changed, out| {
         writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
     })
 }
@@ -122,10 +117,6 @@ impl AddServerArgs {
         });
         server
     }
-}
-
-pub(super) fn refused(error: &EditError) -> Failure {
-    Failure::usage(error.to_string().trim_end().to_owned())
 }
 
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

@@ -13,13 +13,13 @@ use crate::terminal::{Exit, Failure};
 pub(super) struct StateInUse<'a> {
     state: &'a Path,
     operators: &'a Path,
-    output: Output,
+    output: &'a Output,
     since: Instant,
     told: bool,
 }
 
 impl<'a> StateInUse<'a> {
-    pub(super) fn new(state: &'a Path, operators: &'a Path, output: Output) -> Self {
+    pub(super) fn new(state: &'a Path, operators: &'a Path, output: &'a Output) -> Self {
         Self { state, operators, output, since: Instant::now(), told: false }
     }
 

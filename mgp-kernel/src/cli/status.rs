@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
 
-use super::kernel_location::{EffectiveConfig, KernelLocation};
+use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::operators::WITHOUT_PROOF;
-use super::output::Output;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::lifecycle::HttpListening;
@@ -44,11 +43,11 @@ struct OtherKernel {
 }
 
 /// Shows the running kernel. If none runs, the command ends with 4.
-pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit, Failure> {
-    let EffectiveConfig { state, socket, .. } = place.read()?;
+pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
+    let EffectiveConfig { state, socket, .. } = cx.read()?;
     let others = others(&state).await;
-    let Some(link) = KernelLink::to_running(place).await? else {
-        output.show(&NotRunning { running: false, others }, |shown, out| {
+    let Some(link) = KernelLink::to_running(cx).await? else {
+        cx.output.show(&NotRunning { running: false, others }, |shown, out| {
             writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")?;
             shown.others.iter().try_for_each(|other| other.write(out))
         })?;
@@ -56,7 +55,7 @@ pub(super) async fn run(place: &KernelLocation, output: &Output) -> Result<Exit,
     };
     let status = link.ask(&ReadStatus {}).await;
     link.close().await;
-    output.show(
+    cx.output.show(
         &ShownStatus { status: status?, socket, others },
         |ShownStatus { status, socket, others }, out| {
             let KernelStatus { pid, version, since, state, .. } = status;

@@ -4,7 +4,7 @@ use clap::Args;
 use mgp_security::definition::{DefinitionKind, DefinitionName};
 use mgp_types::mgp::ServerState;
 
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::link::KernelLink;
 use super::output::Output;
 use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
@@ -21,28 +21,28 @@ pub(super) struct ToolsArgs {
     page: PageRequest,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
-    KernelLink::with(place, KernelNeed::ANY_SERVERS, async |link| list(link, output, args).await).await
+pub(super) async fn run(cx: &CommandContext, args: ToolsArgs) -> Result<Exit, Failure> {
+    KernelLink::with(cx, KernelNeed::ANY_SERVERS, async |link| list(link, args).await).await
 }
 
-async fn list(link: &KernelLink, output: &Output, args: ToolsArgs) -> Result<Exit, Failure> {
+async fn list(link: &KernelLink, args: ToolsArgs) -> Result<Exit, Failure> {
     let (mut server_id, mut servers) = (None, link.servers(ServersToBegin::None).await?);
     if let Some(of) = &args.of {
         if let Some(row) = servers.iter().find(|server| server.id.as_str() == of) {
             let id = row.id.clone();
             if row.is_unheard() {
-                servers = link.settled(output, &ServersToBegin::Only(vec![id.clone()])).await?;
+                servers = link.settled(&ServersToBegin::Only(vec![id.clone()])).await?;
             }
             servers.retain(|row| row.id == id);
             server_id = Some(id);
         } else {
-            return output.result(&one(link, output, of).await?);
+            return link.output.result(&one(link, of).await?);
         }
     } else {
-        servers = link.heard(output).await?;
+        servers = link.heard().await?;
     }
-    output.result(&link.ask(&ListTools { server_id, name: None, page: args.page }).await?)?;
-    tell_unheard(&servers, output);
+    link.output.result(&link.ask(&ListTools { server_id, name: None, page: args.page }).await?)?;
+    tell_unheard(&servers, &link.output);
     Ok(Exit::Done)
 }
 
@@ -63,7 +63,7 @@ pub(super) fn tell_unheard(servers: &[ServerRow], output: &Output) {
 }
 
 /// Returns the tool that clients call `name`.
-pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Result<ToolRow, Failure> {
+pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failure> {
     let asked = ListTools { name: Some(name.to_owned()), ..ListTools::default() };
     let mut found = link.ask(&asked).await?;
     let is_named = |row: &&ServerRow| {
@@ -75,9 +75,9 @@ pub(super) async fn one(link: &KernelLink, output: &Output, name: &str) -> Resul
         servers = link.servers(ServersToBegin::None).await?;
         let named: Vec<_> = servers.iter().filter(is_named).map(|row| row.id.clone()).collect();
         servers = if named.is_empty() {
-            link.heard(output).await?
+            link.heard().await?
         } else {
-            link.settled(output, &ServersToBegin::Only(named)).await?
+            link.settled(&ServersToBegin::Only(named)).await?
         };
         found = link.ask(&asked).await?;
     }

@@ -13,8 +13,8 @@ use mgp_discovery::launch::command_line;
 use mgp_types::mgp::AccessPermission;
 use serde::Serialize;
 
-use super::answer::{agrees, is_person_there};
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
+use super::input::{agrees, is_person_there};
 use super::output::Output;
 use super::proof;
 use crate::terminal::{Exit, Failure, printable};
@@ -99,55 +99,53 @@ struct TrustForgotten {
     forgotten: bool,
 }
 
-pub(super) async fn run(place: &KernelLocation, output: &Output, trust: &TrustArgs) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
-        return list(output);
+        return list(&cx.output);
     }
     let locations = locations(trust.folder.as_deref())?;
     let trusted = notes(&locations)?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml"));
-    let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let wrong = |error: io::Error| Failure::file(path, error);
     let file = FolderFile::read(path).map_err(wrong)?.ok_or_else(|| {
         Failure::usage(format!("there is no {}", path.display()))
             .hint("`mgp init --project` writes one, which is trusted")
     })?;
     let mut shown = shown(&locations, &file)?;
-    let asks = is_person_there() && !output.is_json() && !trust.yes;
+    let asks = is_person_there() && !cx.output.is_json() && !trust.yes;
     if asks && !trust.dry_run {
         let mut text = Vec::new();
         // Writing into memory does not fail.
         let _ = write(&shown, &mut text);
-        output.write(&text)?;
+        cx.output.write(&text)?;
         if !agrees("trust this file?").await? {
             return Err(Failure::usage("the file was not trusted"));
         }
     }
     if !trust.dry_run {
-        proof::person(place).await?;
+        proof::person(cx).await?;
         // The file as it was read and shown above is trusted, even if it has changed since then.
         trusted.trust(&file).map_err(wrong)?;
         shown.trusted = true;
     }
-    output.show(&shown, |shown, out| {
+    cx.output.show(&shown, |shown, out| {
         if !asks || trust.dry_run {
             write(shown, out)?;
         }
         if shown.trusted { writeln!(out, "{} is trusted", shown.path.display()) } else { Ok(()) }
     })?;
     if shown.trusted {
-        output.note("a client that starts `mgp serve` in this folder uses the file, and the folder's kernel after `mgp reload`; `mgp untrust` \
+        cx.output.note("a client that starts `mgp serve` in this folder uses the file, and the folder's kernel after `mgp reload`; `mgp untrust` \
              takes the trust back");
     }
     Ok(Exit::Done)
 }
 
 /// Removes the trust in a folder's file.
-pub(super) fn forget(_: &KernelLocation, output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
+pub(super) fn forget(output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
     let locations = locations(untrust.folder.as_deref())?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
-    let forgotten = notes(&locations)?
-        .forget(&path)
-        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    let forgotten = notes(&locations)?.forget(&path).map_err(|error| Failure::file(&path, error))?;
     if !forgotten {
         return Err(Failure::usage(format!("{} was not trusted", path.display()))
             .hint("`mgp trust list` shows the trusted files"));

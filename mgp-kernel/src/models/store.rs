@@ -1,7 +1,7 @@
 //! The folder of installed models.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use mgp_types::hex;
@@ -124,15 +124,10 @@ pub(super) fn sha256(path: &Path) -> io::Result<String> {
     let mut block = vec![0; 1 << 16];
     loop {
         match file.read(&mut block)? {
-            0 => return Ok(digits(&digest.finalize())),
+            0 => return Ok(String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()),
             some => digest.update(&block[..some]),
         }
     }
-}
-
-/// Returns the hexadecimal digits of a SHA-256.
-fn digits(digest: &[u8]) -> String {
-    String::from_utf8_lossy(&hex::<64>(digest)).into_owned()
 }
 
 fn has_length(path: &Path, size: u64) -> bool {
@@ -145,25 +140,13 @@ fn is_published(path: &Path, file: &PublishedFile) -> bool {
 
 /// Copies a file if it is the published one. It takes its place when it is complete.
 fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallError> {
-    let unreadable = |error| InstallError::File { path: from.into(), error };
     let part = part(goal);
     let unwritable = |error| InstallError::File { path: part.clone(), error };
-    let source = File::open(from).map_err(unreadable)?;
-    // A file that is longer than the published one is another one, and need not be copied to its end.
-    let mut source = source.take(file.size.saturating_add(1));
+    let source = File::open(from).map_err(|error| InstallError::File { path: from.into(), error })?;
     let mut written = File::create(&part).map_err(unwritable)?;
-    let mut digest = Sha256::new();
-    let mut block = vec![0; 1 << 16];
-    loop {
-        match source.read(&mut block).map_err(unreadable)? {
-            0 => break,
-            some => {
-                digest.update(&block[..some]);
-                written.write_all(&block[..some]).map_err(unwritable)?;
-            }
-        }
-    }
-    let found = digits(&digest.finalize());
+    // A file that is longer than the published one is another one, and need not be copied to its end.
+    io::copy(&mut source.take(file.size.saturating_add(1)), &mut written).map_err(unwritable)?;
+    let found = sha256(&part).map_err(unwritable)?;
     if found != file.sha256 {
         let _gone = fs::remove_file(&part);
         return Err(InstallError::OtherFile { path: from.into(), found, expected: file.sha256 });

@@ -59,7 +59,7 @@ impl Gate for OperatorGate {
 
 async fn answer(call: OperatorCall, request: Request) -> Result<Response, Error> {
     match OperationEntry::named(request.method.as_str()) {
-        Some(operation) => operation.run(call, request.params).await.map(Response::new),
+        Some(operation) => (operation.run)(call, request.params).await.map(Response::new),
         None => Err(Error::method_not_found(&request.method)),
     }
 }
@@ -70,7 +70,7 @@ fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
     if request.kind == RequestKind::Notify {
         return method.starts_with("notifications/");
     }
-    match OperationEntry::named(method).map(OperationEntry::proof) {
+    match OperationEntry::named(method).map(|operation| operation.proof) {
         Some(ProofNeed::None) => true,
         Some(ProofNeed::Others) => connection.is_own(),
         Some(ProofNeed::All) => false,

@@ -1,72 +1,77 @@
 //! The exit codes of commands, and the errors that they print.
 
+use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
-use mgp_discovery::config::ConfigError;
+use mgp_discovery::config::{ConfigError, EditError};
+use mgp_discovery::secrets::SecretStoreError;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::text::printable;
+use crate::StartError;
 
 /// The outcome of a command, as the exit code that scripts see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Exit {
-    /// 0: the command did what it was asked to.
-    Done,
-    /// 1: the command line or the configuration is wrong.
-    Usage,
-    /// 3: the caller may not do this.
-    Auth,
-    /// 4: the kernel or a server cannot be reached.
-    Unreachable,
-    /// 5: the tool failed, or a check found something that is not in order.
-    Tool,
-    /// 6: a person has to approve the action first.
-    Waiting,
+    /// The command did what it was asked to.
+    Done = 0,
+    /// The command line or the configuration is wrong.
+    Usage = 1,
+    /// The caller may not do this.
+    Auth = 3,
+    /// The kernel or a server cannot be reached.
+    Unreachable = 4,
+    /// The tool failed, or a check found something that is not in order.
+    Tool = 5,
+    /// A person has to approve the action first.
+    Waiting = 6,
 }
 
 /// An error that a command reports.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Failure {
+    #[serde(skip)]
     pub(crate) exit: Exit,
     /// The code of the error: a number of MGP or JSON-RPC if a peer sent the error, or else a word.
     code: FailureCode,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// The `data` of an error that a peer sent.
+    #[serde(skip)]
     data: Option<RawJson>,
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum FailureCode {
     Number(i64),
-    Word(&'static str),
+    Word(Exit),
 }
 
 /// The JSON form of an error, which `--json` prints on standard error in one line.
 #[derive(Debug, Serialize)]
 pub(crate) struct WrittenFailure<'a> {
-    error: WrittenError<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct WrittenError<'a> {
-    code: FailureCode,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    error: &'a Failure,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: FailureCode::Word(exit.word()), message: message.into(), hint: None, data: None }
+        Self { exit, code: FailureCode::Word(exit), message: message.into(), hint: None, data: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
+    }
+
+    /// Returns the failure of a command that cannot use a file.
+    pub(crate) fn file(path: &Path, error: impl fmt::Display) -> Self {
+        Self::usage(format!("{}: {error}", path.display()))
     }
 
     /// Adds a hint on what to do next.
@@ -100,10 +105,8 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    pub(crate) fn written(&self) -> WrittenFailure<'_> {
-        let error =
-            WrittenError { code: self.code.clone(), message: &self.message, hint: self.hint.as_deref() };
-        WrittenFailure { error }
+    pub(crate) const fn written(&self) -> WrittenFailure<'_> {
+        WrittenFailure { error: self }
     }
 }
 
@@ -135,6 +138,24 @@ impl From<Error> for Failure {
         let message = with_causes(error.message(), &error);
         let hint = error.recovery().as_ref().and_then(advice);
         Self { exit, code: FailureCode::Number(error.code()), message, hint, data: error.data().cloned() }
+    }
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        Self::usage(error.to_string().trim_end())
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::usage(with_causes(&error.to_string(), &error))
+    }
+}
+
+impl From<SecretStoreError> for Failure {
+    fn from(error: SecretStoreError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 
@@ -184,44 +205,16 @@ fn seconds(millis: u64) -> String {
 const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "resolution"];
 
 impl Exit {
-    /// Returns the exit code as a number.
-    pub(crate) const fn number(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Usage => 1,
-            Self::Auth => 3,
-            Self::Unreachable => 4,
-            Self::Tool => 5,
-            Self::Waiting => 6,
-        }
-    }
-
     /// Returns the kind of failure of a command that ended with this exit code.
-    pub(crate) const fn of_number(number: Option<u64>) -> Self {
-        match number {
-            Some(3) => Self::Auth,
-            Some(4) => Self::Unreachable,
-            Some(6) => Self::Waiting,
-            Some(5) => Self::Tool,
-            _ => Self::Usage,
-        }
-    }
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Usage => "usage",
-            Self::Auth => "auth",
-            Self::Unreachable => "unreachable",
-            Self::Tool => "tool",
-            Self::Waiting => "waiting",
-        }
+    pub(crate) fn of_number(number: Option<u64>) -> Self {
+        let kinds = [Self::Auth, Self::Unreachable, Self::Tool, Self::Waiting];
+        kinds.into_iter().find(|kind| number == Some(*kind as u64)).unwrap_or(Self::Usage)
     }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit.number())
+        Self::from(exit as u8)
     }
 }
 

@@ -42,12 +42,12 @@ pub(super) struct AddedServer {
 
 /// A configuration to which imported servers are added.
 pub(super) struct ConfigImport<'e> {
-    file: ConfigFile,
+    pub(super) file: ConfigFile,
     servers: Vec<ServerConfig>,
     concealer: Concealer<'e>,
     secrets: LiteralSecrets,
     /// The secrets that the configuration refers to by name, with their values.
-    stored: Secrets,
+    pub(super) stored: Secrets,
 }
 
 impl<'e> ConfigImport<'e> {
@@ -109,15 +109,6 @@ impl<'e> ConfigImport<'e> {
                 self.stored.insert(name, secret.value.clone());
             }
         }
-    }
-
-    /// Returns the secrets that the configuration refers to by name, with their values.
-    pub(super) fn stored(&self) -> Secrets {
-        self.stored.clone()
-    }
-
-    pub(super) const fn file(&self) -> &ConfigFile {
-        &self.file
     }
 
     /// Writes the file. A file that contains secrets is readable only by its owner from the beginning.

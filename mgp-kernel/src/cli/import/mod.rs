@@ -9,9 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{
-    ClientKind, FileScope, Imported, LiteralSecrets, ReadOptions, ReferenceKind, UnknownClient,
-};
+use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, ReadOptions, ReferenceKind};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use mgp_discovery::secrets::user_store;
 use serde::Serialize;
@@ -20,10 +18,7 @@ use self::config_import::{AddedServer, ConfigImport, ImportOutcome};
 use self::sources::{ImportSource, sources};
 use super::browsers::suggestion;
 use super::clients::{ClientLocations, is_mgp};
-use super::kernel_location::{ConfigScope, KernelLocation};
-use super::output::Output;
-use super::secrets::unusable;
-use super::servers_edit::refused;
+use super::context::{CommandContext, ConfigScope};
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
@@ -32,7 +27,7 @@ pub(super) struct ImportArgs {
     #[arg(value_name = "CLIENT|FILE")]
     pub(super) from: Vec<String>,
     /// The client whose files these are, if neither name nor content tells
-    #[arg(long = "as", value_name = "CLIENT", requires = "from", value_parser = kind)]
+    #[arg(long = "as", value_name = "CLIENT", requires = "from")]
     pub(super) kind: Option<ClientKind>,
     /// Show what would be imported, and change nothing
     #[arg(long)]
@@ -110,39 +105,36 @@ struct SkippedReport {
     why: String,
 }
 
-pub(super) fn run(place: &KernelLocation, output: &Output, import: &ImportArgs) -> Result<Exit, Failure> {
+pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Failure> {
     let machine = ClientLocations::this()?;
     // The values of secrets are read, because they decide whether two servers are the same.
     let options = ReadOptions { secrets: LiteralSecrets::Keep, ..machine.options() };
     let sources = sources(&machine, import, &options)?;
-    let path = place.to_change_in(import.scope)?;
-    let file = ConfigFile::open(&path).map_err(|error| refused(&error))?;
+    let path = cx.to_change_in(import.scope)?;
+    let file = ConfigFile::open(&path)?;
     let secrets = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
-    let taking = ConfigImport::into(&path, file, secrets, &ProcessEnvironment);
-    let mut taking = taking.map_err(|error| refused(&error))?;
+    let mut taking = ConfigImport::into(&path, file, secrets, &ProcessEnvironment)?;
     for read in sources.iter().filter_map(|source| source.read.as_ref().ok()) {
         for server in &read.servers {
             taking.announce(server);
         }
     }
-    let report = report(&path, import, sources, &mut taking).map_err(|error| refused(&error))?;
+    let report = report(&path, import, sources, &mut taking)?;
     let added = report.servers.iter().any(|server| server.outcome.is_added());
     if !import.dry_run {
         // The secrets are stored before the configuration refers to them. They also complete servers that are already
         // configured.
-        let secrets = taking.stored();
-        if !secrets.is_empty() {
-            let store = user_store(&ProcessEnvironment).map_err(|error| unusable(&error))?;
-            store.set(secrets).map_err(|error| unusable(&error))?;
+        if !taking.stored.is_empty() {
+            user_store(&ProcessEnvironment)?.set(taking.stored.clone())?;
         }
     }
     if added && !import.dry_run {
-        taking.save().map_err(|error| refused(&error))?;
-        place.keep_trust(taking.file())?;
+        taking.save()?;
+        cx.keep_trust(&taking.file)?;
     }
-    output.show(&report, write)?;
+    cx.output.show(&report, write)?;
     if added && !import.dry_run {
-        output.note(
+        cx.output.note(
             "`mgp servers` starts the servers and shows their states; `mgp export --to CLIENT` adds mgp to a client",
         );
     }
@@ -275,8 +267,4 @@ fn write(report: &ImportReport, out: &mut impl io::Write) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-pub(super) fn kind(name: &str) -> Result<ClientKind, String> {
-    name.parse().map_err(|error: UnknownClient| error.to_string())
 }

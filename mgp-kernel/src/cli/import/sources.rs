@@ -65,7 +65,7 @@ fn of_client(
     let found = machine.detected().into_iter().filter(|found| found.kind == kind);
     let sources: Vec<_> = found.filter_map(|found| from_detected(found, options)).collect();
     if sources.is_empty() {
-        let looked: Vec<_> = machine.places().candidates(kind);
+        let looked: Vec<_> = machine.places.candidates(kind);
         let looked: Vec<_> = looked.iter().map(|file| file.path.display().to_string()).collect();
         return Err(Failure::usage(format!("{} has no file on this machine", kind.title())).hint(format!(
             "the expected file is {}; `mgp import FILE --as {kind}` reads another file",

@@ -11,7 +11,7 @@ use mgp_discovery::{AtomicFile, FileReaders};
 use serde::Serialize;
 
 use self::unit::{Manager, ServiceAccount, Unit, UnitFile};
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::output::Output;
 use super::proof;
 use crate::listen::socket;
@@ -58,81 +58,68 @@ struct ServiceReport {
     commands: Vec<&'static str>,
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    service: ServiceCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<Exit, Failure> {
     match service {
-        ServiceCommand::Install(wanted) => install(place, output, &wanted).await,
-        ServiceCommand::Uninstall(whose) => uninstall(place, output, whose),
-        ServiceCommand::Status(whose) => status(place, output, whose).await,
+        ServiceCommand::Install(wanted) => install(cx, &wanted).await,
+        ServiceCommand::Uninstall(whose) => uninstall(cx, whose),
+        ServiceCommand::Status(whose) => status(cx, whose).await,
     }
 }
 
-async fn install(
-    place: &KernelLocation,
-    output: &Output,
-    wanted: &ServiceInstallArgs,
-) -> Result<Exit, Failure> {
-    let (unit, files) = files(place, wanted.whose, &wanted.http)?;
+async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
+    let (unit, files) = files(cx, wanted.whose, &wanted.http)?;
     if wanted.print {
         let text: Vec<_> =
             files.iter().map(|file| format!("# {}\n{}", file.path.display(), file.text)).collect();
         let text = text.concat();
-        output.show(&text, |text, out| write!(out, "{text}"))?;
+        cx.output.show(&text, |text, out| write!(out, "{text}"))?;
         return Ok(Exit::Done);
     }
-    proof::person_if_guarded(place).await?;
+    proof::person_if_guarded(cx).await?;
     for file in &files {
         AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
             .map_err(|error| unwritten(&file.path, &error))?;
     }
-    told(output, &files, true, None, unit.after_install().to_vec())
+    told(&cx.output, &files, true, None, unit.after_install().to_vec())
 }
 
-fn uninstall(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let (unit, files) = files(place, whose, "")?;
+fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
+    let (unit, files) = files(cx, whose, "")?;
     for path in files.iter().map(|file| file.path.clone()).chain(unit.enabling_link()) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
             _ => {}
         }
     }
-    told(output, &files, false, None, unit.after_uninstall().to_vec())
+    told(&cx.output, &files, false, None, unit.after_uninstall().to_vec())
 }
 
-async fn status(place: &KernelLocation, output: &Output, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let (unit, files) = files(place, whose, "")?;
+async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
+    let (unit, files) = files(cx, whose, "")?;
     let installed = files.iter().all(|file| file.path.is_file());
     let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
-    let socket = if whose.system { unit.system_socket().into() } else { place.read()?.socket };
+    let socket = if whose.system { unit.system_socket().into() } else { cx.read()?.socket };
     let is_running = socket::connect(&socket).await.is_ok();
-    told(output, &files, installed, Some(is_running), commands)
+    told(&cx.output, &files, installed, Some(is_running), commands)
 }
 
 fn files(
-    place: &KernelLocation,
+    cx: &CommandContext,
     whose: ServiceAccountArgs,
     http: &str,
 ) -> Result<(Unit, Vec<UnitFile>), Failure> {
     let lost = |error| Failure::usage(format!("the path of this program cannot be found: {error}"));
     let program = env::current_exe().map_err(lost)?;
-    let home = env::var_os("HOME").map(PathBuf::from);
     let account = if whose.system { ServiceAccount::System } else { ServiceAccount::Own };
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let options = match account {
-        ServiceAccount::Own => {
-            place.named().into_iter().map(|(option, path)| (option, absolute(path))).collect()
-        }
-        ServiceAccount::System => Vec::new(),
-    };
     // Only a service of this user has files in a home.
-    let home = match account {
+    let (options, home) = match account {
         ServiceAccount::Own => {
-            home.ok_or_else(|| Failure::usage("there is no home directory for a service of this user"))?
+            let none = || Failure::usage("there is no home directory for a service of this user");
+            let options = cx.named().into_iter().map(|(option, path)| (option, absolute(path)));
+            (options.collect(), env::var_os("HOME").ok_or_else(none)?.into())
         }
-        ServiceAccount::System => home.unwrap_or_default(),
+        ServiceAccount::System => (Vec::new(), PathBuf::new()),
     };
     let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home };
     let files = unit.files();

@@ -1,6 +1,5 @@
 //! `mgp spec`: checks, writes and compares specification documents of tools, and prints the schemas of envelopes.
 
-mod files;
 mod lint;
 mod source;
 
@@ -13,7 +12,7 @@ use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
 
 use self::source::tools_of;
-use super::kernel_location::KernelLocation;
+use super::context::CommandContext;
 use super::output::Output;
 use crate::admin::pins::write_interface_change;
 use crate::terminal::{Exit, Failure, printable};
@@ -91,16 +90,12 @@ impl EnvelopeForm {
     }
 }
 
-pub(super) async fn run(
-    place: &KernelLocation,
-    output: &Output,
-    command: SpecCommand,
-) -> Result<Exit, Failure> {
+pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exit, Failure> {
     match command {
-        SpecCommand::Lint(args) => lint::run(place, output, &args).await,
-        SpecCommand::Generate(args) => generate(place, output, args).await,
-        SpecCommand::Diff(args) => diff(place, output, &args).await,
-        SpecCommand::Schema(args) => schema(output, args.form),
+        SpecCommand::Lint(args) => lint::run(cx, &args).await,
+        SpecCommand::Generate(args) => generate(cx, args).await,
+        SpecCommand::Diff(args) => diff(cx, &args).await,
+        SpecCommand::Schema(args) => schema(&cx.output, args.form),
     }
 }
 
@@ -111,26 +106,26 @@ fn schema(output: &Output, form: EnvelopeForm) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-async fn generate(place: &KernelLocation, output: &Output, args: GenerateArgs) -> Result<Exit, Failure> {
-    let tools = tools_of(place, &args.source).await?;
+async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result<Exit, Failure> {
+    let tools = tools_of(cx, &args.source).await?;
     let spec = tool_spec::generate(&tools, args.module.as_deref(), args.tool_version)
         .map_err(|error| Failure::usage(error.to_string()).hint("`--module NAME` sets the module"))?;
     // Output to a file gets the texts of servers as they are.
     let is_raw = !io::stdout().is_terminal();
-    output.show(&spec, |spec, out| {
+    cx.output.show(&spec, |spec, out| {
         let text = if is_raw { spec.document.clone() } else { printable(&spec.document) };
         write!(out, "{text}")
     })?;
     for gap in &spec.gaps {
-        output.note(&printable(gap));
+        cx.output.note(&printable(gap));
     }
     Ok(Exit::Done)
 }
 
-async fn diff(place: &KernelLocation, output: &Output, args: &DiffArgs) -> Result<Exit, Failure> {
-    let (old, new) = (tools_of(place, &args.old).await?, tools_of(place, &args.new).await?);
+async fn diff(cx: &CommandContext, args: &DiffArgs) -> Result<Exit, Failure> {
+    let (old, new) = (tools_of(cx, &args.old).await?, tools_of(cx, &args.new).await?);
     let diffs = ToolDiff::between(&old, &new);
-    output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
+    cx.output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
     let is_announced = diffs.iter().all(|diff| diff.is_announced);
     Ok(if is_announced { Exit::Done } else { Exit::Tool })
 }

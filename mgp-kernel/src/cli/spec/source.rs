@@ -6,27 +6,26 @@ use std::path::Path;
 use mgp_discovery::tool_spec::{SpecDocument, ToolInterface};
 use mgp_types::mgp::ServerId;
 
-use super::files;
 use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::tools::{ListTools, ToolRow};
-use crate::cli::kernel_location::KernelLocation;
+use crate::cli::context::CommandContext;
+use crate::cli::input::text_of;
 use crate::cli::link::KernelLink;
-use crate::cli::output::Output;
 use crate::cli::tools;
 use crate::terminal::{Exit, Failure};
 
 /// Returns the tools of a file if there is one of this name, and asks the kernel otherwise. The names of a server's tools
 /// have the server in front.
-pub(super) async fn tools_of(place: &KernelLocation, source: &str) -> Result<Vec<ToolInterface>, Failure> {
+pub(super) async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<ToolInterface>, Failure> {
     let path = Path::new(source);
     let extension = path.extension().and_then(OsStr::to_str);
     let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));
     if source == "-" || path.is_file() || is_path {
-        return of_text(path, &files::text(path)?);
+        return of_text(path, &text_of(path)?);
     }
-    place.tell_untrusted(&place.output());
-    let find = async |link: &KernelLink| of_kernel(link, &place.output(), source).await;
-    KernelLink::with(place, KernelNeed::ANY_SERVERS, find).await
+    cx.tell_untrusted();
+    let find = async |link: &KernelLink| of_kernel(link, source).await;
+    KernelLink::with(cx, KernelNeed::ANY_SERVERS, find).await
 }
 
 /// Returns the tools of JSON or of a specification document.
@@ -45,13 +44,13 @@ fn of_text(path: &Path, text: &str) -> Result<Vec<ToolInterface>, Failure> {
     Ok(tools)
 }
 
-async fn of_kernel(link: &KernelLink, output: &Output, name: &str) -> Result<Vec<ToolInterface>, Failure> {
+async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, Failure> {
     let server = ServersToBegin::Only(vec![name.into()]);
-    let servers = link.settled(output, &server).await?;
+    let servers = link.settled(&server).await?;
     let rows = if servers.iter().any(|server| server.id.as_str() == name) {
         of_server(link, &ServerId::from(name)).await?
     } else {
-        vec![tools::one(link, output, name).await?]
+        vec![tools::one(link, name).await?]
     };
     if rows.is_empty() {
         return Err(Failure::new(

@@ -4,7 +4,6 @@ mod route;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_RANGE, LOCATION, RANGE};
-use http::{HeaderMap, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -22,10 +21,12 @@ use rustls::RootCertStore;
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
+use url::Url;
 
 use self::route::Route;
 use super::known::PublishedFile;
 use super::store::{part, sha256};
+use crate::terminal::with_causes;
 
 /// Brings published files.
 pub(crate) struct Downloader {
@@ -163,36 +164,29 @@ impl Downloader {
 
     /// Asks for a file from its byte `from` on, at the address to which its own one leads.
     async fn answer(&self, url: &str, from: u64) -> Result<Response<hyper::body::Incoming>, DownloadError> {
-        let mut at = url.to_owned();
+        let mut at = Url::parse(url).map_err(|_| DownloadError::NotHttps(url.to_owned()))?;
         for _ in 0..=MAX_REDIRECTS {
-            let uri: Uri = at.parse().map_err(|_| DownloadError::NotHttps(at.clone()))?;
-            if uri.scheme_str() != Some("https") {
-                return Err(DownloadError::NotHttps(at));
+            if at.scheme() != "https" {
+                return Err(DownloadError::NotHttps(at.into()));
             }
-            let mut request = Request::get(uri.clone()).header("user-agent", "mgp");
+            let mut request = Request::get(at.as_str()).header("user-agent", "mgp");
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
             }
-            let unreachable = |why: String| DownloadError::Unreachable { url: at.clone(), why };
+            let unreachable = |why: String| DownloadError::Unreachable { url: at.to_string(), why };
             let request = request.body(Empty::new()).map_err(|error| unreachable(error.to_string()))?;
             let answer = timeout(PATIENCE, self.client.request(request)).await;
             let answer = answer.map_err(|_| unreachable("there is no answer".into()))?;
-            let answer = answer.map_err(|error| unreachable(causes(&error)))?;
+            let answer = answer.map_err(|error| unreachable(with_causes(&error.to_string(), &error)))?;
             if !answer.status().is_redirection() {
                 return Ok(answer);
             }
             let status = answer.status();
             let next = answer.headers().get(LOCATION).and_then(|next| next.to_str().ok());
-            let next = next.and_then(|next| absolute(&uri, next));
-            at = next.ok_or(DownloadError::Refused { url: at, status })?;
+            let next = next.and_then(|next| at.join(next).ok());
+            at = next.ok_or_else(|| DownloadError::Refused { url: at.into(), status })?;
         }
         Err(DownloadError::Redirects(url.into()))
-    }
-}
-
-impl fmt::Debug for Downloader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Downloader").finish_non_exhaustive()
     }
 }
 
@@ -216,24 +210,4 @@ async fn opened(path: &Path, have: u64) -> io::Result<File> {
 fn starts_at(headers: &HeaderMap, byte: u64) -> bool {
     let range = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {byte}-")))
-}
-
-/// Returns the address that a redirect names, which may leave out the host.
-fn absolute(from: &Uri, next: &str) -> Option<String> {
-    if next.contains("://") {
-        return Some(next.to_owned());
-    }
-    let authority = from.authority()?;
-    next.starts_with('/').then(|| format!("https://{authority}{next}"))
-}
-
-/// Returns an error with all its causes.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        told = format!("{told}: {error}");
-        cause = error.source();
-    }
-    told
 }

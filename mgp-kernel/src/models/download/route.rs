@@ -1,6 +1,5 @@
 //! The way to a host: directly, or through the proxy that the environment names.
 
-use std::fmt;
 use std::task::{Context, Poll};
 
 use http::Uri;
@@ -53,11 +52,5 @@ impl Service<Uri> for Route {
             tunnel = tunnel.with_auth(authorization.clone());
         }
         Box::pin(async move { Ok(tunnel.call(host).await?) })
-    }
-}
-
-impl fmt::Debug for Route {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Route").finish_non_exhaustive()
     }
 }

@@ -1,11 +1,27 @@
-//! Answers that a person types at the terminal.
+//! The input of commands: answers that a person types at the terminal, and texts in files.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 use crate::terminal::Failure;
+
+/// Returns the text of a file, or of standard input if the path is `-`.
+pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+    let unread = |error: io::Error| Failure::usage(format!("{} cannot be read: {error}", path.display()));
+    let mut text = String::new();
+    let read = if path.as_os_str() == "-" {
+        io::stdin().lock().take(MAX_BYTES + 1).read_to_string(&mut text)
+    } else {
+        File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
+    };
+    if read.map_err(unread)? as u64 > MAX_BYTES {
+        return Err(Failure::usage(format!("{} is longer than {MAX_BYTES} bytes", path.display())));
+    }
+    Ok(text)
+}
 
 /// Returns whether there is a terminal at which a person can be asked.
 pub(super) fn is_person_there() -> bool {
@@ -76,3 +92,6 @@ impl Drop for HiddenInput {
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }
+
+/// The largest length of a text in bytes, which is that of messages.
+const MAX_BYTES: u64 = 64 << 20;

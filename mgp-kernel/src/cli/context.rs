@@ -1,4 +1,4 @@
-//! The place of the kernel that a command is about: its configuration, state directory and socket.
+//! The context of a command: the kernel that it is about, by its configuration, state directory and socket, and the output.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -7,20 +7,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::Config;
+use mgp_discovery::config::model::TelemetrySettings;
 use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
 };
 
-use super::log::Verbosity;
 use super::output::{Global, Output};
+use crate::Telemetry;
 use crate::listen::socket;
 use crate::running::folder_state;
 use crate::terminal::Failure;
 
-/// The place of the configuration, the state directory and the socket of the kernel that a command is about.
+/// The context of a command: the options that every command has, which say what kernel it is about, and its output.
 #[derive(Debug, Clone)]
-pub(super) struct KernelLocation {
+pub(super) struct CommandContext {
     global: Global,
+    pub(super) output: Output,
     /// True if the file of the folder does not count, whether it is trusted or not.
     without_folder: bool,
 }
@@ -70,9 +72,9 @@ impl EffectiveConfig {
     }
 }
 
-impl KernelLocation {
+impl CommandContext {
     pub(super) fn new(global: &Global) -> Self {
-        Self { global: global.clone(), without_folder: false }
+        Self { global: global.clone(), output: Output::new(global), without_folder: false }
     }
 
     /// Reads the configuration.
@@ -188,9 +190,9 @@ impl KernelLocation {
     }
 
     /// Warns if the file of this folder exists but is not trusted and therefore not used.
-    pub(super) fn tell_untrusted(&self, output: &Output) {
+    pub(super) fn tell_untrusted(&self) {
         if let Some(untrusted) = self.locations().untrusted() {
-            output.warning(&untrusted.to_string());
+            self.output.warning(&untrusted.to_string());
         }
     }
 
@@ -222,17 +224,22 @@ impl KernelLocation {
         !locations.folder_file().is_some_and(|file| is_trusted(&locations, file))
     }
 
-    pub(super) fn output(&self) -> Output {
-        Output::new(&self.global)
+    /// Starts the log on standard error, at the level of the command line or else at the configured level.
+    pub(super) fn start_log(&self, settings: &TelemetrySettings) -> Result<Telemetry, Failure> {
+        let chosen = match (self.global.quiet, self.global.verbose) {
+            (true, _) => Some("error"),
+            (false, 0) => None,
+            (false, 1) => Some("info"),
+            (false, _) => Some("info,mgp=trace"),
+        };
+        Ok(Telemetry::start(settings, chosen)?)
     }
 
-    pub(super) fn verbosity(&self) -> Verbosity {
-        match (self.global.quiet, self.global.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (false, 0) => Verbosity::Usual,
-            (false, 1) => Verbosity::More,
-            (false, _) => Verbosity::All,
-        }
+    /// Starts the log of a command that runs no kernel for clients, if the options or `MGP_LOG` ask for it. Otherwise such
+    /// a command logs nothing, because it prints what it has to say.
+    pub(super) fn start_log_if_asked(&self) -> Result<Option<Telemetry>, Failure> {
+        let is_asked = self.global.verbose > 0 || env::var_os("MGP_LOG").is_some();
+        is_asked.then(|| self.start_log(&TelemetrySettings::default())).transpose()
     }
 
     /// Returns the files that decide the configuration, including files that do not exist yet.

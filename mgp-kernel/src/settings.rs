@@ -92,18 +92,10 @@ pub(crate) fn tool_rules(server: &ServerConfig, trust: TrustLevel) -> ToolRules 
     if !security.spared_validators.contains(&ValidatorName::NetworkRestricted) {
         rules = rules.with_validator(ValidatorName::read(AddressesValidator::NAME));
     }
-    for validator in &security.validators {
-        rules = rules.with_validator(validator.clone());
-    }
-    for validator in &security.spared_validators {
-        rules = rules.without_derived(validator.clone());
-    }
-    for permission in &security.permissions {
-        rules = rules.with_permission(permission.clone());
-    }
-    if let Some(risk) = security.risk_at_least {
-        rules = rules.with_risk_at_least(risk);
-    }
+    rules = security.validators.iter().cloned().fold(rules, ToolRules::with_validator);
+    rules = security.spared_validators.iter().cloned().fold(rules, ToolRules::without_derived);
+    rules = security.permissions.iter().cloned().fold(rules, ToolRules::with_permission);
+    rules = security.risk_at_least.into_iter().fold(rules, ToolRules::with_risk_at_least);
     if security.confirmation { rules.with_confirmation() } else { rules }
 }
 
@@ -162,22 +154,17 @@ pub(crate) fn validators(
     catalog: Catalog,
 ) -> Result<Validators, StartError> {
     let configured = &config.validators;
-    let mut validators = Validators::standard();
-    let mut commands = CommandPolicy::default().with_protected(protected);
-    for directory in &configured.scratch {
-        commands = commands.with_scratch(directory);
-    }
-    validators = validators.with(SandboxValidator::new(commands));
+    let commands = CommandPolicy::default().with_protected(protected);
+    let commands = configured.scratch.iter().fold(commands, |commands, folder| commands.with_scratch(folder));
     let id = server.id.clone();
     let owns = move |scheme: &str| catalog.read().has_scheme(id.as_str(), scheme);
     let policy = network_policy(config, server)?;
-    validators = validators.with(AddressesValidator::new(policy.clone()));
-    let mut network = NetworkValidator::new(policy).with_own_schemes(owns);
+    let mut network = NetworkValidator::new(policy.clone()).with_own_schemes(owns);
     if server.network.preset == Some(NetworkPreset::Browser) {
         network = network.with_pages_in_urls();
     }
-    validators = validators.with(network);
-    Ok(validators)
+    let validators = Validators::standard().with(SandboxValidator::new(commands));
+    Ok(validators.with(AddressesValidator::new(policy)).with(network))
 }
 
 /// Returns how strictly arguments have to match the types in the schema of their tool.
@@ -243,13 +230,8 @@ pub(crate) fn configured_server(
 /// Returns the limits on the requests of an agent, to any server.
 pub(crate) fn agent_limits(config: &Config) -> Limits {
     let configured = &config.limits;
-    let mut agent = Rates::new();
-    if let Some(calls) = rate(configured.agent_calls_per_minute) {
-        agent = agent.per_minute(calls);
-    }
-    if let Some(calls) = rate(configured.agent_calls_per_day) {
-        agent = agent.per_day(calls);
-    }
+    let agent = rate(configured.agent_calls_per_minute).into_iter().fold(Rates::new(), Rates::per_minute);
+    let agent = rate(configured.agent_calls_per_day).into_iter().fold(agent, Rates::per_day);
     let setting = "`agent_calls_per_minute` and `agent_calls_per_day` of `[limits]` in mgp.toml";
     Limits::new().per_principal(agent).set_by(setting)
 }

@@ -1,10 +1,12 @@
 //! The whole list of access entries. Single entries are read and changed by the methods of §5.4.
 
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use clap::Args;
+use mgp_security::access::{AccessEntry, StoredEntry};
 use mgp_types::Error;
-use mgp_types::mgp::{AccessPermission, AgentId, EntryType, Glob, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{AccessPermission, AgentId, Glob, ServerId, ToolName};
 use serde::{Deserialize, Serialize};
 
 use super::access_target::NamedTarget;
@@ -31,26 +33,11 @@ pub(crate) struct ListAccess {
 /// A page of the entries.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AccessEntries {
-    entries: Vec<AccessRow>,
+    entries: Vec<StoredEntry>,
     /// The policy that holds where no entry does.
     default_policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
-}
-
-/// An access entry.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct AccessRow {
-    id: u64,
-    entry_type: EntryType,
-    agent_id: AgentId,
-    server_id: ServerId,
-    tool_name: Option<ToolName>,
-    permission: AccessPermission,
-    granted_by: String,
-    justification: Option<String>,
-    granted_at: Timestamp,
-    expires_at: Option<Timestamp>,
 }
 
 impl Operation for ListAccess {
@@ -60,36 +47,22 @@ impl Operation for ListAccess {
 
     async fn run(self, call: &OperatorCall) -> Result<AccessEntries, Error> {
         let access = &call.kernel.policies.access;
-        let is_about = |row: &AccessRow, server: &ServerId| {
-            *server == row.server_id || Glob::new(row.server_id.as_str()).matches(server.as_str())
+        let is_about = |entry: &AccessEntry, server: &ServerId| {
+            *server == entry.server_id || Glob::new(entry.server_id.as_str()).matches(server.as_str())
         };
-        let is_wanted = |row: &AccessRow| {
-            self.agent_id.as_ref().is_none_or(|agent| *agent == row.agent_id)
-                && self.server_id.as_ref().is_none_or(|server| is_about(row, server))
+        let is_wanted = |StoredEntry { entry, .. }: &StoredEntry| {
+            self.agent_id.as_ref().is_none_or(|agent| *agent == entry.agent_id)
+                && self.server_id.as_ref().is_none_or(|server| is_about(entry, server))
         };
-        let rows = access.entries().into_iter().map(|stored| {
-            let entry = &stored.entry;
-            AccessRow {
-                id: stored.id,
-                entry_type: entry.entry_type(),
-                agent_id: entry.agent_id.clone(),
-                server_id: entry.server_id.clone(),
-                tool_name: entry.tool_name.clone(),
-                permission: entry.permission,
-                granted_by: entry.granted_by.clone(),
-                justification: entry.justification.clone(),
-                granted_at: entry.granted_at,
-                expires_at: entry.expires_at,
-            }
-        });
-        let (entries, next_offset) = self.page.of(rows.filter(is_wanted));
+        let entries = access.entries().into_iter().map(Arc::unwrap_or_clone);
+        let (entries, next_offset) = self.page.of(entries.filter(is_wanted));
         Ok(AccessEntries { entries, default_policy: access.default_policy().to_string(), next_offset })
     }
 }
 
 impl TextForm for AccessEntries {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let rows = self.entries.iter().map(|row| {
+        let rows = self.entries.iter().map(|StoredEntry { entry: row, .. }| {
             [
                 row.agent_id.to_string(),
                 row.server_id.to_string(),
@@ -110,15 +83,17 @@ impl TextForm for AccessEntries {
 impl AccessEntries {
     /// Returns the servers and tools of the entries, so that entries of servers that no longer exist can be named, too.
     pub(crate) fn targets(&self) -> Vec<NamedTarget> {
-        self.entries.iter().map(|row| NamedTarget::new(&row.server_id, row.tool_name.as_ref())).collect()
+        let named =
+            |stored: &StoredEntry| NamedTarget::new(&stored.entry.server_id, stored.entry.tool_name.as_ref());
+        self.entries.iter().map(named).collect()
     }
 }
 
-impl TextForm for AccessRow {
+impl TextForm for StoredEntry {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let tool = self.tool_name.as_ref().map_or("all tools", ToolName::as_str);
-        let word = permission_word(self.permission);
-        writeln!(out, "{word}: {tool} of {} for {}", self.server_id, self.agent_id)
+        let AccessEntry { agent_id, server_id, tool_name, permission, .. } = &self.entry;
+        let tool = tool_name.as_ref().map_or("all tools", ToolName::as_str);
+        writeln!(out, "{}: {tool} of {server_id} for {agent_id}", permission_word(*permission))
     }
 }
 

@@ -6,10 +6,12 @@ use serde::Deserialize;
 use crate::terminal::Failure;
 
 /// A server or a tool, each of which may be a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct NamedTarget {
+    #[serde(rename = "server_id")]
     pub(crate) server: String,
     /// The tool, or `None` for all tools of the server.
+    #[serde(rename = "tool_name")]
     pub(crate) tool: Option<String>,
 }
 
@@ -72,13 +74,7 @@ struct RuleSuggestion {
     reason: Option<String>,
     /// The target that is probably meant. A refusal without this member, which may be `null`, has another reason.
     #[serde(deserialize_with = "Option::deserialize")]
-    did_you_mean: Option<MeantTarget>,
-}
-
-#[derive(Debug, Deserialize)]
-struct MeantTarget {
-    server_id: String,
-    tool_name: Option<String>,
+    did_you_mean: Option<NamedTarget>,
 }
 
 /// Adds a hint to the refusal of a rule that matches nothing: the command that is probably meant, and the option that
@@ -90,13 +86,13 @@ pub(crate) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
         Some(reason) => failure.told(reason),
         None => failure,
     };
-    let Some(MeantTarget { server_id, tool_name }) = did_you_mean else {
+    let Some(NamedTarget { server, tool }) = did_you_mean else {
         return failure
             .hint("`mgp servers` and `mgp tools` show the names; `--force` accepts the name as written");
     };
-    let word = match &tool_name {
-        None => server_id,
-        Some(tool) => ToolPattern::new(&server_id, tool).map_or(server_id, |pattern| pattern.to_string()),
+    let word = match &tool {
+        None => server,
+        Some(tool) => ToolPattern::new(&server, tool).map_or(server, |pattern| pattern.to_string()),
     };
     failure.hint(format!("did you mean `{}`? `--force` accepts the name as written", command(&word)))
 }

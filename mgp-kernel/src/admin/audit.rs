@@ -167,7 +167,7 @@ impl Operation for QueryEvents {
         query.limit = limit;
         let audit = &call.kernel.audit;
         let found = reading(audit, move |reader| reader.query(&query)).await?.map_err(unreadable)?;
-        let next_behind = (found.len() == limit).then(|| found.last().map(|last| last.seq)).flatten();
+        let next_behind = found.get(limit - 1).map(|last| last.seq);
         let events = found.into_iter().map(|entry| EventRow {
             seq: entry.seq,
             hash: entry.hash.to_string(),
@@ -281,8 +281,7 @@ impl Operation for ExportEvents {
                 ExportFormat::Csv => bytes.extend_from_slice(&entry.to_csv().map_err(unreadable)?),
             }
         }
-        let next_behind =
-            (found.len() == EXPORTED_AT_ONCE).then(|| found.last().map(|last| last.seq)).flatten();
+        let next_behind = found.get(EXPORTED_AT_ONCE - 1).map(|last| last.seq);
         let text = String::from_utf8(bytes).map_err(|error| {
             Error::internal("the record holds an event that is no text").with_source(error)
         })?;

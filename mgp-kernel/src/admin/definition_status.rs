@@ -23,10 +23,8 @@ pub(crate) struct ShownDefinitionStatus {
     /// The commands that show the definition and change its status.
     pub(crate) way: String,
     /// True if the definition changed with the configuration of its server.
-    #[serde(default)]
     pub(crate) since_config: bool,
     /// True if an operator can approve the definition; else its server has to correct it.
-    #[serde(default)]
     pub(crate) is_approvable: bool,
 }
 

@@ -72,7 +72,6 @@ pub(crate) struct KeyRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate_limit: Option<Rates>,
     /// True if the key lets nobody in because its owner's name is reserved for somebody else.
-    #[serde(default)]
     pub(crate) reserved: bool,
 }
 

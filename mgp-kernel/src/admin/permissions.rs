@@ -96,7 +96,6 @@ struct GrantRow {
     permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
     agent_id: Option<AgentId>,
-    #[serde(default)]
     lasts: GrantLifetime,
     decision: Decision,
     scope: Option<Scope>,

@@ -90,17 +90,9 @@ pub(crate) struct PinnedName {
 /// A definition, and what changed in it since it was approved.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PinDiff {
-    pub(crate) server_id: ServerId,
-    pub(crate) name: DefinitionName,
-    pub(crate) state: PinStatus,
-    /// The digest to approve.
-    pub(crate) waiting: Option<String>,
-    /// The finding in the definition that must not reach a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) refused: Option<String>,
-    /// The status of the definition if it is held or flagged, with the reason and what changes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) standing: Option<ShownDefinitionStatus>,
+    /// The pin, with the digest to approve as the one that waits.
+    #[serde(flatten)]
+    pub(crate) row: PinRow,
     /// The definition that waits, or else the approved one, in canonical form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<RawJson>,
@@ -222,16 +214,9 @@ impl Operation for PinnedName {
         let interface = approved.zip(waiting).map(|(old, new)| interface(&name, old, new));
         let definition = waiting.or(approved).map(|definition| definition.canonical().clone());
         let waiting = waiting.map(|definition| definition.digest().to_string());
-        let PinRow { server_id, name, state, refused, standing, .. } =
-            PinRow::of(definitions, server_id, name);
         Ok(PinDiff {
-            server_id,
-            name,
-            state,
-            waiting,
+            row: PinRow { waiting, ..PinRow::of(definitions, server_id, name) },
             definition,
-            refused,
-            standing,
             changes: changes.collect(),
             omitted: diff.omitted as u64,
             interface: interface.unwrap_or_default(),
@@ -245,13 +230,11 @@ impl Operation for PinnedName {
 
 impl TextForm for PinDiff {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        match self.state {
+        match self.row.state {
             PinStatus::Approved => writeln!(out, "the definition is the approved one")?,
             PinStatus::New => {
-                writeln!(
-                    out,
-                    "the definition is new, and none was approved before; `mgp pin show` shows it"
-                )?;
+                let new = "the definition is new, and none was approved before; `mgp pin show` shows it";
+                writeln!(out, "{new}")?;
             }
             PinStatus::Changed | PinStatus::Refused => {}
         }
@@ -264,7 +247,7 @@ impl TextForm for PinDiff {
 impl PinDiff {
     /// Writes the definition, with its status.
     pub(crate) fn write_definition(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", self.state.as_str())?;
+        writeln!(out, "{}", self.row.state.as_str())?;
         self.write_standing(out)?;
         if let Some(definition) = &self.definition {
             writeln!(out, "{}", printable(&String::from_utf8_lossy(definition.as_bytes())))?;
@@ -274,8 +257,8 @@ impl PinDiff {
 
     /// Writes why a definition is held or flagged, and what changed in it.
     pub(crate) fn write_findings(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        if let Some(standing) = &self.standing {
-            writeln!(out, "{}", printable(&standing.sentence(&self.server_id, &self.name)))?;
+        if let Some(standing) = &self.row.standing {
+            writeln!(out, "{}", printable(&standing.sentence(&self.row.server_id, &self.row.name)))?;
         }
         if let (true, Some(definition)) = (self.changes.is_empty(), &self.definition) {
             let definition = String::from_utf8_lossy(definition.as_bytes());
@@ -303,13 +286,13 @@ impl PinDiff {
 
     /// Writes why a definition is held or flagged, and how to change that.
     fn write_standing(&self, out: &mut TextWriter) -> io::Result<()> {
-        let Some(standing) = &self.standing else { return Ok(()) };
-        writeln!(out, "{}", printable(&standing.sentence(&self.server_id, &self.name)))?;
+        let Some(standing) = &self.row.standing else { return Ok(()) };
+        writeln!(out, "{}", printable(&standing.sentence(&self.row.server_id, &self.row.name)))?;
         writeln!(out, "{}", printable(&standing.way))
     }
 
     fn write_waiting(&self, out: &mut TextWriter) -> io::Result<()> {
-        self.waiting.iter().try_for_each(|digest| writeln!(out, "waiting: {digest}"))
+        self.row.waiting.iter().try_for_each(|digest| writeln!(out, "waiting: {digest}"))
     }
 }
 

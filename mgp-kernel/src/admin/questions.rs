@@ -101,7 +101,6 @@ pub(crate) struct ApproveQuestion {
     #[serde(default)]
     pub(crate) granted_to: GrantedTo,
     /// The number of calls that the approval of a call is for; by default the one that was asked about.
-    #[serde(default)]
     pub(crate) max_uses: Option<u32>,
 }
 

@@ -50,10 +50,8 @@ pub(crate) struct RegistrationRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     inline_code: Option<String>,
     /// The variables of the kernel's environment that the server gets.
-    #[serde(default)]
     env: Vec<String>,
     trust_level: TrustLevel,
-    #[serde(default)]
     permissions: Vec<Permission>,
     registered_by: String,
     /// True if an agent registered the server; else an operator did.
@@ -69,7 +67,6 @@ pub(crate) struct RegistrationRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     files: Vec<CodeFile>,
     /// True if the system confines the server.
-    #[serde(default)]
     confined: bool,
     /// The reason why the system does not confine the server, though it should.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -270,13 +267,8 @@ impl RegistrationRow {
     /// Writes everything on which the decision about a server depends. Nothing is cut, because nothing may be approved
     /// unseen.
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(
-            out,
-            "{}: {}, registered by {}",
-            self.server_id,
-            self.state_word(),
-            printable(&self.registered_by)
-        )?;
+        let (state, by) = (self.state_word(), printable(&self.registered_by));
+        writeln!(out, "{}: {state}, registered by {by}", self.server_id)?;
         let mut say =
             |what: &str, told: &str| writeln!(out, "  {what:<12}{}", printable(told).replace('\n', " "));
         say("starts", &self.launch)?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use mgp_types::Error;
 use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
-use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
@@ -177,17 +177,16 @@ fn known(kernel: &OperatorSections, id: &ServerId) -> Result<Arc<Upstream>, Erro
     let (fleet, config) = (&kernel.fleet, kernel.config.load());
     fleet.get(id.as_str()).ok_or_else(|| {
         if config.servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {
-            let message =
-                format!("the server `{id}` is switched off; `enabled = true` in its configuration starts it");
-            return Error::new(code::INVALID_PARAMS, message);
+            return Error::invalid_params(format!(
+                "the server `{id}` is switched off; `enabled = true` in its configuration starts it"
+            ));
         }
         let near: Vec<_> = fleet.near(id.as_str()).iter().map(ToString::to_string).collect();
-        let message = if near.is_empty() {
+        Error::invalid_params(if near.is_empty() {
             format!("there is no server `{id}`; `mgp servers` shows those there are")
         } else {
             format!("there is no server `{id}`; did you mean {}?", near.join(", "))
-        };
-        Error::new(code::INVALID_PARAMS, message)
+        })
     })
 }
 

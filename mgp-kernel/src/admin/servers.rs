@@ -38,20 +38,16 @@ pub(crate) struct ServerRow {
     pub(crate) agent_id: Option<String>,
     pub(crate) state: ServerState,
     /// True if the server is being connected to for the first time.
-    #[serde(default)]
     pub(crate) starting: bool,
     /// True if the configuration lets the server be used.
     pub(crate) enabled: bool,
     /// The number of its tools that are offered.
     pub(crate) tools: u64,
     /// True while the server is asked again for what has changed.
-    #[serde(default)]
     pub(crate) listing: bool,
     /// The number of its tools, prompts, templates and resources that are held until they are approved.
-    #[serde(default)]
     pub(crate) held: u64,
     /// The number of its definitions that are offered and flagged.
-    #[serde(default)]
     pub(crate) flagged: u64,
     /// The transport by which the server is reached.
     pub(crate) transport: String,
@@ -75,16 +71,13 @@ pub(crate) struct ServerRow {
     /// kernel runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fault: Option<String>,
-    #[serde(default)]
     pub(crate) restarts: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) uptime_secs: Option<u64>,
-    #[serde(default)]
     pub(crate) calls: CallCounts,
     /// The connections to the server, each with the program behind it: one, or one for each client that uses it.
-    #[serde(default)]
     pub(crate) instances: Vec<ServerInstance>,
 }
 

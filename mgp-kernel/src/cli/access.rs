@@ -1,6 +1,7 @@
 //! `mgp access`: shows and changes the rules on which agents may use which servers and tools.
 
 use clap::{Args, Subcommand};
+use mgp_security::access::StoredEntry;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessState, AgentId, ServerId, Timestamp,
     ToolName, method,
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::access::{AccessRow, ListAccess, permission_word};
+use crate::admin::access::{ListAccess, permission_word};
 use crate::admin::access_target::{NamedTarget, advised};
 use crate::admin::command::KernelNeed;
 use crate::admin::servers::ListServers;
@@ -78,7 +79,6 @@ struct AccessTermsArgs {
 /// The result of a revocation.
 #[derive(Debug, Serialize, Deserialize)]
 struct AccessRevoked {
-    #[serde(default)]
     deleted_count: u64,
 }
 
@@ -134,7 +134,7 @@ async fn entry(
     let mut entry = AccessGrant::of_server(agent, server, permission).with_expires_at(wanted.until);
     (entry.justification, entry.force) = (wanted.because, wanted.force);
     entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
-    let made: Result<AccessRow, Failure> = link.request(method::ACCESS_GRANT, &entry).await;
+    let made: Result<StoredEntry, Failure> = link.request(method::ACCESS_GRANT, &entry).await;
     let stored = made.map_err(|failure| {
         let verb = if permission == AccessPermission::Deny { "deny" } else { "grant" };
         let command = |meant: &str| {

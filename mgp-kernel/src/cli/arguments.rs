@@ -85,28 +85,13 @@ fn json(key: &str, text: &str) -> Result<Value, Failure> {
 
 /// Returns the one type that a schema allows apart from `null`, if there is exactly one.
 fn kind(schema: &Value) -> Option<&str> {
-    let only = |all: &'_ [&'_ Value]| -> Option<&'static str> {
-        let mut found = None;
-        for one in all {
-            let one = known(one.as_str()?)?;
-            if one != "null" && found.replace(one).is_some() {
-                return None;
-            }
-        }
-        found
+    let all: Vec<&str> = match &schema["type"] {
+        Value::String(one) => return Some(one),
+        Value::Array(all) => all.iter().map(Value::as_str).collect::<Option<_>>()?,
+        _ => schema["anyOf"].as_array()?.iter().map(|one| one["type"].as_str()).collect::<Option<_>>()?,
     };
-    match &schema["type"] {
-        Value::String(one) => Some(one),
-        Value::Array(all) => only(&all.iter().collect::<Vec<_>>()),
-        _ => {
-            let all = schema["anyOf"].as_array()?;
-            only(&all.iter().map(|one| &one["type"]).collect::<Vec<_>>())
-        }
-    }
-}
-
-fn known(word: &str) -> Option<&'static str> {
-    ["string", "integer", "number", "boolean", "null", "object", "array"].into_iter().find(|it| *it == word)
+    let mut others = all.into_iter().filter(|one| *one != "null");
+    others.next().filter(|_| others.next().is_none())
 }
 
 #[cfg(test)]

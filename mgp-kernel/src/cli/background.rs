@@ -61,22 +61,21 @@ pub(super) async fn start(
     options: Vec<OsString>,
 ) -> Result<StartOutcome, Failure> {
     let started = tokio::task::spawn_blocking(move || {
-        let unusable = |error: io::Error| Failure::usage(format!("a kernel cannot be started: {error}"));
-        let (log, begins_at) = open_log(&state).map_err(unusable)?;
+        let (log, begins_at) = open_log(&state).map_err(unstarted)?;
         let mut child = command(&global, "--detach", &options)
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
-            .map_err(unusable)?;
+            .map_err(unstarted)?;
         let mut told = String::new();
         if let Some(out) = child.stdout.take() {
             // The read ends with an empty text if the kernel ends without a message.
-            BufReader::new(out).read_line(&mut told).map_err(unusable)?;
+            BufReader::new(out).read_line(&mut told).map_err(unstarted)?;
         }
-        child.wait().map_err(unusable)?;
+        child.wait().map_err(unstarted)?;
         read(&told, &state, begins_at)
     });
-    started.await.map_err(|error| Failure::usage(format!("a kernel cannot be started: {error}")))?
+    started.await.map_err(unstarted)?
 }
 
 /// Starts the kernel as a process without a terminal, and does not wait for it. Once the calling process has exited,
@@ -85,11 +84,14 @@ pub(super) async fn start(
 /// # Errors
 /// The process cannot be started.
 pub(super) fn detach(global: &[OsString], options: &[OsString]) -> Result<(), Failure> {
-    let unusable = |error: io::Error| Failure::usage(format!("a kernel cannot be started: {error}"));
     // This fails only in the leader of a process group, which already has a session that no terminal ends.
     let _ = rustix::process::setsid();
-    command(global, "--background", options).spawn().map_err(unusable)?;
+    command(global, "--background", options).spawn().map_err(unstarted)?;
     Ok(())
+}
+
+fn unstarted(error: impl std::fmt::Display) -> Failure {
+    Failure::usage(format!("a kernel cannot be started: {error}"))
 }
 
 /// Tells the process that waits for the kernel that it listens.

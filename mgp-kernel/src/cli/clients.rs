@@ -87,12 +87,11 @@ impl ClientLocations {
 pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
     let wrong = |error: io::Error| Failure::file(path, error);
     match read_file(path).map_err(wrong)? {
-        Some(text) if text.len() > MAX_FILE_BYTES => Err(Failure::usage(format!(
-            "{}: the file is too long for a client's configuration",
-            path.display()
-        ))),
+        Some(text) if text.len() > MAX_FILE_BYTES => {
+            Err(Failure::file(path, "the file is too long for a client's configuration"))
+        }
         Some(text) => Ok(text),
-        None => Err(Failure::usage(format!("{}: there is no such file", path.display()))),
+        None => Err(Failure::file(path, "there is no such file")),
     }
 }
 

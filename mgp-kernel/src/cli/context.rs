@@ -129,10 +129,7 @@ impl CommandContext {
         let locations = self.locations();
         let folder = locations.folder_file().filter(|file| is_trusted(&locations, file));
         let found = folder.or_else(|| locations.own_file());
-        found.map(Path::to_path_buf).ok_or_else(|| {
-            Failure::usage("there is no home directory for a configuration")
-                .hint("name the file with `--config FILE`")
-        })
+        found.map(Path::to_path_buf).ok_or_else(no_home)
     }
 
     /// Returns the configuration file that `scope` chooses, or else the [usual](Self::to_change) one.
@@ -149,11 +146,7 @@ impl CommandContext {
             .hint("leave `--project` and `--user` out, or `--config` and MGP_CONFIG_PATH"));
         }
         let file = if scope.project { locations.folder_file() } else { locations.own_file() };
-        match file {
-            Some(file) => Ok(file.to_path_buf()),
-            None => Err(Failure::usage("there is no home directory for a configuration")
-                .hint("name the file with `--config FILE`")),
-        }
+        file.map(Path::to_path_buf).ok_or_else(no_home)
     }
 
     /// Returns the configuration file to create: the one that is named explicitly, or else the project's or the user's.
@@ -268,6 +261,11 @@ impl CommandContext {
 fn is_trusted(locations: &Locations, file: &Path) -> bool {
     let file = FolderFile::read(file).ok().flatten();
     file.is_some_and(|file| locations.trust_of(&file) == FolderTrust::Trusted)
+}
+
+fn no_home() -> Failure {
+    Failure::usage("there is no home directory for a configuration")
+        .hint("name the file with `--config FILE`")
 }
 
 fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {

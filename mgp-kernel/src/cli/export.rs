@@ -1,5 +1,7 @@
 //! `mgp export`: adds mgp to the configuration file of an MCP client.
 
+use std::env;
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf, absolute};
 
@@ -15,7 +17,6 @@ use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, EffectiveConfig};
 use super::input::{agrees, is_person_there};
 use super::output::Output;
-use super::program::called_as;
 use crate::terminal::{Exit, Failure, printable, with_causes};
 
 #[derive(Debug, Args)]
@@ -118,13 +119,12 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
         }
         Ok(())
     })?;
+    let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
     if report.written {
-        let project = if export.project { " --project" } else { "" };
         cx.output.note(&format!("`mgp export --to {client}{project} --rollback` undoes the change"));
-        cx.output.note(&format!("restart {} to use the change", export.to.title()));
+        cx.output.note(&format!("restart {title} to use the change"));
     }
     if !doubled.is_empty() {
-        let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
         cx.output.note(&format!(
             "{title} also starts {} itself, without mgp: `mgp export --to {client}{project} --replace` removes from its file \
              what mgp has",
@@ -149,10 +149,7 @@ async fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
         ))
         .hint("`--dry-run` shows the change, `--yes` makes it without asking"));
     }
-    let mut text = Vec::new();
-    // Writing into memory does not fail.
-    let _ = write(report, &mut text);
-    output.write(&text)?;
+    output.show(report, write)?;
     if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
 }
 
@@ -269,5 +266,50 @@ impl ExportArgs {
         removed.retain(|name| kept.iter().all(|kept| kept.name != *name));
         kept.extend(elsewhere);
         Ok((removed, kept))
+    }
+}
+
+/// Returns the path by which this program was called, or found in `PATH`: a link that leads to the installed version stays
+/// a link, so that whoever keeps the path finds the next version, too.
+///
+/// # Errors
+/// The system does not tell where the program lies.
+fn called_as() -> io::Result<PathBuf> {
+    let own = env::current_exe()?;
+    let name = env::args_os().next().unwrap_or_default();
+    Ok(found_as(&name, env::var_os("PATH").as_deref(), &own).unwrap_or(own))
+}
+
+/// Returns the path that `name` stands for, if it leads to the program `own`.
+fn found_as(name: &OsStr, path: Option<&OsStr>, own: &Path) -> Option<PathBuf> {
+    let is_own = |path: &PathBuf| std::fs::canonicalize(path).is_ok_and(|found| found == own);
+    if Path::new(name).components().count() > 1 {
+        return absolute(name).ok().filter(is_own);
+    }
+    env::split_paths(path?).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(is_own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_the_program_stays_a_link_and_another_program_of_the_name_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(folder.path()).unwrap();
+        for dir in ["1.0", "bin", "other"] {
+            std::fs::create_dir(root.join(dir)).unwrap();
+        }
+        let own = root.join("1.0/mgp");
+        std::fs::write(&own, "").unwrap();
+        std::fs::write(root.join("other/mgp"), "").unwrap();
+        std::os::unix::fs::symlink(&own, root.join("bin/mgp")).unwrap();
+        let path = env::join_paths([root.join("other"), root.join("bin")]).unwrap();
+        let found = |name: &Path| found_as(name.as_os_str(), Some(&path), &own);
+        assert_eq!(found(Path::new("mgp")), Some(root.join("bin/mgp")));
+        assert_eq!(found(&root.join("bin/mgp")), Some(root.join("bin/mgp")));
+        assert_eq!(found(&root.join("other/mgp")), None);
+        assert_eq!(found(Path::new("other")), None);
     }
 }

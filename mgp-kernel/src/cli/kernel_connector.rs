@@ -16,51 +16,16 @@ use tokio::time::{Instant, sleep};
 use super::background::{self, StartLock, StartOutcome};
 use super::link::make_way;
 use super::output::Output;
-use super::state_in_use::{INSTEAD, StateInUse};
 use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::terminal::{Exit, Failure};
 
-/// Starts a kernel; returns `None` if the state directory is in use by a kernel that can be joined at the socket `at`. A kernel in the
-/// background that nobody uses makes way; while the state directory is in use otherwise, waits with `held`.
-pub(super) async fn started(
-    config: &Config,
-    state: &Path,
-    own_files: &[PathBuf],
-    operators: &Path,
-    at: Option<&Path>,
-    starts: ServerStarts,
-    mut held: StateInUse<'_>,
-) -> Result<Option<Kernel>, Failure> {
-    loop {
-        match Kernel::begin(config.clone(), state.to_owned(), own_files.to_vec(), starts).await {
-            Ok(kernel) => return Ok(Some(kernel)),
-            Err(error) if !error.is_in_use() => return Err(error.into()),
-            Err(_) if make_way(state, operators).await => {
-                held.wait().await?;
-                continue;
-            }
-            Err(_) => {}
-        }
-        if let Some(at) = at
-            && socket::connect(at).await.is_ok()
-        {
-            return Ok(None);
-        }
-        // A kernel that is just starting or stopping is not shared, so it is waited for.
-        if socket::is_shared(operators, at).await {
-            return Err(of_others(state, at.is_some()));
-        }
-        held.wait().await?;
-    }
-}
-
 fn of_others(state: &Path, could_join: bool) -> Failure {
     let whose = if could_join { ", from other files or for another agent" } else { "" };
     let message = format!("a kernel runs already with the state in {}{whose}", state.display());
-    Failure::new(Exit::Unreachable, message).hint(INSTEAD)
+    Failure::unreachable(message).hint(INSTEAD)
 }
 
 /// The settings with which a client joins the running kernel, or starts one in the background.
@@ -106,6 +71,40 @@ impl KernelConnector<'_> {
         note.is_some() && KernelNote::read(self.state).is_some()
     }
 
+    /// Starts a kernel in this process; returns `None` if the state directory is in use by a kernel that can be joined at the
+    /// socket `at`. A kernel in the background that nobody uses makes way; while the state directory is in use otherwise,
+    /// waits.
+    pub(super) async fn start_own(
+        &self,
+        own_files: &[PathBuf],
+        at: Option<&Path>,
+        starts: ServerStarts,
+    ) -> Result<Option<Kernel>, Failure> {
+        let mut held = StateInUse::new(self.state, self.operators, self.output);
+        loop {
+            match Kernel::begin(self.config.clone(), self.state.to_owned(), own_files.to_vec(), starts).await
+            {
+                Ok(kernel) => return Ok(Some(kernel)),
+                Err(error) if !error.is_in_use() => return Err(error.into()),
+                Err(_) if make_way(self.state, self.operators).await => {
+                    held.wait().await?;
+                    continue;
+                }
+                Err(_) => {}
+            }
+            if let Some(at) = at
+                && socket::connect(at).await.is_ok()
+            {
+                return Ok(None);
+            }
+            // A kernel that is just starting or stopping is not shared, so it is waited for.
+            if socket::is_shared(self.operators, at).await {
+                return Err(of_others(self.state, at.is_some()));
+            }
+            held.wait().await?;
+        }
+    }
+
     /// Connects to the running kernel, or starts one. Of several processes that find no kernel, one starts it.
     ///
     /// # Errors
@@ -135,12 +134,12 @@ impl KernelConnector<'_> {
                 self.output.note("waiting for a kernel that another client starts");
             }
             let Some((global, options)) = &self.starting else {
-                return Err(Failure::new(Exit::Unreachable, "the kernel that this client joined has ended"));
+                return Err(Failure::unreachable("the kernel that this client joined has ended"));
             };
             match StartLock::take(self.state)? {
                 None if waited >= PATIENCE => {
                     let message = format!("no kernel answers at {}", self.at.display());
-                    return Err(Failure::new(Exit::Unreachable, message).hint(INSTEAD));
+                    return Err(Failure::unreachable(message).hint(INSTEAD));
                 }
                 None => sleep(LOOK_EVERY).await,
                 Some(_lock) => {
@@ -157,7 +156,7 @@ impl KernelConnector<'_> {
                     if deaths >= MAX_DEATHS {
                         let log = background::log_file(self.state);
                         let message = "the kernel ended during its start without an error message";
-                        let failure = Failure::new(Exit::Unreachable, message);
+                        let failure = Failure::unreachable(message);
                         return Err(failure.hint(format!("its log is {}", log.display())));
                     }
                 }
@@ -171,21 +170,61 @@ impl KernelConnector<'_> {
                 let note = KernelNote::read(self.state);
                 Ok(Some(JoinedKernel { reader, writer, note }))
             }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(Failure::new(
-                Exit::Auth,
-                format!("the kernel at {} belongs to another user", self.at.display()),
-            )),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let message = format!("the kernel at {} belongs to another user", self.at.display());
+                Err(Failure::new(Exit::Auth, message))
+            }
             // No kernel runs, or one that died has left the socket.
             Err(_) => Ok(None),
         }
     }
 }
 
+/// The wait for a state directory that another process has open. The process may be a kernel that is just starting or
+/// stopping, or a command that ends soon, so the caller tries again for a while.
+pub(super) struct StateInUse<'a> {
+    state: &'a Path,
+    operators: &'a Path,
+    output: &'a Output,
+    since: Instant,
+    told: bool,
+}
+
+impl<'a> StateInUse<'a> {
+    pub(super) fn new(state: &'a Path, operators: &'a Path, output: &'a Output) -> Self {
+        Self { state, operators, output, since: Instant::now(), told: false }
+    }
+
+    /// Waits until the next attempt.
+    ///
+    /// # Errors
+    /// The state directory has been in use for too long.
+    pub(super) async fn wait(&mut self) -> Result<(), Failure> {
+        let (state, waited) = (self.state.display(), self.since.elapsed());
+        if waited >= LONGEST_IN_USE {
+            let operators = self.operators.display();
+            let message = format!("another mgp has {state} open, and nobody answers at {operators}");
+            return Err(Failure::unreachable(message).hint(INSTEAD));
+        }
+        if waited >= SILENT && !std::mem::replace(&mut self.told, true) {
+            self.output.note(&format!("another mgp has {state} open; waiting for it to end"));
+        }
+        sleep(LOOK_EVERY).await;
+        Ok(())
+    }
+}
+
+/// The hint on how to use another kernel or another state.
+const INSTEAD: &str =
+    "stop the other mgp, name its socket with `--socket`, or use another state with `--state DIR`";
+/// The longest time to wait for a state directory; longer than a command waits for its servers, or a kernel that stops waits
+/// for its calls.
+const LONGEST_IN_USE: Duration = Duration::from_secs(40);
 /// The longest time to wait for a kernel; longer than a kernel that stops waits for its calls.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// The time after which the user is told that a kernel is waited for.
+/// The time after which the user is told what is waited for.
 const SILENT: Duration = Duration::from_secs(1);
-/// The time between two attempts to join a kernel.
+/// The time between two attempts.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The number of kernels that end during their start before the client gives up.
 const MAX_DEATHS: u32 = 3;

@@ -16,10 +16,9 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 use super::context::{CommandContext, EffectiveConfig};
-use super::kernel_connector::KernelConnector;
+use super::kernel_connector::{KernelConnector, StateInUse};
 use super::output::Output;
 use super::proof;
-use super::state_in_use::StateInUse;
 use crate::StartError;
 use crate::accepted::AcceptedConfig;
 use crate::admin::command::{KernelNeed, ServersToBegin};
@@ -103,7 +102,7 @@ impl KernelLink {
                 Self::to_stored(cx, disable).await
             }
             KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(|| {
-                Failure::new(Exit::Unreachable, "no kernel runs, so no server runs either")
+                Failure::unreachable("no kernel runs, so no server runs either")
                     .hint("`mgp serve` starts a kernel")
             }),
             KernelNeed::Servers(wanted) => {
@@ -175,10 +174,9 @@ impl KernelLink {
         };
         let result = result.map_err(|error| older(error, method))?;
         result.to().map_err(|error| {
-            Failure::new(
-                Exit::Unreachable,
-                format!("the kernel's answer to {method} does not have the expected form: {error}"),
-            )
+            Failure::unreachable(format!(
+                "the kernel's answer to {method} does not have the expected form: {error}"
+            ))
             .hint("the kernel may be of another version: restart it with this one")
         })
     }
@@ -316,7 +314,7 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<KernelClient>, Fai
         }
         let message =
             format!("the program at {} is not a kernel, or refuses connections: {error}", path.display());
-        Failure::new(Exit::Unreachable, message)
+        Failure::unreachable(message)
     })
 }
 
@@ -338,7 +336,7 @@ fn builder() -> mgp_client_sdk::ClientBuilder {
 
 fn older(error: Error, method: &str) -> Failure {
     if error.code() == code::METHOD_NOT_FOUND {
-        return Failure::new(Exit::Unreachable, format!("the running kernel does not know {method}"))
+        return Failure::unreachable(format!("the running kernel does not know {method}"))
             .hint("the kernel is of another version: restart it with this one");
     }
     error.into()

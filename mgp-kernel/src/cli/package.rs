@@ -10,16 +10,16 @@ use mgp_discovery::config::ConfigFile;
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, launch};
 use serde::Serialize;
 
-use super::context::{CommandContext, ConfigScope};
+use super::context::CommandContext;
 use super::input::text_of;
-use super::servers_edit::pair;
+use super::servers_edit::{AddServerArgs, pair};
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct PackageArgs {
     /// Add the server that this server.json of a registry describes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
-    server_json: Option<PathBuf>,
+    pub(super) server_json: Option<PathBuf>,
     /// A value that the server.json asks for; repeat for more
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json")]
     answer: Vec<(String, String)>,
@@ -51,47 +51,33 @@ struct PackageRequest<'a> {
     words: &'a str,
 }
 
-impl PackageArgs {
-    pub(super) fn file(&self) -> Option<&Path> {
-        self.server_json.as_deref()
+/// Adds the server that the document describes.
+pub(super) fn add(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result<Exit, Failure> {
+    let AddServerArgs { name, description, package, scope, .. } = add;
+    let server = ServerJson::parse(&text_of(document)?).map_err(|error| Failure::file(document, error))?;
+    let mut launch =
+        chosen(&server, package.way, &package.answer).map_err(|error| failure(document, &error))?;
+    launch.config.id.clone_from(&name);
+    launch.config.description = description.or(launch.config.description);
+    let path = cx.to_change_in(scope)?;
+    let mut file = ConfigFile::open(&path)?;
+    file.add(&launch.config)?;
+    if !package.dry_run {
+        file.save(FileReaders::Kept)?;
+        cx.keep_trust(&file)?;
     }
-
-    /// Adds the server that the document describes, with the id `name`.
-    pub(super) fn add(
-        self,
-        cx: &CommandContext,
-        document: &Path,
-        name: &str,
-        description: Option<String>,
-        scope: ConfigScope,
-    ) -> Result<Exit, Failure> {
-        let server =
-            ServerJson::parse(&text_of(document)?).map_err(|error| Failure::file(document, error))?;
-        let mut launch =
-            chosen(&server, self.way, &self.answer).map_err(|error| failure(document, &error))?;
-        name.clone_into(&mut launch.config.id);
-        launch.config.description = description.or(launch.config.description);
-        let path = cx.to_change_in(scope)?;
-        let mut file = ConfigFile::open(&path)?;
-        file.add(&launch.config)?;
-        if !self.dry_run {
-            file.save(FileReaders::Kept)?;
-            cx.keep_trust(&file)?;
-        }
-        let asked =
-            launch.permissions.iter().map(|asked| PackageRequest { kind: asked.kind, words: &asked.words });
-        let report = PackageReport {
-            server_id: name,
-            command: &launch.shown,
-            permissions: asked.collect(),
-            variables: &launch.variables,
-            notes: &launch.notes,
-            file: &path,
-            dry_run: self.dry_run,
-        };
-        cx.output.show(&report, write)?;
-        Ok(Exit::Done)
-    }
+    let asked =
+        launch.permissions.iter().map(|asked| PackageRequest { kind: asked.kind, words: &asked.words });
+    let report = PackageReport {
+        server_id: &name,
+        command: &launch.shown,
+        permissions: asked.collect(),
+        variables: &launch.variables,
+        notes: &launch.notes,
+        file: &path,
+        dry_run: package.dry_run,
+    };
+    cx.output.show(&report, write)
 }
 
 /// Returns the launch with the number `way`, or else the first that is possible on this machine.

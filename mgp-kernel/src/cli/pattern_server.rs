@@ -7,7 +7,7 @@ use std::process::Command;
 use clap::Args;
 
 use crate::pattern_servers::{self, PROGRAM};
-use crate::terminal::{Exit, Failure};
+use crate::terminal::Failure;
 
 /// The server that is wanted, in the words of `mgp-patterns`.
 #[derive(Debug, Args)]
@@ -21,10 +21,10 @@ pub(super) struct PatternServerArgs {
 pub(super) fn run(args: &PatternServerArgs) -> Failure {
     let Some(program) = pattern_servers::program() else {
         let message = format!("`{PROGRAM}`, the program of the servers, is not installed");
-        return Failure::new(Exit::Unreachable, message).hint(INSTALL);
+        return Failure::unreachable(message).hint(INSTALL);
     };
     let error = Command::new(&program).args(&args.words).exec();
-    Failure::new(Exit::Unreachable, format!("{}: {error}", program.display()))
+    Failure::unreachable(format!("{}: {error}", program.display()))
 }
 
 /// The command that installs `mgp-patterns` from the sources of `mgp`.

@@ -104,7 +104,7 @@ async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result<Exit, Fail
             let named = PinnedName { server_id: server_id.clone(), name: name.clone() };
             one(link, &wanted, named).await
         }
-        (server, _) => several(link, &wanted, server.as_ref()).await,
+        _ => several(link, &wanted).await,
     }
 }
 
@@ -112,13 +112,11 @@ async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> R
     let diff = link.ask(&named).await?;
     let mut approve = approval(&diff);
     approve.any_order = wanted.any_order;
-    let is_held_for_content = diff
-        .standing
-        .as_ref()
-        .is_some_and(|standing| standing.is_held_for_content() && standing.is_approvable);
-    if is_held_for_content {
+    let standing = diff.row.standing.as_ref();
+    if standing.is_some_and(|standing| standing.is_held_for_content() && standing.is_approvable) {
         let mut shown = Vec::new();
-        diff.write_findings(&mut shown).map_err(|error| unshown(&error))?;
+        // Writing into memory does not fail.
+        let _ = diff.write_findings(&mut shown);
         agreed(&shown, "approve this definition anyway?", wanted.yes).await?;
     } else {
         // Without a digest on the command line, the kernel approves the definition that waits.
@@ -128,12 +126,8 @@ async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> R
     link.output.result(&link.ask(&approve).await?)
 }
 
-async fn several(
-    link: &KernelLink,
-    wanted: &PinApproveArgs,
-    server: Option<&ServerId>,
-) -> Result<Exit, Failure> {
-    let rows = pins(link, server, true).await?;
+async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Failure> {
+    let rows = pins(link, wanted.server.as_ref(), true).await?;
     let is_meant = |row: &PinRow| {
         !wanted.since_config || row.standing.as_ref().is_some_and(|standing| standing.since_config)
     };
@@ -151,17 +145,17 @@ async fn several(
         }
     }
     if taken.is_empty() && left.is_empty() {
-        return Err(nothing(link, wanted, server).await?);
+        return Err(nothing(link, wanted).await?);
     }
     if !taken.is_empty() {
         let mut shown = Vec::new();
-        taken.iter().try_for_each(|diff| diff.write_findings(&mut shown)).map_err(|error| unshown(&error))?;
+        let _ = taken.iter().try_for_each(|diff| diff.write_findings(&mut shown));
         let question = format!("approve {}?", counted(taken.len()));
         agreed(&shown, &question, wanted.yes).await?;
     }
     let mut approved = Vec::new();
     for diff in &taken {
-        let named = PinnedName { server_id: diff.server_id.clone(), name: diff.name.clone() };
+        let named = PinnedName { server_id: diff.row.server_id.clone(), name: diff.row.name.clone() };
         // The request carries the digest that was shown, so that a definition that changed since then is not approved.
         match link.ask(&approval(diff)).await {
             Ok(_) => approved.push(named),
@@ -186,34 +180,26 @@ async fn several(
 /// Returns the request that approves exactly the definition in `diff`, despite the rules that hold or flag it.
 fn approval(diff: &PinDiff) -> ApprovePin {
     ApprovePin {
-        server_id: diff.server_id.clone(),
-        name: diff.name.clone(),
-        digest: diff.waiting.clone(),
-        despite: diff.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default(),
+        server_id: diff.row.server_id.clone(),
+        name: diff.row.name.clone(),
+        digest: diff.row.waiting.clone(),
+        despite: diff.row.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default(),
         any_order: false,
     }
 }
 
 /// Returns the failure that says why there is nothing to approve.
-async fn nothing(
-    link: &KernelLink,
-    wanted: &PinApproveArgs,
-    server: Option<&ServerId>,
-) -> Result<Failure, Failure> {
+async fn nothing(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Failure, Failure> {
+    let server = wanted.server.as_ref();
     let whose = server.map(|server| format!(" of `{server}`")).unwrap_or_default();
     if wanted.since_config {
         let message = format!("no definition{whose} changed with the configuration of its server");
-        return Ok(
-            Failure::usage(message).hint("`mgp pin list --waiting` shows what is held for other reasons")
-        );
+        let hint = "`mgp pin list --waiting` shows what is held for other reasons";
+        return Ok(Failure::usage(message).hint(hint));
     }
     let is_known = !pins(link, server, false).await?.is_empty();
-    let message = format!("no definition{whose} is held or flagged");
-    Ok(if is_known {
-        Failure::usage(message).hint("nothing has to be approved")
-    } else {
-        Failure::usage(message).hint("`mgp servers` shows the servers")
-    })
+    let hint = if is_known { "nothing has to be approved" } else { "`mgp servers` shows the servers" };
+    Ok(Failure::usage(format!("no definition{whose} is held or flagged")).hint(hint))
 }
 
 /// Shows the definitions to be approved, and asks a person to confirm.
@@ -236,8 +222,4 @@ async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> 
 
 fn counted(number: usize) -> String {
     if number == 1 { "this definition".to_owned() } else { format!("these {number} definitions") }
-}
-
-fn unshown(error: &io::Error) -> Failure {
-    Failure::usage(format!("the definitions cannot be shown: {error}"))
 }

@@ -22,7 +22,7 @@ use tokio::io::{
 use tokio::time::Instant;
 
 use super::kernel_connector::{JoinedKernel, KernelConnector};
-use crate::terminal::{Exit, Failure};
+use crate::terminal::Failure;
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
 /// kernel has answered all requests, or when a kernel was stopped in whose place none may be started.
@@ -85,7 +85,7 @@ async fn next_request(
 
 fn not_taken_over() -> Failure {
     let message = "the kernel was lost, and this connection cannot continue with another kernel";
-    Failure::new(Exit::Unreachable, message).hint("let the client start `mgp serve` again")
+    Failure::unreachable(message).hint("let the client start `mgp serve` again")
 }
 
 /// The reason why a conversation with a kernel has ended.

@@ -15,9 +15,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::background;
 use super::context::{CommandContext, EffectiveConfig};
-use super::kernel_connector::{KernelConnector, started};
+use super::kernel_connector::KernelConnector;
 use super::pipe;
-use super::state_in_use::StateInUse;
 use crate::kernel::ServerStarts;
 use crate::listen::peer::{adopt_orphans, reap_adopted};
 use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
@@ -125,12 +124,11 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     let kernel = if may_start {
         None
     } else {
-        let held = StateInUse::new(&state, &serving.socket, &cx.output);
         let join_at = may_join.then_some(serving.shared_at.as_path());
         // Orphans are adopted before the first server starts: a process that was orphaned earlier could not be told
         // from others.
         adopts = adopt_orphans();
-        started(&config, &state, &own_files, &serving.socket, join_at, starts, held).await?
+        way.start_own(&own_files, join_at, starts).await?
     };
     let Some(kernel) = kernel else {
         let carried = tokio::select! {
@@ -189,7 +187,7 @@ fn unserved(failure: StartError) -> Failure {
         }
         _ => "`--http ADDR` or `[listen]` in mgp.toml says where and how the kernel listens",
     };
-    Failure::new(Exit::Unreachable, failure.to_string()).hint(hint)
+    Failure::unreachable(failure.to_string()).hint(hint)
 }
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.

@@ -148,9 +148,7 @@ pub(super) async fn stop(cx: &CommandContext, args: StopArgs) -> Result<Exit, Fa
     while socket::connect(&socket).await.is_ok() {
         if Instant::now() >= end {
             let message = format!("the kernel (process {}) still has calls in work", stopped.pid);
-            return Err(
-                Failure::new(Exit::Unreachable, message).hint("the kernel stops when these calls have ended")
-            );
+            return Err(Failure::unreachable(message).hint("the kernel stops when these calls have ended"));
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }

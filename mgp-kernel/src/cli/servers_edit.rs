@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use mgp_discovery::FileReaders;
@@ -11,13 +11,13 @@ use mgp_discovery::config::model::{ServerConfig, TransportKind};
 use serde::Serialize;
 
 use super::context::{CommandContext, ConfigScope};
-use super::package::PackageArgs;
+use super::package::{self, PackageArgs};
 use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Args)]
 pub(super) struct AddServerArgs {
     /// The id of the server: letters, digits, `.`, `_` and `-`
-    name: String,
+    pub(super) name: String,
     /// The command that starts the server, with its arguments
     #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
     command: Vec<String>,
@@ -36,11 +36,11 @@ pub(super) struct AddServerArgs {
     transport: Option<TransportArg>,
     /// The purpose of the server, in one line
     #[arg(long, value_name = "TEXT")]
-    description: Option<String>,
+    pub(super) description: Option<String>,
     #[command(flatten)]
-    package: PackageArgs,
+    pub(super) package: PackageArgs,
     #[command(flatten)]
-    scope: ConfigScope,
+    pub(super) scope: ConfigScope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -69,8 +69,8 @@ struct ServerEdited<'a> {
 }
 
 pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failure> {
-    if let Some(document) = add.package.file().map(Path::to_owned) {
-        return add.package.add(cx, &document, &add.name, add.description, add.scope);
+    if let Some(document) = add.package.server_json.clone() {
+        return package::add(cx, add, &document);
     }
     let path = cx.to_change_in(add.scope)?;
     let mut file = ConfigFile::open(&path)?;

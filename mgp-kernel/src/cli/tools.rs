@@ -97,7 +97,7 @@ pub(super) async fn one(link: &KernelLink, name: &str) -> Result<ToolRow, Failur
             None => String::new(),
         };
         let (id, state) = (&row.id, if row.enabled { row.state.as_str() } else { "disabled" });
-        return Err(Failure::new(Exit::Unreachable, format!("the server {id} of `{name}` is {state}{why}"))
+        return Err(Failure::unreachable(format!("the server {id} of `{name}` is {state}{why}"))
             .hint(format!("{}, `mgp doctor` checks everything", row.remedy())));
     }
     if servers.iter().any(|row| row.id.as_str() == name) {

@@ -114,10 +114,7 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
     let mut shown = shown(&locations, &file)?;
     let asks = is_person_there() && !cx.output.is_json() && !trust.yes;
     if asks && !trust.dry_run {
-        let mut text = Vec::new();
-        // Writing into memory does not fail.
-        let _ = write(&shown, &mut text);
-        cx.output.write(&text)?;
+        cx.output.show(&shown, write)?;
         if !agrees("trust this file?").await? {
             return Err(Failure::usage("the file was not trusted"));
         }

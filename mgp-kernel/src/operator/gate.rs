@@ -72,7 +72,7 @@ fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
     }
     match OperationEntry::named(method).map(|operation| operation.proof) {
         Some(ProofNeed::None) => true,
-        Some(ProofNeed::Others) => connection.is_own(),
+        Some(ProofNeed::Others) => connection.is_own,
         Some(ProofNeed::All) => false,
         None => WITHOUT_PROOF.contains(&method),
     }

@@ -34,11 +34,7 @@ impl Traces {
     /// Fails if the settings of the collector cannot be used.
     pub(super) fn open(settings: &TelemetrySettings) -> Result<Option<Self>, StartError> {
         let Some(collector) = &settings.otlp else { return Ok(None) };
-        let wrong = |what: &dyn fmt::Display| StartError::Config(format!("`telemetry.otlp`: {what}"));
-        let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(|error| {
-            let what: &dyn fmt::Display = &error;
-            wrong(what)
-        })?;
+        let headers = settings.expanded_otlp_headers(&ProcessEnvironment).map_err(wrong)?;
         let headers: HashMap<String, String> =
             headers.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect();
         let exporter = SpanExporter::builder()
@@ -48,7 +44,7 @@ impl Traces {
             .with_timeout(TIMEOUT)
             .with_headers(headers)
             .build()
-            .map_err(|error| wrong(&error))?;
+            .map_err(wrong)?;
         let resource = Resource::builder().with_service_name("mgp").build();
         Ok(Some(Self(
             SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build(),
@@ -76,6 +72,10 @@ impl Traces {
 
 mgp_types::partial_debug!(Traces);
 
+fn wrong(what: impl fmt::Display) -> StartError {
+    StartError::Config(format!("`telemetry.otlp`: {what}"))
+}
+
 /// Returns the address of the collector, which may be given with the path of traces or without any.
 fn endpoint(collector: &str) -> String {
     let path = collector.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
@@ -94,7 +94,6 @@ struct RuntimeHttpClient {
 
 impl RuntimeHttpClient {
     fn new() -> Result<Self, StartError> {
-        let wrong = |what: &str| StartError::Config(format!("`telemetry.otlp`: {what}"));
         let runtime = Handle::try_current().map_err(|_| wrong("traces are sent by a tokio runtime only"))?;
         // The provider is named and not left to the default of the process: that one panics where a program has built
         // in two.

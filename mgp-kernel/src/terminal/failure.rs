@@ -69,6 +69,10 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Exit::Unreachable, message)
+    }
+
     /// Returns the failure of a command that cannot use a file.
     pub(crate) fn file(path: &Path, error: impl fmt::Display) -> Self {
         Self::usage(format!("{}: {error}", path.display()))

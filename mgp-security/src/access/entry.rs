@@ -5,7 +5,7 @@ use mgp_types::mgp::{
     Timestamp, ToolName, ToolPattern,
 };
 use mgp_types::{Error, Principal, code};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::StoreError;
 use crate::refusal::refusal;
@@ -16,7 +16,7 @@ use crate::refusal::refusal;
 ///
 /// The field `tool_name` alone tells an entry for a tool from an entry for a server, so no two fields can disagree
 /// about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AccessEntry {
     /// The agent that the entry is about; always exactly one.
@@ -41,12 +41,13 @@ pub struct AccessEntry {
 }
 
 /// An entry with the number under which a store keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct StoredEntry {
     /// The number of the entry, which no other entry of the store ever has.
     pub id: u64,
     /// The entry itself.
+    #[serde(flatten)]
     pub entry: AccessEntry,
 }
 

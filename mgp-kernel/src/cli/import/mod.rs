@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, ReadOptions, ReferenceKind};
+use mgp_discovery::clients::{ClientKind, FileScope, Imported, LiteralSecrets, ReferenceKind};
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use mgp_discovery::secrets::user_store;
 use serde::Serialize;
@@ -107,9 +107,7 @@ struct SkippedReport {
 
 pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Failure> {
     let machine = ClientLocations::this()?;
-    // The values of secrets are read, because they decide whether two servers are the same.
-    let options = ReadOptions { secrets: LiteralSecrets::Keep, ..machine.options() };
-    let sources = sources(&machine, import, &options)?;
+    let sources = sources(&machine, import)?;
     let path = cx.to_change_in(import.scope)?;
     let file = ConfigFile::open(&path)?;
     let secrets = if import.keep_secrets { LiteralSecrets::Keep } else { LiteralSecrets::Refer };
@@ -156,22 +154,19 @@ fn report(
             Ok(imported) => (imported, None),
             Err(problem) => (Imported::default(), Some(problem)),
         };
-        for skip in imported.skipped {
-            let (name, line, why) = (skip.name, skip.at.line, skip.why);
-            skipped.push(SkippedReport { name, path: from.clone(), line, why });
+        let mut skip = |name, line, why| skipped.push(SkippedReport { name, path: from.clone(), line, why });
+        for one in imported.skipped {
+            skip(one.name, one.at.line, one.why);
         }
         for server in imported.servers {
             if is_mgp(&server) {
-                let why = "this entry is mgp itself".to_owned();
-                let (name, line) = (server.name, server.at.line);
-                skipped.push(SkippedReport { name, path: from.clone(), line, why });
+                skip(server.name, server.at.line, "this entry is mgp itself".to_owned());
                 continue;
             }
             let suggested = suggestion(&server.config);
             let taken = match taking.take(server.config) {
                 Err(error @ EditError::Unfit { .. }) => {
-                    let (name, line) = (server.name, server.at.line);
-                    skipped.push(SkippedReport { name, path: from.clone(), line, why: error.to_string() });
+                    skip(server.name, server.at.line, error.to_string());
                     continue;
                 }
                 taken => taken?,
@@ -259,12 +254,8 @@ fn write(report: &ImportReport, out: &mut impl io::Write) -> io::Result<()> {
         }
     }
     if report.servers.iter().any(|server| server.outcome.is_added()) {
-        writeln!(
-            out,
-            "{} {}",
-            if report.dry_run { "would be written to" } else { "in" },
-            report.file.display()
-        )?;
+        let is_written = if report.dry_run { "would be written to" } else { "in" };
+        writeln!(out, "{is_written} {}", report.file.display())?;
     }
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::path::{MAIN_SEPARATOR, PathBuf};
 
-use mgp_discovery::clients::{ClientKind, DetectedClient, FileScope, FileState, Imported, ReadOptions, read};
+use mgp_discovery::clients::{
+    ClientKind, DetectedClient, FileScope, FileState, Imported, LiteralSecrets, ReadOptions, read,
+};
 
 use super::ImportArgs;
 use crate::cli::clients::{ClientLocations, text_of};
@@ -21,11 +23,9 @@ pub(super) struct ImportSource {
 /// Returns the files to import from: all that are found, or those that were named.
 ///
 /// A broken file is reported and does not keep the others from being read, unless it was named.
-pub(super) fn sources(
-    machine: &ClientLocations,
-    import: &ImportArgs,
-    options: &ReadOptions,
-) -> Result<Vec<ImportSource>, Failure> {
+pub(super) fn sources(machine: &ClientLocations, import: &ImportArgs) -> Result<Vec<ImportSource>, Failure> {
+    // The values of secrets are read, because they decide whether two servers are the same.
+    let options = &ReadOptions { secrets: LiteralSecrets::Keep, ..machine.options() };
     if import.from.is_empty() {
         let found = machine.detected().into_iter();
         return Ok(found.filter_map(|found| from_detected(found, options)).collect());
@@ -74,7 +74,7 @@ fn of_client(
     }
     for source in &sources {
         if let Err(problem) = &source.read {
-            return Err(Failure::usage(format!("{}: {problem}", source.path.display())));
+            return Err(Failure::file(&source.path, problem));
         }
     }
     Ok(sources)

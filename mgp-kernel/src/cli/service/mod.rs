@@ -67,7 +67,8 @@ pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<
 }
 
 async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
-    let (unit, files) = files(cx, wanted.whose, &wanted.http)?;
+    let unit = unit(cx, wanted.whose, &wanted.http)?;
+    let files = unit.files();
     if wanted.print {
         let text: Vec<_> =
             files.iter().map(|file| format!("# {}\n{}", file.path.display(), file.text)).collect();
@@ -84,7 +85,8 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
 }
 
 fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let (unit, files) = files(cx, whose, "")?;
+    let unit = unit(cx, whose, "")?;
+    let files = unit.files();
     for path in files.iter().map(|file| file.path.clone()).chain(unit.enabling_link()) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
@@ -95,7 +97,8 @@ fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Fai
 }
 
 async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let (unit, files) = files(cx, whose, "")?;
+    let unit = unit(cx, whose, "")?;
+    let files = unit.files();
     let installed = files.iter().all(|file| file.path.is_file());
     let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
     let socket = if whose.system { unit.system_socket().into() } else { cx.read()?.socket };
@@ -103,11 +106,7 @@ async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, 
     told(&cx.output, &files, installed, Some(is_running), commands)
 }
 
-fn files(
-    cx: &CommandContext,
-    whose: ServiceAccountArgs,
-    http: &str,
-) -> Result<(Unit, Vec<UnitFile>), Failure> {
+fn unit(cx: &CommandContext, whose: ServiceAccountArgs, http: &str) -> Result<Unit, Failure> {
     let lost = |error| Failure::usage(format!("the path of this program cannot be found: {error}"));
     let program = env::current_exe().map_err(lost)?;
     let account = if whose.system { ServiceAccount::System } else { ServiceAccount::Own };
@@ -121,9 +120,7 @@ fn files(
         }
         ServiceAccount::System => (Vec::new(), PathBuf::new()),
     };
-    let unit = Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home };
-    let files = unit.files();
-    Ok((unit, files))
+    Ok(Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home })
 }
 
 fn told(
@@ -136,13 +133,9 @@ fn told(
     let paths = files.iter().map(|file| file.path.clone()).collect();
     let told = ServiceReport { files: paths, installed, running, commands };
     output.show(&told, |told, out| {
+        let installed = if told.installed { "installed:" } else { "not installed:" };
         for path in &told.files {
-            writeln!(
-                out,
-                "{} {}",
-                if told.installed { "installed:" } else { "not installed:" },
-                path.display()
-            )?;
+            writeln!(out, "{installed} {}", path.display())?;
         }
         match told.running {
             Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details")?,

@@ -131,17 +131,10 @@ impl Unit {
 
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.program.display().to_string()];
-        let places: Vec<(&str, &str)> = match (self.manager, self.account) {
-            (_, ServiceAccount::Own) => Vec::new(),
-            (Manager::Systemd, ServiceAccount::System) => {
-                vec![("--config", CONFIG), ("--state", "/var/lib/mgp"), ("--socket", self.system_socket())]
-            }
-            (Manager::Launchd, ServiceAccount::System) => {
-                vec![("--config", CONFIG), ("--state", "/var/db/mgp"), ("--socket", self.system_socket())]
-            }
-        };
-        for (option, place) in places {
-            arguments.extend([option.to_owned(), place.to_owned()]);
+        if self.account == ServiceAccount::System {
+            let state = if self.manager == Manager::Systemd { "/var/lib/mgp" } else { "/var/db/mgp" };
+            let places = ["--config", CONFIG, "--state", state, "--socket", self.system_socket()];
+            arguments.extend(places.map(str::to_owned));
         }
         for (option, path) in &self.options {
             arguments.extend([(*option).to_owned(), path.display().to_string()]);

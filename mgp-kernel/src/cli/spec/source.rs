@@ -53,19 +53,13 @@ async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, 
         vec![tools::one(link, name).await?]
     };
     if rows.is_empty() {
-        return Err(Failure::new(
-            Exit::Unreachable,
-            format!("the server `{name}` has no tools that may be used"),
-        )
-        .hint("`mgp servers` shows its state, `mgp pin list --waiting` what is held"));
+        return Err(Failure::unreachable(format!("the server `{name}` has no tools that may be used"))
+            .hint("`mgp servers` shows its state, `mgp pin list --waiting` what is held"));
     }
     let interface = |row: &ToolRow| {
         ToolInterface::of_definition(&row.definition).ok_or_else(|| {
-            Failure::new(
-                Exit::Tool,
-                format!("the definition of {} has no schema of its parameters", row.name),
-            )
-            .hint("only its server can mend it")
+            let message = format!("the definition of {} has no schema of its parameters", row.name);
+            Failure::new(Exit::Tool, message).hint("only its server can mend it")
         })
     };
     rows.iter().map(interface).collect()

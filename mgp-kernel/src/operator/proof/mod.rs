@@ -36,7 +36,7 @@ pub(crate) fn is_guarded(state: &Path) -> bool {
 #[derive(Debug)]
 pub(crate) struct OperatorConnection {
     /// True for a process of the account that the kernel runs as.
-    is_own: bool,
+    pub(crate) is_own: bool,
     terminal: Option<Terminal>,
     is_proved: AtomicBool,
 }
@@ -56,11 +56,6 @@ impl OperatorConnection {
     /// proof.
     pub(crate) const fn of_superuser() -> Self {
         Self { is_own: true, terminal: None, is_proved: AtomicBool::new(true) }
-    }
-
-    /// Returns whether the connection is of the account that the kernel runs as.
-    pub(crate) const fn is_own(&self) -> bool {
-        self.is_own
     }
 
     /// Returns the connection of a command to the kernel of its own process.

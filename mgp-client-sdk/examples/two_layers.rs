@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let me = era::ClientIdentity::new(Implementation::new("two_layers", "1.0.0"));
     let server = era::ClientEra::negotiate(wire, me, era::EraOptions::new()).await?;
     let (log, policy) = (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::builder().build()?);
-    let grant = AccessGrant::of_server("agent".into(), "child".into(), Allow).for_tool("echo".into());
+    let grant = AccessGrant::new("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
     let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());
     let access = AccessGate::new(policy).for_server("child".into()).for_agent("agent".into());

@@ -252,11 +252,11 @@ fn is_change(method: &Method) -> bool {
 
 fn read(method: &Method, params: &Params) -> Option<Change> {
     Some(match method.as_str() {
-        notification_name::TOOLS_LIST_CHANGED => Change::Tools,
-        notification_name::PROMPTS_LIST_CHANGED => Change::Prompts,
-        notification_name::RESOURCES_LIST_CHANGED => Change::Resources,
-        notification_name::RESOURCES_UPDATED => Change::Resource { uri: params.text("uri")?.into_owned() },
-        notification_name::TASKS_STATUS => Change::Task(Box::new(params.to().ok()?)),
+        notification_name::TOOLS_CHANGED => Change::Tools,
+        notification_name::PROMPTS_CHANGED => Change::Prompts,
+        notification_name::RESOURCES_CHANGED => Change::Resources,
+        notification_name::RESOURCE_UPDATED => Change::Resource { uri: params.text("uri")?.into_owned() },
+        notification_name::TASK_STATUS => Change::Task(Box::new(params.to().ok()?)),
         notification_name::TASKS => Change::ExtensionTask(Box::new(params.to().ok()?)),
         _ => Change::Other { method: method.clone(), params: params.clone() },
     })

@@ -195,7 +195,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {
         let scene = TestKernel::with(r#"{"access":{"default":"opt-out"}}"#).await;
-        let denied = AccessGrant::of_server("one".into(), "files".into(), AccessPermission::Deny);
+        let denied = AccessGrant::new("one".into(), "files".into(), AccessPermission::Deny);
         scene.policies.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
         let rule = r#"{"agent":"one","server":"files","permission":"allow"}"#;
         let servers = r#"{"id":"a","command":"x"},{"id":"a","command":"y"}"#;

@@ -160,7 +160,7 @@ fn key(stored: &StoredEntry) -> AccessRuleKey {
 }
 
 fn grant((agent, server, tool): &AccessRuleKey, permission: AccessPermission) -> AccessGrant {
-    let grant = AccessGrant::of_server(agent.clone(), server.clone(), permission);
+    let grant = AccessGrant::new(agent.clone(), server.clone(), permission);
     match tool {
         Some(tool) => grant.for_tool(tool.clone()),
         None => grant,
@@ -168,7 +168,7 @@ fn grant((agent, server, tool): &AccessRuleKey, permission: AccessPermission) ->
 }
 
 fn revoke((agent, server, tool): AccessRuleKey) -> AccessRevoke {
-    let revoke = AccessRevoke::of_server(agent, server);
+    let revoke = AccessRevoke::new(agent, server);
     match tool {
         Some(tool) => revoke.for_tool(tool),
         None => revoke,

@@ -38,7 +38,7 @@ pub(crate) fn is_open_ended(request: &Request) -> bool {
 
 const PARTS: [(&str, WorkRole); 16] = [
     (mcp::PING, WorkRole::Tells),
-    (mcp::SERVER_DISCOVER, WorkRole::Tells),
+    (mcp::DISCOVER, WorkRole::Tells),
     (mgp::HEALTH_PING, WorkRole::Tells),
     (mgp::HEALTH_STATUS, WorkRole::Tells),
     (mgp::LIFECYCLE_SHUTDOWN, WorkRole::Ends),

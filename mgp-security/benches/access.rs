@@ -59,11 +59,7 @@ fn grant(bencher: Bencher<'_, '_>) {
     bencher
         .with_inputs(|| {
             next += 1;
-            AccessGrant::of_server(
-                AgentId::new(format!("agent.{next}")),
-                "new".into(),
-                AccessPermission::Allow,
-            )
+            AccessGrant::new(AgentId::new(format!("agent.{next}")), "new".into(), AccessPermission::Allow)
         })
         .bench_local_values(|grant| runtime.block_on(policy.grant(&admin, None, grant)));
 }

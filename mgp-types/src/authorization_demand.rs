@@ -1,7 +1,5 @@
 //! The demand for authorization that an error carries to the HTTP server.
 
-use std::fmt;
-
 /// The source of an error: the request needs authorization that its sender has not shown.
 ///
 /// The HTTP server answers such a request with the status and the challenge (`WWW-Authenticate`), in both eras; other
@@ -14,7 +12,8 @@ use std::fmt;
 /// let error = Error::new(code::PERMISSION_DENIED, "the token lacks the scope files:write").with_source(demand);
 /// assert_eq!(AuthorizationDemand::of(&error).map(AuthorizationDemand::status), Some(403));
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the request needs authorization (HTTP status {status})")]
 pub struct AuthorizationDemand {
     status: u16,
     challenge: Box<str>,
@@ -47,16 +46,4 @@ impl AuthorizationDemand {
     }
 }
 
-impl fmt::Debug for AuthorizationDemand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthorizationDemand").field("status", &self.status).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Display for AuthorizationDemand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the request needs authorization (HTTP status {})", self.status)
-    }
-}
-
-impl std::error::Error for AuthorizationDemand {}
+crate::partial_debug!(AuthorizationDemand, self => status: self.status);

@@ -85,12 +85,6 @@ impl Context {
     }
 }
 
-impl Default for Outbox {
-    fn default() -> Self {
-        Self::CLOSED
-    }
-}
-
 /// The capability a question needs and the peer did not declare, as the object that names it.
 fn missing_capability(session: &Session, method: &Method, params: &Object) -> Option<&'static str> {
     let can = |path: &[&str]| session.peer_can(path);

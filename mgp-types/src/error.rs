@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::json::{JsonError, JsonFault, Object, RawJson};
+use crate::mcp::UnsupportedProtocolVersion;
 use crate::mgp::{MEMBER, Recovery, code};
 use crate::{Method, Revision};
 
@@ -105,8 +106,8 @@ impl Error {
     /// Creates the error that refuses the protocol version `requested`; `code` is the number of the era: -32022 in the
     /// stateless revisions, -32602 in the older ones.
     pub fn unsupported_version(code: i64, requested: &str, supported: &[Revision]) -> Self {
-        let supported: Vec<_> = supported.iter().map(|revision| revision.as_str()).collect();
-        let data = RawJson::from_value(&UnsupportedVersion { supported: &supported, requested }).ok();
+        let supported: Vec<_> = supported.iter().map(ToString::to_string).collect();
+        let data = RawJson::from_value(&UnsupportedProtocolVersion::new(supported, requested)).ok();
         Self::new(code, "Unsupported protocol version").with_optional_data(data)
     }
 
@@ -255,12 +256,6 @@ impl From<JsonError> for Error {
         };
         Self::new(code, error.to_string())
     }
-}
-
-#[derive(serde::Serialize)]
-struct UnsupportedVersion<'a> {
-    supported: &'a [&'a str],
-    requested: &'a str,
 }
 
 #[cfg(test)]

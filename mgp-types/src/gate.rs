@@ -1,6 +1,6 @@
 //! One shape for every decision on the way of a request: a [`Gate`], sets of them, and the layer that is made of them.
 
-use std::fmt;
+use std::fmt::Debug;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -112,27 +112,16 @@ impl<P> From<Result<P, Error>> for Flow<P> {
     }
 }
 
-impl<P> fmt::Debug for Flow<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pass(_) => f.write_str("Pass"),
-            Self::Answer(answer) => f.debug_tuple("Answer").field(answer).finish(),
-            Self::Wait(_) => f.write_str("Wait"),
-        }
-    }
-}
+crate::partial_debug!([P] Flow<P>);
 
-/// A decision that is not waited for any more.
-enum Decided<P> {
-    Pass(P),
-    Answer(Result<Response, Error>),
-}
+/// A decision that is not waited for any more: the pass, or the answer.
+type Decided<P> = Result<P, Result<Response, Error>>;
 
 async fn decided<P>(mut waiting: BoxFuture<'static, (Request, Flow<P>)>) -> (Request, Decided<P>) {
     loop {
         match waiting.await {
-            (request, Flow::Pass(pass)) => return (request, Decided::Pass(pass)),
-            (request, Flow::Answer(answer)) => return (request, Decided::Answer(answer)),
+            (request, Flow::Pass(pass)) => return (request, Ok(pass)),
+            (request, Flow::Answer(answer)) => return (request, Err(answer)),
             (_, Flow::Wait(longer)) => waiting = longer,
         }
     }
@@ -151,8 +140,8 @@ impl<A: Gate, B: Gate> Gate for (A, B) {
                 Flow::wait(async move {
                     let (mut request, decision) = decided(waiting).await;
                     let flow = match decision {
-                        Decided::Pass(pass) => enter_second(&first, pass, &second, &mut request),
-                        Decided::Answer(answer) => Flow::Answer(answer),
+                        Ok(pass) => enter_second(&first, pass, &second, &mut request),
+                        Err(answer) => Flow::Answer(answer),
                     };
                     (request, flow)
                 })
@@ -189,8 +178,8 @@ fn enter_second<A: Gate, B: Gate>(
             Flow::wait(async move {
                 let (request, decision) = decided(waiting).await;
                 let flow = match decision {
-                    Decided::Pass(own) => Flow::Pass((pass, own)),
-                    Decided::Answer(mut answer) => {
+                    Ok(own) => Flow::Pass((pass, own)),
+                    Err(mut answer) => {
                         first.leave(pass, &mut answer);
                         Flow::Answer(answer)
                     }
@@ -272,11 +261,7 @@ impl<G, S: Clone> Clone for Gated<G, S> {
     }
 }
 
-impl<G: fmt::Debug, S: fmt::Debug> fmt::Debug for Gated<G, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gated").field("gate", &self.gate).field("inner", &self.inner).finish()
-    }
-}
+crate::partial_debug!([G: Debug, S: Debug] Gated<G, S>, self => gate: self.gate, inner: self.inner);
 
 impl<G: Gate, S: RpcService> Service<Request> for Gated<G, S> {
     type Response = Response;
@@ -311,8 +296,8 @@ fn waited<G: Gate, S: RpcService>(
     Box::pin(async move {
         let (mut request, decision) = decided(waiting).await;
         let mut pass = match decision {
-            Decided::Pass(pass) => pass,
-            Decided::Answer(answer) => return answer,
+            Ok(pass) => pass,
+            Err(answer) => return answer,
         };
         let ready = poll_fn(|cx| inner.poll_ready(cx)).await;
         let mut outcome = match ready.and_then(|()| gate.recheck(&mut pass, &mut request)) {
@@ -362,16 +347,7 @@ impl<G: Gate, F: Future<Output = Result<Response, Error>>> Future for GatedFutur
     }
 }
 
-impl<G: Gate, F> fmt::Debug for GatedFuture<G, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Passed { .. } => "passed",
-            State::Answered { .. } => "answered",
-            State::Waiting { .. } => "waiting",
-        };
-        f.debug_struct("GatedFuture").field("state", &state).finish_non_exhaustive()
-    }
-}
+crate::partial_debug!([G: Gate, F] GatedFuture<G, F>);
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::json::{RawJson, write_string};
 
 /// A JSON-RPC request id: a string or an integer, echoed exactly as it came.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged, expecting = "an id is a string or an integer")]
 #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
 pub enum Id {
     /// An integer id.
@@ -28,7 +29,7 @@ impl Id {
     /// Appends the id to `out` as JSON.
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Number(number) => write_integer(out, *number),
+            Self::Number(number) => drop(serde_json::to_writer(out, number)),
             Self::Text(text) => write_string(out, text),
         }
     }
@@ -60,41 +61,6 @@ impl From<&str> for Id {
     fn from(text: &str) -> Self {
         Self::Text(text.into())
     }
-}
-
-impl Serialize for Id {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(number) => serializer.serialize_i64(*number),
-            Self::Text(text) => serializer.serialize_str(text),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Id {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
-        Self::from_json(raw.as_bytes())
-            .ok_or_else(|| serde::de::Error::custom("a request id is a string or an integer"))
-    }
-}
-
-fn write_integer(out: &mut Vec<u8>, number: i64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]

@@ -97,6 +97,6 @@ pub use result_json::{CallEnding, ResultJson, ResultKind};
 pub use revision::{Revision, UnknownRevision};
 pub use service::{BoxedService, RpcService, call_once};
 pub use session::{Session, Severity};
-pub use text::{folded, hex, is_hidden, reads_alike, shell_word};
+pub use text::{folded, hex, is_hidden, shell_word};
 pub use uri_template::UriTemplate;
 pub use validity::{RunningCalls, Validity, ValidityWatch};

@@ -34,8 +34,8 @@ macro_rules! partial_debug {
 
 /// Implements traits of a type that the wire writes as text.
 ///
-/// `Display` and `Serialize` write what `as_str` returns, `Deserialize(read)` gives the text to `read`, which knows no
-/// error; `SerializeDisplay` and `DeserializeFromStr` go by the traits in their names.
+/// `Display`, `Debug` and `Serialize` write what `as_str` returns, `Deserialize(read)` gives the text to `read`, which
+/// knows no error; `SerializeDisplay` and `DeserializeFromStr` go by the traits in their names.
 macro_rules! text_traits {
     ($type:ty: $($trait:ident $(($read:expr))?),+) => {
         $($crate::macros::text_traits!(@$trait $type $(, $read)?);)+
@@ -44,6 +44,13 @@ macro_rules! text_traits {
         impl ::std::fmt::Display for $type {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str(self.as_str())
+            }
+        }
+    };
+    (@Debug $type:ty) => {
+        impl ::std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(self.as_str(), f)
             }
         }
     };
@@ -80,6 +87,26 @@ macro_rules! text_traits {
 }
 pub(crate) use text_traits;
 
+/// Defines the method that sets an optional field: `setter!(field: Type => with_field)`; `into with_field` takes
+/// `impl Into<Type>`.
+macro_rules! setter {
+    ($field:ident: $type:ty => into $setter:ident) => {
+        $crate::macros::setter!(@define $field [impl Into<$type>] $setter $field.into());
+    };
+    ($field:ident: $type:ty => $setter:ident) => {
+        $crate::macros::setter!(@define $field [$type] $setter $field);
+    };
+    (@define $field:ident [$($argument:tt)*] $setter:ident $value:expr) => {
+        #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+        #[must_use]
+        pub fn $setter(mut self, $field: $($argument)*) -> Self {
+            self.$field = Some($value);
+            self
+        }
+    };
+}
+pub(crate) use setter;
+
 /// Defines objects of the wire that are the same in every version.
 ///
 /// ```text
@@ -95,25 +122,36 @@ pub(crate) use text_traits;
 ///         flag field;                         // a `bool`; left out if it is false
 ///         default field: Type;                // absent: the type's default
 ///         plain field: Type;                  // absent: an error; `new` begins with the type's default
+///         plain field: Type = value;          // absent: an error; `new` begins with this value
 ///     }
 /// }
 /// ```
 ///
 /// The struct gets `new` with the required fields in order, if there are any, and both directions of serde, which heed
-/// further `#[serde]` attributes of a field. `pub struct Name shows field, other {` prints only these fields in `Debug`.
+/// further `#[serde]` attributes of a field. `pub struct Name shows field, other {` prints only these fields in `Debug`,
+/// and `shows by_hand` leaves `Debug` to another `impl`;
+/// `pub struct Name as exhaustive {` can be written member by member in other crates.
 macro_rules! record {
     ($(
         $(#[$attribute:meta])*
-        pub struct $name:ident $(shows $($shown:ident),+)? $(: $($trait:ident),+)? { $($fields:tt)* }
+        pub struct $name:ident $(as $open:ident)? $(shows $($shown:ident),+)? $(: $($trait:ident),+)? {
+            $($fields:tt)*
+        }
     )+) => {$(
         $crate::macros::record!(
-            @struct $name [$($($shown)+)?] [$(#[derive($($trait),+)])? $(#[$attribute])*] $($fields)*
+            @struct $name [$($open)?] [$($($shown)+)?] [$(#[derive($($trait),+)])? $(#[$attribute])*] $($fields)*
         );
     )+};
-    (@struct $n:ident [] [$($attribute:tt)*] $($fields:tt)*) => {
+    (@struct $n:ident [] $shown:tt [$($attribute:tt)*] $($fields:tt)*) => {
+        $crate::macros::record!(@struct $n [exhaustive] $shown [#[non_exhaustive] $($attribute)*] $($fields)*);
+    };
+    (@struct $n:ident [exhaustive] [] [$($attribute:tt)*] $($fields:tt)*) => {
         $crate::macros::record!(@read $n [#[derive(Debug)] $($attribute)*] [] [] [] [] $($fields)*);
     };
-    (@struct $n:ident [$($shown:ident)+] $attributes:tt $($fields:tt)*) => {
+    (@struct $n:ident [exhaustive] [by_hand] $attributes:tt $($fields:tt)*) => {
+        $crate::macros::record!(@read $n $attributes [] [] [] [] $($fields)*);
+    };
+    (@struct $n:ident [exhaustive] [$($shown:ident)+] $attributes:tt $($fields:tt)*) => {
         $crate::partial_debug!($n, self => $($shown: self.$shown),+);
         $crate::macros::record!(@read $n $attributes [] [] [] [] $($fields)*);
     };
@@ -138,47 +176,31 @@ macro_rules! record {
     };
     (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
         $(#[$doc:meta])* list $field:ident: $type:ty; $($rest:tt)*) => {
-        $crate::macros::record!(@add $n $a $f $g $i $m
-            [$(#[$doc])* #[serde(default, skip_serializing_if = "Vec::is_empty")] pub $field: Vec<$type>,]
-            [] [$field: Vec::new(),] [] $($rest)*);
+        $crate::macros::record!(@read $n $a $f $g $i $m
+            $(#[$doc])* #[serde(skip_serializing_if = "Vec::is_empty")] default $field: Vec<$type>; $($rest)*);
     };
     (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
         $(#[$doc:meta])* flag $field:ident; $($rest:tt)*) => {
-        $crate::macros::record!(@add $n $a $f $g $i $m
-            [$(#[$doc])* #[serde(default, skip_serializing_if = "std::ops::Not::not")] pub $field: bool,]
-            [] [$field: false,] [] $($rest)*);
+        $crate::macros::record!(@read $n $a $f $g $i $m
+            $(#[$doc])* #[serde(skip_serializing_if = "std::ops::Not::not")] default $field: bool; $($rest)*);
     };
     (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
         $(#[$doc:meta])* default $field:ident: $type:ty; $($rest:tt)*) => {
-        $crate::macros::record!(@add $n $a $f $g $i $m
-            [$(#[$doc])* #[serde(default)] pub $field: $type,] [] [$field: Default::default(),] [] $($rest)*);
+        $crate::macros::record!(@read $n $a $f $g $i $m $(#[$doc])* #[serde(default)] plain $field: $type; $($rest)*);
     };
     (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
         $(#[$doc:meta])* plain $field:ident: $type:ty; $($rest:tt)*) => {
+        $crate::macros::record!(@read $n $a $f $g $i $m $(#[$doc])* plain $field: $type = Default::default(); $($rest)*);
+    };
+    (@read $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt
+        $(#[$doc:meta])* plain $field:ident: $type:ty = $value:expr; $($rest:tt)*) => {
         $crate::macros::record!(@add $n $a $f $g $i $m
-            [$(#[$doc])* pub $field: $type,] [] [$field: Default::default(),] [] $($rest)*);
+            [$(#[$doc])* pub $field: $type,] [] [$field: $value,] [] $($rest)*);
     };
     (@option $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt [$($doc:tt)*]
-        $field:ident: $type:ty => into $setter:ident; $($rest:tt)*) => {
-        $crate::macros::record!(@add $n $a $f $g $i $m [$($doc)* pub $field: Option<$type>,] [] [$field: None,] [
-            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-            #[must_use]
-            pub fn $setter(mut self, $field: impl Into<$type>) -> Self {
-                self.$field = Some($field.into());
-                self
-            }
-        ] $($rest)*);
-    };
-    (@option $n:ident $a:tt $f:tt $g:tt $i:tt $m:tt [$($doc:tt)*]
-        $field:ident: $type:ty $(=> $setter:ident)?; $($rest:tt)*) => {
-        $crate::macros::record!(@add $n $a $f $g $i $m [$($doc)* pub $field: Option<$type>,] [] [$field: None,] [$(
-            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-            #[must_use]
-            pub fn $setter(mut self, $field: $type) -> Self {
-                self.$field = Some($field);
-                self
-            }
-        )?] $($rest)*);
+        $field:ident: $type:ty $(=> $($setter:ident)+)?; $($rest:tt)*) => {
+        $crate::macros::record!(@add $n $a $f $g $i $m [$($doc)* pub $field: Option<$type>,] [] [$field: None,]
+            [$($crate::macros::setter!($field: $type => $($setter)+);)?] $($rest)*);
     };
     (@add $n:ident $a:tt [$($f:tt)*] [$($g:tt)*] [$($i:tt)*] [$($m:tt)*]
         [$($field:tt)*] [$($argument:tt)*] [$($init:tt)*] [$($method:tt)*] $($rest:tt)*) => {
@@ -188,7 +210,6 @@ macro_rules! record {
     (@read $n:ident [$($attribute:tt)*] [$($field:tt)*] $g:tt $i:tt $m:tt) => {
         #[derive(Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         $($attribute)*
-        #[non_exhaustive]
         pub struct $n {
             $($field)*
         }

@@ -1,10 +1,10 @@
 //! The names of methods and notifications.
 
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::Revision;
+use crate::macros::text_traits;
 use crate::mcp::{method, notification_name as name};
 use crate::mgp::method as mgp;
 
@@ -33,108 +33,28 @@ enum MethodName {
     Other(Arc<str>),
 }
 
-macro_rules! known {
-    ($($(#[$doc:meta])* $constant:ident = $module:ident::$name:ident;)+) => {
-        impl Method {
-            $($(#[$doc])* pub const $constant: Self = Self(MethodName::Known($module::$name));)+
-
-            /// Returns the method with this name.
-            pub fn new(text: &str) -> Self {
-                match text {
-                    $($module::$name => Self::$constant,)+
-                    _ => Self(MethodName::Other(text.into())),
-                }
-            }
-        }
-    };
-}
-
-known! {
-    /// Opens a session (revisions up to 2025-11-25).
-    INITIALIZE = method::INITIALIZE;
-    /// Ends the opening of a session.
-    INITIALIZED = name::INITIALIZED;
-    /// Asks whether the peer is alive.
-    PING = method::PING;
-    /// Asks a server for its capabilities (from 2026-07-28).
-    DISCOVER = method::SERVER_DISCOVER;
-    /// Lists tools.
-    TOOLS_LIST = method::TOOLS_LIST;
-    /// Calls a tool.
-    TOOLS_CALL = method::TOOLS_CALL;
-    /// Lists resources.
-    RESOURCES_LIST = method::RESOURCES_LIST;
-    /// Lists resource templates.
-    RESOURCES_TEMPLATES_LIST = method::RESOURCES_TEMPLATES_LIST;
-    /// Reads a resource.
-    RESOURCES_READ = method::RESOURCES_READ;
-    /// Asks for notice of a resource's changes.
-    RESOURCES_SUBSCRIBE = method::RESOURCES_SUBSCRIBE;
-    /// Ends [`RESOURCES_SUBSCRIBE`](Self::RESOURCES_SUBSCRIBE).
-    RESOURCES_UNSUBSCRIBE = method::RESOURCES_UNSUBSCRIBE;
-    /// Lists prompts.
-    PROMPTS_LIST = method::PROMPTS_LIST;
-    /// Gets a prompt.
-    PROMPTS_GET = method::PROMPTS_GET;
-    /// Completes an argument.
-    COMPLETE = method::COMPLETION_COMPLETE;
-    /// Sets the least level of log messages.
-    SET_LEVEL = method::LOGGING_SET_LEVEL;
-    /// Opens a stream of change notifications (from 2026-07-28).
-    LISTEN = method::SUBSCRIPTIONS_LISTEN;
-    /// Asks the client's model for a completion.
-    CREATE_MESSAGE = method::SAMPLING_CREATE_MESSAGE;
-    /// Asks the user for input.
-    ELICIT = method::ELICITATION_CREATE;
-    /// Asks the client for its roots.
-    ROOTS_LIST = method::ROOTS_LIST;
-    /// Gets a task.
-    TASKS_GET = method::TASKS_GET;
-    /// Waits for a task's result (2025-11-25).
-    TASKS_RESULT = method::TASKS_RESULT;
-    /// Lists tasks (2025-11-25).
-    TASKS_LIST = method::TASKS_LIST;
-    /// Answers what a task asks for (2026-07-28 extension).
-    TASKS_UPDATE = method::TASKS_UPDATE;
-    /// Cancels a task.
-    TASKS_CANCEL = method::TASKS_CANCEL;
-    /// Takes a request back.
-    CANCELLED = name::CANCELLED;
-    /// Tells how far a request is.
-    PROGRESS = name::PROGRESS;
-    /// Carries a log message.
-    MESSAGE = name::MESSAGE;
-    /// Tells that the list of tools changed.
-    TOOLS_CHANGED = name::TOOLS_LIST_CHANGED;
-    /// Tells that the list of resources changed.
-    RESOURCES_CHANGED = name::RESOURCES_LIST_CHANGED;
-    /// Tells that one resource changed.
-    RESOURCE_UPDATED = name::RESOURCES_UPDATED;
-    /// Tells that the list of prompts changed.
-    PROMPTS_CHANGED = name::PROMPTS_LIST_CHANGED;
-    /// Tells that the roots changed.
-    ROOTS_CHANGED = name::ROOTS_LIST_CHANGED;
-    /// Tells that an elicitation by URL is over.
-    ELICITATION_COMPLETE = name::ELICITATION_COMPLETE;
-    /// Tells that a task changed (2025-11-25).
-    TASK_STATUS = name::TASKS_STATUS;
-    /// Tells that a task changed (2026-07-28 extension).
-    TASKS = name::TASKS;
-    /// Tells which notifications a subscription will bring.
-    ACKNOWLEDGED = name::SUBSCRIPTIONS_ACKNOWLEDGED;
-    /// Carries a part of a result (MGP §12.4).
-    STREAM_CHUNK = mgp::STREAM_CHUNK;
-    /// Tells how far a call is (MGP §12.6).
-    STREAM_PROGRESS = mgp::STREAM_PROGRESS;
-    /// Stops a call (MGP §12.7).
-    STREAM_CANCEL = mgp::STREAM_CANCEL;
-    /// Carries an event of a subscription (MGP §13.3).
-    EVENT = mgp::EVENT;
-}
-
+// `mcp::method` has the constants of MCP.
 impl Method {
+    /// Carries a part of a result (MGP §12.4).
+    pub const STREAM_CHUNK: Self = Self::from_static(mgp::STREAM_CHUNK);
+    /// Tells how far a call is (MGP §12.6).
+    pub const STREAM_PROGRESS: Self = Self::from_static(mgp::STREAM_PROGRESS);
+    /// Stops a call (MGP §12.7).
+    pub const STREAM_CANCEL: Self = Self::from_static(mgp::STREAM_CANCEL);
+    /// Carries an event of a subscription (MGP §13.3).
+    pub const EVENT: Self = Self::from_static(mgp::EVENT);
+
     /// A name that no method has.
     pub(crate) const NONE: Self = Self(MethodName::Known(""));
+
+    /// Returns the method with this name.
+    pub fn new(text: &str) -> Self {
+        let mut names = [method::NAMES, name::NAMES, mgp::NAMES].into_iter().flatten();
+        match names.find(|known| **known == text) {
+            Some(known) => Self::from_static(known),
+            None => Self(MethodName::Other(text.into())),
+        }
+    }
 
     /// Returns a method whose name the program contains.
     pub const fn from_static(name: &'static str) -> Self {
@@ -220,17 +140,7 @@ impl std::borrow::Borrow<str> for Method {
     }
 }
 
-impl fmt::Debug for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_str().fmt(f)
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_str().fmt(f)
-    }
-}
+text_traits!(Method: Display, Debug);
 
 impl From<&str> for Method {
     fn from(name: &str) -> Self {

@@ -12,7 +12,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The stream of one call. The stream connects the call's messages on this side of the connection, as the JSON-RPC id
 /// does on the other. Each call of a process has its own stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamId(u64);
 
 impl StreamId {
@@ -54,7 +54,7 @@ pub trait OutboxPort: Send + Sync + 'static {
 /// * A sender of a message about its own call gives the message an outbox [on](Outbox::on) the call's stream.
 ///
 /// A gateway that passes a request on with its outbox thus passes back the messages about it, under the right id.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Outbox {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,

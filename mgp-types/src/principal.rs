@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::ClientSessionId;
+use crate::mgp::words::words;
 
 /// The proved identity of a caller: a [kind](PrincipalKind) and a name.
 ///
@@ -22,28 +23,30 @@ pub struct Principal {
     client: Option<ClientSessionId>,
 }
 
-/// The way in which a principal came and was recognized. Only the layer that admits callers sets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum PrincipalKind {
-    /// An agent within the embedding process, which names it.
-    Agent,
-    /// The agent whose client started the program, or shares it at a socket of the same user.
-    LocalClient,
-    /// The agent that stands for clients over HTTP without a key.
-    KeylessClient,
-    /// An agent whose client sent an API key.
-    KeyHolder,
-    /// An agent in whose name another principal calls.
-    Delegated,
-    /// An operator whom the operating system names, at a socket or at the terminal.
-    Operator,
-    /// An operator who sent an API key.
-    KeyOperator,
-    /// The person in front of an agent's client, who answers a question there. The name is the agent's.
-    Person,
-    /// The configuration, where its text becomes a decision.
-    Configuration,
+words! {
+    /// The way in which a principal came and was recognized. Only the layer that admits callers sets it.
+    ///
+    /// The words never change, because digests and seals are made with them.
+    PrincipalKind {
+        /// An agent within the embedding process, which names it.
+        Agent = "agent",
+        /// The agent whose client started the program, or shares it at a socket of the same user.
+        LocalClient = "local client",
+        /// The agent that stands for clients over HTTP without a key.
+        KeylessClient = "keyless client",
+        /// An agent whose client sent an API key.
+        KeyHolder = "key holder",
+        /// An agent in whose name another principal calls.
+        Delegated = "delegated agent",
+        /// An operator whom the operating system names, at a socket or at the terminal.
+        Operator = "operator",
+        /// An operator who sent an API key.
+        KeyOperator = "key operator",
+        /// The person in front of an agent's client, who answers a question there. The name is the agent's.
+        Person = "person",
+        /// The configuration, where its text becomes a decision.
+        Configuration = "configuration",
+    }
 }
 
 /// The role of a principal.
@@ -139,37 +142,6 @@ impl PrincipalKind {
                 PrincipalRole::Operator
             }
         }
-    }
-
-    /// Returns the word for the kind. The words never change, because digests and seals are made with them.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::LocalClient => "local client",
-            Self::KeylessClient => "keyless client",
-            Self::KeyHolder => "key holder",
-            Self::Delegated => "delegated agent",
-            Self::Operator => "operator",
-            Self::KeyOperator => "key operator",
-            Self::Person => "person",
-            Self::Configuration => "configuration",
-        }
-    }
-
-    /// Returns the kind of this word, as [`as_str`](Self::as_str) writes it.
-    pub fn read(word: &str) -> Option<Self> {
-        let all = [
-            Self::Agent,
-            Self::LocalClient,
-            Self::KeylessClient,
-            Self::KeyHolder,
-            Self::Delegated,
-            Self::Operator,
-            Self::KeyOperator,
-            Self::Person,
-            Self::Configuration,
-        ];
-        all.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 

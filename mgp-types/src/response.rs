@@ -1,7 +1,5 @@
 //! The answer to a call: its result, and facts about the result beyond its bytes.
 
-use std::fmt;
-
 use bytes::Bytes;
 use serde::Serialize;
 
@@ -155,16 +153,12 @@ impl Response {
     }
 }
 
-impl fmt::Debug for Response {
-    /// Leaves the result out: it may hold secrets, and the text may reach logs. `response.result` prints as JSON.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Response")
-            .field("result", &format_args!("{} bytes", self.result.as_bytes().len()))
-            .field("context", &self.context)
-            .field("extensions", &self.extensions)
-            .finish()
-    }
-}
+// The result may hold secrets, and the text may reach logs. `response.result` prints as JSON.
+crate::partial_debug!(Response, self =>
+    result: format_args!("{} bytes", self.result.as_bytes().len()),
+    context: self.context,
+    extensions: self.extensions,
+);
 
 #[cfg(test)]
 mod tests {

@@ -87,16 +87,16 @@ impl CacheStore {
     pub(crate) fn invalidate(&self, method: &Method, params: &Object) {
         let stale: &dyn Fn(&Key) -> bool = match method.as_str() {
             // A manifest tells of all tools.
-            notification_name::TOOLS_LIST_CHANGED => {
+            notification_name::TOOLS_CHANGED => {
                 &|key| key.method == Method::TOOLS_LIST || key.method.as_str() == mgp::MANIFEST_GET
             }
             #[cfg(feature = "ext")]
             MANIFEST_CHANGED => &|key| key.method.as_str() == mgp::MANIFEST_GET,
-            notification_name::PROMPTS_LIST_CHANGED => &|key| key.method == Method::PROMPTS_LIST,
-            notification_name::RESOURCES_LIST_CHANGED => {
+            notification_name::PROMPTS_CHANGED => &|key| key.method == Method::PROMPTS_LIST,
+            notification_name::RESOURCES_CHANGED => {
                 &|key| key.method == Method::RESOURCES_LIST || key.method == Method::RESOURCES_TEMPLATES_LIST
             }
-            notification_name::RESOURCES_UPDATED => {
+            notification_name::RESOURCE_UPDATED => {
                 let uri = params.text("uri").unwrap_or_default();
                 // The changed resource may be a part of the one that was read.
                 let read = |key: &Key| key.selector.as_deref().is_some_and(|read| uri.starts_with(read));

@@ -59,7 +59,7 @@ impl<S: RpcService> Client<S> {
         let tools = self.list_tools().await?;
         let declared: Vec<_> =
             tools.iter().map(|tool| (&*tool.name, ToolDeclaration::of_tool(tool).required_scopes)).collect();
-        Ok(report(declared.iter().map(|(tool, required)| (*tool, &required[..])), held).to_string())
+        Ok(report(declared.iter().map(|(tool, required)| (*tool, &required[..])), held))
     }
 }
 

@@ -131,7 +131,7 @@ async fn entry(
 ) -> Result<Exit, Failure> {
     let names = link.names(&target).await?;
     let (agent, server, tool) = target.named(&names, wanted.force)?;
-    let mut entry = AccessGrant::of_server(agent, server, permission).with_expires_at(wanted.until);
+    let mut entry = AccessGrant::new(agent, server, permission).with_expires_at(wanted.until);
     (entry.justification, entry.force) = (wanted.because, wanted.force);
     entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
     let made: Result<StoredEntry, Failure> = link.request(method::ACCESS_GRANT, &entry).await;
@@ -149,7 +149,7 @@ async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fai
     let list =
         link.ask(&ListAccess { agent_id: Some(target.agent.clone()), ..ListAccess::default() }).await?;
     let (agent, server, tool) = target.named(&list.targets(), false)?;
-    let entry = tool.into_iter().fold(AccessRevoke::of_server(agent, server), AccessRevoke::for_tool);
+    let entry = tool.into_iter().fold(AccessRevoke::new(agent, server), AccessRevoke::for_tool);
     let revoked: AccessRevoked = link.request(method::ACCESS_REVOKE, &entry).await?;
     if revoked.deleted_count == 0 {
         return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));

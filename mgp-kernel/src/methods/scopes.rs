@@ -123,7 +123,7 @@ mod tests {
     async fn scene() -> (TestKernel, ScopeMethodsGate) {
         let scene = TestKernel::with(SCOPED).await;
         scene.server("tracker");
-        let denied = AccessGrant::of_server("one".into(), "tracker".into(), AccessPermission::Deny)
+        let denied = AccessGrant::new("one".into(), "tracker".into(), AccessPermission::Deny)
             .for_tool("hidden".into());
         scene.policies.access.grant(&Principal::operator("root"), None, denied).await.unwrap();
         let tools: Vec<_> = ["list", "wipe", "hidden"].map(|tool| scene.tool("tracker", tool)).into();

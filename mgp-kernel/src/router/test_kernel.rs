@@ -83,7 +83,7 @@ impl TestKernel {
     }
 
     pub(crate) async fn grant(&self, agent: &str, server: &str) {
-        let grant = AccessGrant::of_server(agent.into(), server.into(), AccessPermission::Allow);
+        let grant = AccessGrant::new(agent.into(), server.into(), AccessPermission::Allow);
         self.policies.access.grant(&Principal::operator("root"), None, grant).await.unwrap();
     }
 

@@ -17,7 +17,7 @@
 //! let (agent, server) = (AgentId::from("agent.one"), ServerId::from("mind.cerebras"));
 //! assert_eq!(policy.decide("agent.one", "mind.cerebras", Some("think")).permission, AccessPermission::Deny);
 //!
-//! let grant = AccessGrant::of_server(agent, server, AccessPermission::Allow);
+//! let grant = AccessGrant::new(agent, server, AccessPermission::Allow);
 //! policy.grant(&Principal::operator("admin"), None, grant).await?;
 //! assert_eq!(policy.decide("agent.one", "mind.cerebras", Some("think")).permission, AccessPermission::Allow);
 //! # Ok(())

@@ -14,7 +14,7 @@ use mgp_types::{
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::coop;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::complete::{cancellation_answer, cancelled_result};
 use super::content::StreamedContent;
@@ -31,7 +31,7 @@ pub const FIRST_INDEX: &str = "first_index";
 /// call ended.
 pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
-    stream: StreamId,
+    pub(super) stream: StreamId,
     stall_limit: Duration,
     /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
@@ -102,14 +102,6 @@ impl ActiveCall {
             changed: Notify::new(),
             state: Mutex::new(state),
         }
-    }
-
-    pub(super) const fn stream(&self) -> StreamId {
-        self.stream
-    }
-
-    pub(super) fn port(&self) -> Option<&dyn OutboxPort> {
-        self.port.as_deref()
     }
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
@@ -194,7 +186,7 @@ impl ActiveCall {
     }
 
     async fn chunk_in_turn(&self, part: ResultPart) -> Result<(), Error> {
-        let turn = self.turn.acquire().await.map_err(|_| over())?;
+        let turn = self.turn.acquire().await.map_err(|_| Error::cancelled())?;
         self.keep_pace().await?;
         self.send_chunk(part, turn).await
     }
@@ -248,7 +240,7 @@ impl ActiveCall {
 
     /// Sends a message in its turn, at the caller's pace.
     pub(super) async fn send(&self, method: Method, params: Params) -> Result<(), Error> {
-        let _turn = self.turn.acquire().await.map_err(|_| over())?;
+        let _turn = self.turn.acquire().await.map_err(|_| Error::cancelled())?;
         self.keep_pace().await?;
         self.check()?;
         self.deliver(method, params).await
@@ -272,26 +264,21 @@ impl ActiveCall {
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
-        let mut limit = pin!(sleep(self.stall_limit));
-        loop {
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            self.check()?;
-            let turn_of_events = poll_fn(|cx| {
-                if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
-                    return Poll::Ready(RoomWait::Found(sent));
+        let sent = timeout(self.stall_limit, async {
+            loop {
+                let mut changed = pin!(self.changed.notified());
+                changed.as_mut().enable();
+                self.check()?;
+                let news = poll_fn(|cx| match sending.as_mut().poll(cx) {
+                    Poll::Ready(sent) => Poll::Ready(Some(sent)),
+                    Poll::Pending => changed.as_mut().poll(cx).map(|()| None),
+                });
+                if let Some(sent) = news.await {
+                    return sent;
                 }
-                if limit.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(RoomWait::Stalled);
-                }
-                changed.as_mut().poll(cx).map(|()| RoomWait::Changed)
-            });
-            match turn_of_events.await {
-                RoomWait::Found(sent) => return sent,
-                RoomWait::Stalled => return Err(self.fail()),
-                RoomWait::Changed => {}
             }
-        }
+        });
+        sent.await.unwrap_or_else(|_| Err(self.fail()))
     }
 
     async fn keep_pace(&self) -> Result<(), Error> {
@@ -325,7 +312,7 @@ impl ActiveCall {
         match &state.phase {
             Phase::Running => Ok(state),
             Phase::Stopped(ForcedEnd::Failed(error)) => Err(error.clone()),
-            Phase::Stopped(ForcedEnd::Cancelled(_)) | Phase::Over => Err(over()),
+            Phase::Stopped(ForcedEnd::Cancelled(_)) | Phase::Over => Err(Error::cancelled()),
         }
     }
 
@@ -385,13 +372,6 @@ struct ResultPart {
     checkpoint: [Option<RawJson>; 2],
 }
 
-/// The outcome of a message that waits for room.
-enum RoomWait {
-    Found(Result<(), Error>),
-    Stalled,
-    Changed,
-}
-
 pub(super) fn millis_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
@@ -420,25 +400,20 @@ fn stalled() -> Error {
         .with_recovery(Recovery::new(Category::Resource, false))
 }
 
-/// Returns the error for chunks that are sent after the answer by tasks that a handler left running.
-fn over() -> Error {
-    Error::cancelled()
-}
-
 /// The outbox that the handler of a tool sees: chunks are numbered, paced and kept; all other messages pass.
 impl OutboxPort for ActiveCall {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::STREAM_CHUNK {
             return self.chunk(&notification.params);
         }
-        match self.port() {
+        match &self.port {
             Some(port) => port.notify(stream, notification),
             None => Box::pin(SentFuture),
         }
     }
 
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        if let Some(port) = self.port() {
+        if let Some(port) = &self.port {
             return port.call(stream, request);
         }
         let error = Error::invalid_request("the peer cannot be asked on this connection");

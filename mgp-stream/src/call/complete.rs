@@ -1,7 +1,5 @@
 //! The final result of a streamed call, with the summary that MGP adds to it, and the answers to a cancelled one (§12.7).
 
-use std::io::Write as _;
-
 use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response, ResultShape};
 
@@ -21,7 +19,7 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
         let mut content = Vec::new();
         streamed.content.write(&mut content);
         result.set("content", RawJson::from_written(content));
-        if streamed.content.is_truncated() {
+        if streamed.content.truncated {
             tracing::warn!("the tool streamed more than is kept, and returned no content of its own");
             summary = summary.truncated();
         }
@@ -31,8 +29,9 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
         return stamp(response, &summary);
     }
     if told {
-        let own = result.object(MEMBER).unwrap_or_default();
-        result.set(MEMBER, merged(own, &summary));
+        let mut own = result.object(MEMBER).unwrap_or_default();
+        own.set_all(&Object::from_value(&summary).unwrap_or_default());
+        result.set(MEMBER, own.to_raw());
     }
     if filled || told {
         response.result = result.to_raw().into();
@@ -46,7 +45,8 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
 /// Appends the member `_mgp` of a result, with its name.
 fn write_summary(out: &mut Vec<u8>, summary: &StreamSummary) {
     out.extend_from_slice(br#""_mgp":"#);
-    write_members(out, summary);
+    let summary = RawJson::from_value(summary).unwrap_or(RawJson::null());
+    out.extend_from_slice(summary.as_bytes());
 }
 
 /// Returns whether the handler left the content to the layer. A result of another kind, like a task, has other members
@@ -72,38 +72,11 @@ fn stamp(mut response: Response, summary: &StreamSummary) -> Response {
     response
 }
 
-fn merged(mut own: Object, summary: &StreamSummary) -> RawJson {
-    let mut members = Vec::new();
-    write_members(&mut members, summary);
-    if let Ok(members) = Object::parse(members) {
-        for (name, value) in members.iter() {
-            own.set(name.into_owned(), value);
-        }
-    }
-    own.to_raw()
-}
-
-fn write_members(out: &mut Vec<u8>, summary: &StreamSummary) {
-    let StreamSummary { streamed, chunks_sent, .. } = summary;
-    // Writing to a `Vec` does not fail.
-    let _ = write!(out, r#"{{"streamed":{streamed},"chunks_sent":{chunks_sent}"#);
-    if let Some(millis) = summary.duration_ms {
-        let _ = write!(out, r#","duration_ms":{millis}"#);
-    }
-    if summary.cancelled {
-        out.extend_from_slice(br#","cancelled":true"#);
-    }
-    if summary.truncated {
-        out.extend_from_slice(br#","truncated":true"#);
-    }
-    out.push(b'}');
-}
-
 /// Returns the answer to a cancellation, with the content streamed so far.
 pub(super) fn cancellation_answer(content: &StreamedContent) -> Response {
     let mut out = br#"{"cancelled":true,"partial_result":{"content":"#.to_vec();
     content.write(&mut out);
-    if content.is_truncated() {
+    if content.truncated {
         out.extend_from_slice(br#","truncated":true"#);
     }
     out.extend_from_slice(b"}}");
@@ -116,7 +89,7 @@ pub(super) fn cancelled_result(streamed: &StreamedResult) -> Response {
     streamed.content.write(&mut out);
     out.push(b',');
     let summary = streamed.summary;
-    write_summary(&mut out, &if streamed.content.is_truncated() { summary.truncated() } else { summary });
+    write_summary(&mut out, &if streamed.content.truncated { summary.truncated() } else { summary });
     out.push(b'}');
     Response::plain(RawJson::from_written(out))
 }

@@ -12,7 +12,7 @@ pub(super) struct StreamedContent {
     /// The blocks as JSON; the last block is left open if it is a text.
     blocks: Vec<u8>,
     in_text: bool,
-    truncated: bool,
+    pub(super) truncated: bool,
 }
 
 const MAX_BYTES: usize = 1 << 20;
@@ -48,11 +48,6 @@ impl StreamedContent {
     /// Returns whether no content was streamed.
     pub(super) const fn is_empty(&self) -> bool {
         self.blocks.is_empty() && !self.truncated
-    }
-
-    /// Returns whether more content was streamed than is kept.
-    pub(super) const fn is_truncated(&self) -> bool {
-        self.truncated
     }
 
     /// Appends the array to `out`.
@@ -155,7 +150,7 @@ mod tests {
         for _ in 0..2000 {
             content.push(&block);
         }
-        assert!(content.is_truncated() && content.blocks.len() <= MAX_BYTES);
+        assert!(content.truncated && content.blocks.len() <= MAX_BYTES);
         let before = content.blocks.len();
         content.push(&RawJson::parse(r#"{"type":"text","text":"y"}"#).unwrap());
         assert_eq!(content.blocks.len(), before);

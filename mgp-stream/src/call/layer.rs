@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method};
 use mgp_types::{
-    BoxFuture, Error, Method, Outbox, RawJson, Request, RequestKind, Response, RpcService, Session, StreamId,
+    BoxFuture, Error, Method, Outbox, RawJson, Request, RequestKind, Response, RpcService, StreamId,
 };
 use tower_layer::Layer;
 use tower_service::Service;
@@ -17,6 +17,7 @@ use super::future::StreamFuture;
 use super::quiet_call::QuietWork;
 use super::registry::{CallRegistry, StreamingWork};
 use super::resend;
+use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
 /// the calls in progress.
@@ -67,8 +68,7 @@ impl<S> Layer<S> for StreamLayer {
     type Service = StreamService<S>;
 
     fn layer(&self, inner: S) -> StreamService<S> {
-        let registry = Arc::clone(&self.registry);
-        StreamService { inner, registry, stall_limit: self.stall_limit, upstream: self.upstream.clone() }
+        StreamService { inner, layer: self.clone() }
     }
 }
 
@@ -93,9 +93,7 @@ mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
 #[derive(Clone)]
 pub struct StreamService<S> {
     inner: S,
-    registry: Arc<CallRegistry>,
-    stall_limit: Duration,
-    upstream: Option<Arc<dyn CancelsUpstream>>,
+    layer: StreamLayer,
 }
 
 impl<S: RpcService> Service<Request> for StreamService<S> {
@@ -108,8 +106,7 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let negotiated = request.context.session.as_deref().is_some_and(streams);
-        if !negotiated {
+        if !negotiated(request.context.session.as_deref(), &Extension::Streaming) {
             return StreamFuture::passed(self.inner.call(request));
         }
         let stream = request.context.outbox.stream();
@@ -117,31 +114,33 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
             (RequestKind::Call, name)
                 if name == Method::TOOLS_CALL.as_str() && stream != StreamId::STANDALONE =>
             {
-                if self.upstream.is_none() && CallOptions::of(&request.params).stream {
+                if self.layer.upstream.is_none() && CallOptions::of(&request.params).stream {
                     return self.watch(request);
                 }
                 let trail = request.context.trail.clone();
-                let work = QuietWork::new(Arc::clone(&self.registry), stream, trail);
+                let work = QuietWork::new(Arc::clone(&self.layer.registry), stream, trail);
                 StreamFuture::quiet(self.inner.call(request), work)
             }
-            (RequestKind::Call, method::STREAM_CANCEL) => match &self.upstream {
-                Some(upstream) if self.registry.begin_asking(stream) => {
+            (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
+                Some(upstream) if self.layer.registry.begin_asking(stream) => {
                     let asked = upstream.cancel(request);
-                    StreamFuture::waiting(cancel_at_server(Arc::clone(&self.registry), stream, asked))
+                    StreamFuture::waiting(cancel_at_server(Arc::clone(&self.layer.registry), stream, asked))
                 }
-                _ => StreamFuture::answered(Ok(cancel_here(&self.registry, stream))),
+                _ => StreamFuture::answered(Ok(cancel_here(&self.layer.registry, stream))),
             },
-            _ if self.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
+            _ if self.layer.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
             (RequestKind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
                 StreamFuture::answered(Ok(Response::empty()))
             }
-            (RequestKind::Notify, method::STREAM_GAP) => match (self.registry.find(stream), request.body()) {
-                (Some(active), Ok(StreamGap { missing_indices, .. })) => {
-                    StreamFuture::waiting(resend::answer(active, missing_indices))
+            (RequestKind::Notify, method::STREAM_GAP) => {
+                match (self.layer.registry.find(stream), request.body()) {
+                    (Some(active), Ok(StreamGap { missing_indices, .. })) => {
+                        StreamFuture::waiting(resend::answer(active, missing_indices))
+                    }
+                    _ => StreamFuture::answered(Ok(Response::empty())),
                 }
-                _ => StreamFuture::answered(Ok(Response::empty())),
-            },
+            }
             _ => StreamFuture::passed(self.inner.call(request)),
         }
     }
@@ -153,15 +152,16 @@ impl<S: RpcService> StreamService<S> {
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(ActiveCall::new(port, stream, self.stall_limit));
+        let active = Arc::new(ActiveCall::new(port, stream, self.layer.stall_limit));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
-        let work = StreamingWork::new(Arc::clone(&self.registry), active, request.context.trail.clone());
+        let work =
+            StreamingWork::new(Arc::clone(&self.layer.registry), active, request.context.trail.clone());
         StreamFuture::watched(self.inner.call(request), work)
     }
 
     fn pace(&self, request: &Request) {
-        let Some(active) = self.registry.find(request.context.outbox.stream()) else { return };
+        let Some(active) = self.layer.registry.find(request.context.outbox.stream()) else { return };
         match request.body::<StreamPace>() {
             Ok(pace) if active.set_pace(pace.max_chunks_per_second) => {}
             _ => tracing::debug!("a pace is not a number of chunks per second and was ignored"),
@@ -170,10 +170,6 @@ impl<S: RpcService> StreamService<S> {
 }
 
 mgp_types::partial_debug!([S: fmt::Debug] StreamService<S>, self => inner: self.inner);
-
-fn streams(session: &Session) -> bool {
-    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
-}
 
 /// A gateway's way to cancel calls at the servers behind it.
 pub trait CancelsUpstream: Send + Sync + 'static {

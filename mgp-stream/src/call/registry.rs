@@ -110,7 +110,7 @@ impl StreamingWork {
         if !self.entered {
             self.entered = true;
             let entry = RegisteredCall::Active(Arc::clone(&self.active));
-            self.registry.calls().by_stream.insert(self.active.stream(), entry);
+            self.registry.calls().by_stream.insert(self.active.stream, entry);
         }
     }
 
@@ -136,7 +136,7 @@ impl Drop for StreamingWork {
         self.active.abandon();
         if self.entered {
             let mut calls = self.registry.calls();
-            let stream = self.active.stream();
+            let stream = self.active.stream;
             // A request that is tried twice at once has one stream and two works.
             let own = |entry: &RegisteredCall| matches!(entry, RegisteredCall::Active(it) if Arc::ptr_eq(it, &self.active));
             if calls.by_stream.get(&stream).is_some_and(own) {

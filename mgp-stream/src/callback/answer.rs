@@ -1,7 +1,6 @@
 //! The client's answers to callbacks, read for the server that asked.
 
 use mgp_types::RawJson;
-use mgp_types::json::write_string;
 
 /// The outcome of a question for a yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,13 +100,6 @@ pub(super) fn choice(options: &[String], text: &str) -> Option<SelectedOption> {
     Some(SelectedOption { index, option: options[index].clone() })
 }
 
-/// Returns `text` as JSON.
-pub(super) fn text(text: &str) -> RawJson {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    write_string(&mut out, text);
-    RawJson::from_written(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,7 +131,11 @@ mod tests {
         assert_eq!(confirmation(&offered, &raw(r#""yes""#)), Confirmation::Confirmed);
         let alike = ["OK".to_owned(), "ok".to_owned()];
         for (answer, expected) in [("OK", true), ("ok", false), ("Ok", false)] {
-            assert_eq!(confirmation(&alike, &text(answer)).is_confirmed(), expected, "{answer}");
+            assert_eq!(
+                confirmation(&alike, &RawJson::from_text(answer)).is_confirmed(),
+                expected,
+                "{answer}"
+            );
         }
     }
 

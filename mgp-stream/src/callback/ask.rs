@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use mgp_types::mcp::LoggingMessageParams;
 use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Extension, method};
 use mgp_types::{Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code};
 use parking_lot::Mutex;
@@ -39,8 +40,8 @@ impl Callbacks {
     }
 
     /// Sets how often a question without an answer is sent again, and the time in between.
-    #[must_use]
-    pub const fn with_resends(mut self, times: u32, after: Duration) -> Self {
+    #[cfg(test)]
+    pub(super) const fn with_resends(mut self, times: u32, after: Duration) -> Self {
         self.resends = times;
         self.resend_after = after;
         self
@@ -236,12 +237,8 @@ fn late() -> Error {
 const LEVEL: &str = "info";
 
 fn log(message: &str) -> Object {
-    #[derive(serde::Serialize)]
-    struct Log<'a> {
-        level: &'static str,
-        data: &'a str,
-    }
-    Object::from_value(&Log { level: LEVEL, data: message }).unwrap_or_default()
+    let log = LoggingMessageParams::new(LEVEL, RawJson::from_text(message));
+    Object::from_value(&log).unwrap_or_default()
 }
 
 fn information() -> Severity {

@@ -7,7 +7,7 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{ElicitResult, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 
-use super::answer::{CallbackReply, Confirmation, text};
+use super::answer::{CallbackReply, Confirmation};
 use super::elicit;
 use super::question::{AnswerReader, Callback, wait_for};
 
@@ -32,14 +32,14 @@ impl Callback<RawJson> {
             CallbackType::Confirmation | CallbackType::Selection if !options.is_empty() => {
                 reading(elicit::selection_form, |options, result| {
                     Some(match elicit::selection(options, result)? {
-                        CallbackReply::Given(choice) => text(&choice.option),
+                        CallbackReply::Given(choice) => RawJson::from_text(&choice.option),
                         CallbackReply::Declined | CallbackReply::Cancelled => refusal(options),
                     })
                 })
             }
             CallbackType::Confirmation => reading(elicit::confirmation_form, |_, result| {
                 let is_yes = elicit::confirmation(result) == Confirmation::Confirmed;
-                Some(text(if is_yes { "confirm" } else { CANCEL }))
+                Some(RawJson::from_text(if is_yes { "confirm" } else { CANCEL }))
             }),
             CallbackType::Input => reading(elicit::input_form, |_, result| {
                 Some(elicit::input(result)?.given().unwrap_or(RawJson::null()))
@@ -69,7 +69,7 @@ fn distinct(options: &[String]) -> Vec<String> {
 
 /// Returns the response for a user who says no, or nothing.
 fn refusal(options: &[String]) -> RawJson {
-    if options.iter().any(|option| option == CANCEL) { text(CANCEL) } else { RawJson::null() }
+    if options.iter().any(|option| option == CANCEL) { RawJson::from_text(CANCEL) } else { RawJson::null() }
 }
 
 #[cfg(test)]

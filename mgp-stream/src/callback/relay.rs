@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, ServerId};
-use mgp_types::{Context, Error, Params, StreamId};
+use mgp_types::{Context, Error, Params, RawJson, StreamId};
 use tokio::time::Instant;
 
-use super::answer::text;
 use super::ask::PREFIX;
 use super::question::wait_for;
 use crate::advice::exhausted;
@@ -21,6 +20,7 @@ use crate::session::{SessionOwner, fresh_name};
 /// finds its server by the gateway's id, and only if it comes from the client that was asked.
 ///
 /// The relay does no IO and is given the time: its user puts a lock around it and sends what it returns.
+#[derive(Default)]
 pub struct CallbackRelay {
     passed: HashMap<Box<str>, PassedCallback, RandomState>,
     ours: HashMap<ServerCallbackKey, Box<str>, RandomState>,
@@ -67,7 +67,7 @@ const ID: &str = "callback_id";
 impl CallbackRelay {
     /// Creates a relay that has passed nothing on yet.
     pub fn new() -> Self {
-        Self { passed: HashMap::default(), ours: HashMap::default() }
+        Self::default()
     }
 
     /// Returns the parameters under which a callback request of `server` goes on to the client whose call `front` is.
@@ -99,7 +99,7 @@ impl CallbackRelay {
         }
         let mut params = params.clone();
         params.remove(CALL);
-        params.set(ID, text(&ours));
+        params.set(ID, RawJson::from_text(&ours));
         Ok(params)
     }
 
@@ -113,7 +113,7 @@ impl CallbackRelay {
         // The entry is kept: an answer that was lost on its way to the server is sent again.
         passed.is_answered = true;
         let mut params = params.clone();
-        params.set(ID, text(&passed.theirs.id));
+        params.set(ID, RawJson::from_text(&passed.theirs.id));
         Some(RoutedAnswer { server: passed.theirs.server.clone(), stream: passed.theirs.stream, params })
     }
 
@@ -159,12 +159,6 @@ impl CallbackRelay {
             }
             is_kept
         });
-    }
-}
-
-impl Default for CallbackRelay {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mgp_types::RawJson;
 
-use super::shorten::{OptionalParameters, ShortenLevel, ShortenableSchema, clip, compact};
+use super::shorten::{OptionalParameters, ShortenLevel, ShortenableSchema, clip};
 
 /// The description and the schema of a tool, at one length.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ const MAX_BYTES_OF_A_TOKEN: usize = 16;
 impl<'a> Form<'a> {
     /// Creates the full form.
     pub(crate) fn whole(description: &'a str, schema: &RawJson) -> Self {
-        Self { description: Cow::Borrowed(description), schema: compact(schema), shortened: false }
+        Self { description: Cow::Borrowed(description), schema: schema.compact(), shortened: false }
     }
 
     /// Returns whether the form may take no more than `most` tokens, without counting.

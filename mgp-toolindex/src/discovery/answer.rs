@@ -153,7 +153,7 @@ pub(super) async fn discover(
         fitted
     });
     let available = visible.as_ref().map_or(snapshot.len(), |visible| visible.count());
-    let mut answer = DiscoveredTools::new(strategy, available as u64);
+    let mut answer = DiscoveredTools::new(available as u64, strategy);
     answer.next = (!fitted.tools.is_empty()).then(|| meta_tool::how_to_call(names, context));
     answer.tools = fitted.tools;
     answer.omitted = fitted.omitted;

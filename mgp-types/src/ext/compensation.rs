@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::digest;
+use crate::macros::setter;
 use crate::{Object, RawJson};
 
 /// The call that takes a step back: the tool, its arguments, and what it does in words.
@@ -37,12 +38,7 @@ impl Compensation {
         Self { tool: tool.into(), arguments, description: None }
     }
 
-    /// Sets what the call does, in words.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<Box<str>>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
+    setter!(description: Box<str> => into with_description);
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! The answer to a call that a person has to confirm first, and the question to that person.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Impact, ToolDeclaration, written};
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::{Object, RawJson, is_hidden};
 
@@ -15,51 +14,32 @@ pub const USER_CONFIRMED: &str = "user_confirmed";
 /// The characters of one argument that a question shows at most.
 const MAX_SHOWN: usize = 200;
 
-/// The answer to a call that was not made, because a person has to confirm it first.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ConfirmationRequired {
-    status: RequiredStatus,
-    /// The question to the person.
-    pub confirmation_message: Box<str>,
-    /// The harm that the call can do.
-    pub risk_level: Impact,
-    /// The token that the same call brings once a person has agreed.
-    pub confirmation_token: Box<str>,
-    /// The moment at which the token ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Timestamp>,
-}
+const STATUS: &str = "confirmation_required";
 
-/// The one status of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum RequiredStatus {
-    #[serde(rename = "confirmation_required")]
-    ConfirmationRequired,
+record! {
+    /// The answer to a call that was not made, because a person has to confirm it first. Its `status` is
+    /// `confirmation_required`.
+    #[serde(tag = "status", rename = "confirmation_required")]
+    pub struct ConfirmationRequired shows confirmation_message, risk_level: Eq {
+        /// The question to the person.
+        required confirmation_message: into Box<str>;
+        /// The harm that the call can do.
+        required risk_level: Impact;
+        /// The token that the same call brings once a person has agreed.
+        required confirmation_token: into Box<str>;
+        /// The moment at which the token ends.
+        optional expires_at: Timestamp;
+    }
 }
 
 impl ConfirmationRequired {
     /// The member of a result's `_meta` that holds the answer.
     pub const MEMBER: &'static str = "confirmation";
 
-    /// Creates the answer with the question and the token.
-    pub fn new(
-        confirmation_message: impl Into<Box<str>>,
-        risk_level: Impact,
-        confirmation_token: impl Into<Box<str>>,
-    ) -> Self {
-        Self {
-            status: RequiredStatus::ConfirmationRequired,
-            confirmation_message: confirmation_message.into(),
-            risk_level,
-            confirmation_token: confirmation_token.into(),
-            expires_at: None,
-        }
-    }
-
     /// Reads the answer in the metadata of a result; `None` if the call was made.
     pub fn read(meta: &Object) -> Option<Self> {
-        meta.get(Self::MEMBER)?.to().ok()
+        let answer = meta.object(Self::MEMBER)?;
+        (answer.text("status")? == STATUS).then(|| answer.to().ok())?
     }
 
     /// Returns the answer as JSON.
@@ -67,8 +47,6 @@ impl ConfirmationRequired {
         written(self)
     }
 }
-
-crate::partial_debug!(ConfirmationRequired, self => message: self.confirmation_message, risk: self.risk_level);
 
 impl ToolDeclaration {
     /// Returns the question to the person who confirms a call with these arguments; `None` if the tool declares none.

@@ -133,7 +133,7 @@ record! {
     /// The result of `mgp/data/import`.
     pub struct ImportedData {
         /// The state of the import.
-        plain status: ImportStatus;
+        required status: ImportStatus;
         /// The name of the data at the server that fetched it.
         optional imported_resource_id: Box<str>;
         /// The number of rows that were imported.
@@ -148,21 +148,17 @@ record! {
 impl ImportedData {
     /// Creates the answer that the data is there under this name.
     pub fn imported(resource_id: impl Into<Box<str>>) -> Self {
-        Self { imported_resource_id: Some(resource_id.into()), ..Self::of(ImportStatus::Imported) }
+        Self { imported_resource_id: Some(resource_id.into()), ..Self::new(ImportStatus::Imported) }
     }
 
     /// Creates the answer that the data is on its way.
     pub fn pending(operation_id: impl Into<Box<str>>) -> Self {
-        Self { operation_id: Some(operation_id.into()), ..Self::of(ImportStatus::Pending) }
+        Self { operation_id: Some(operation_id.into()), ..Self::new(ImportStatus::Pending) }
     }
 
     /// Creates the answer that the data did not come.
     pub fn failed(error: StructuredError) -> Self {
-        Self { error: Some(error), ..Self::of(ImportStatus::Failed) }
-    }
-
-    const fn of(status: ImportStatus) -> Self {
-        Self { status, imported_resource_id: None, rows_imported: None, operation_id: None, error: None }
+        Self { error: Some(error), ..Self::new(ImportStatus::Failed) }
     }
 }
 

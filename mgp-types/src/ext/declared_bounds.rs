@@ -1,12 +1,10 @@
 //! The bounds that a tool declares for its calls, checked before anything runs.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
 use super::{CostCategory, ErrorClass, StructuredError, ToolDeclaration};
+use crate::json::{Scanner, unescape};
+use crate::mcp::Map;
 use crate::mgp::{Recovery, code};
-use crate::{Error, Object, RawJson};
+use crate::{Error, JsonError, Object};
 
 impl ToolDeclaration {
     /// Checks that the arguments of a call have no more bytes than the tool takes, and its estimate no more units than
@@ -40,13 +38,9 @@ impl ToolDeclaration {
         };
         let message =
             format!("{message}; nothing was done: raise `_meta.budget.max_units`, or call a cheaper tool");
-        let mut details = Object::new();
         let units = units.map(|units| ("estimated_units", units));
-        for (name, number) in units.into_iter().chain([("max_units", most)]) {
-            if let Ok(number) = RawJson::from_value(&number) {
-                details.set(name, number);
-            }
-        }
+        let details: Map<f64> = units.into_iter().chain([("max_units", most)]).collect();
+        let details = Object::from_value(&details).unwrap_or_default();
         let recovery = Recovery::for_code(code::QUOTA_EXCEEDED).unwrap_or_default().with_details(&details);
         Err(Error::new(code::QUOTA_EXCEEDED, message).with_recovery(recovery))
     }
@@ -58,17 +52,13 @@ fn check_input(arguments: &[u8], most: u64) -> Result<(), Error> {
     if written <= most {
         return Ok(());
     }
-    let size = serde_json::from_slice::<ValueSize>(arguments).map_or(written, |size| size.0);
+    let size = value_size(&mut Scanner::of_names(arguments)).unwrap_or(written);
     if size <= most {
         return Ok(());
     }
     let message = format!("the arguments have {size} bytes, and the tool takes {most} at most; send less");
-    let mut details = Object::new();
-    for (name, number) in [("size_bytes", size), ("max_input_size_bytes", most)] {
-        if let Ok(number) = RawJson::from_value(&number) {
-            details.set(name, number);
-        }
-    }
+    let details = Map::from_iter([("size_bytes", size), ("max_input_size_bytes", most)]);
+    let details = Object::from_value(&details).unwrap_or_default();
     let structured = StructuredError::new("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput, message.as_str())
         .with_details(&details);
     Err(Error::new(code::INVALID_TOOL_ARGS, message)
@@ -76,63 +66,37 @@ fn check_input(arguments: &[u8], most: u64) -> Result<(), Error> {
         .with_recovery(Recovery::for_code(code::INVALID_TOOL_ARGS).unwrap_or_default()))
 }
 
-/// The bytes of the values in a JSON text, without the names of members.
-struct ValueSize(u64);
-
-impl<'de> Deserialize<'de> for ValueSize {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(SizeVisitor)
-    }
-}
-
-struct SizeVisitor;
-
-impl<'de> Visitor<'de> for SizeVisitor {
-    type Value = ValueSize;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<ValueSize, E> {
-        Ok(ValueSize(bytes(decoded_len(text.as_bytes()))))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<ValueSize, E> {
-        Ok(ValueSize(1))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<ValueSize, E> {
-        Ok(ValueSize(1))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<ValueSize, E> {
-        Ok(ValueSize(1))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<ValueSize, E> {
-        Ok(ValueSize(1))
-    }
-
-    fn visit_unit<E>(self) -> Result<ValueSize, E> {
-        Ok(ValueSize(1))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ValueSize, A::Error> {
-        let mut sum = 0_u64;
-        while let Some(ValueSize(size)) = items.next_element()? {
-            sum = sum.saturating_add(size);
+/// Returns the bytes of the values in the JSON at which `scanner` stands, without the names of members.
+fn value_size(scanner: &mut Scanner<'_>) -> Result<u64, JsonError> {
+    let mut sum = 0_u64;
+    match scanner.peek() {
+        Some(b'{') => {
+            let mut object = scanner.open_object()?;
+            while scanner.next_key(&mut object)?.is_some() {
+                sum = sum.saturating_add(value_size(scanner)?);
+            }
+            scanner.skip_space();
         }
-        Ok(ValueSize(sum))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<ValueSize, A::Error> {
-        let mut sum = 0_u64;
-        while let Some((IgnoredAny, ValueSize(size))) = members.next_entry()? {
-            sum = sum.saturating_add(size);
+        Some(b'[') => {
+            let mut is_first = true;
+            scanner.open_array()?;
+            while scanner.next_element(&mut is_first)? {
+                sum = sum.saturating_add(value_size(scanner)?);
+            }
+            scanner.skip_space();
         }
-        Ok(ValueSize(sum))
+        Some(b'"') => {
+            let quoted = scanner.value()?;
+            let text = scanner.slice(&(quoted.start + 1..quoted.end - 1));
+            let is_plain = memchr::memchr(b'\\', text).is_none();
+            sum = bytes(if is_plain { decoded_len(text) } else { decoded_len(&unescape(text)) });
+        }
+        _ => {
+            scanner.value()?;
+            sum = 1;
+        }
     }
+    Ok(sum)
 }
 
 /// Returns the number of bytes that a text stands for: those behind its base64, else its own.

@@ -1,6 +1,5 @@
 //! The ids that clients give to calls, transactions and steps, so that each is known when it comes again.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::macros::text_traits;
@@ -33,13 +32,7 @@ macro_rules! effect_ids {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
-            }
-        }
-
-        text_traits!($name: Display, Serialize, DeserializeFromStr);
+        text_traits!($name: Display, Debug, Serialize, DeserializeFromStr);
     )+};
 }
 

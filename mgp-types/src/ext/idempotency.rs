@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::IdempotencyKey;
+use super::{IdempotencyKey, written};
 use crate::mgp::Timestamp;
 use crate::{Error, Object, RawJson};
 
@@ -11,8 +11,6 @@ pub const IDEMPOTENCY_HEADER: &str = "x-idempotency-key";
 
 const KEY: &str = "idempotency_key";
 const TTL: &str = "idempotency_ttl_seconds";
-const WAS_REPLAY: &str = "was_replay";
-const ORIGINAL_TIMESTAMP: &str = "original_timestamp";
 
 /// The time in seconds for which a server remembers a key: from one second to a week, a day where the call names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -88,13 +86,13 @@ impl IdempotentCall {
     pub fn write(&self, meta: &mut Object) {
         meta.set(KEY, RawJson::from_text(self.key.as_str()));
         if self.ttl != IdempotencyTtl::default() {
-            meta.set(TTL, number(self.ttl));
+            meta.set(TTL, written(&self.ttl));
         }
     }
 }
 
 /// The word of a server about the key of a call, in the metadata of the result.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct IdempotentResult {
     /// The key.
@@ -103,10 +101,10 @@ pub struct IdempotentResult {
     #[serde(default)]
     pub was_replay: bool,
     /// The moment at which the call was carried out.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub original_timestamp: Option<Timestamp>,
     /// The time for which the server remembers the key, counted from that moment.
-    #[serde(default, rename = "idempotency_ttl_seconds")]
+    #[serde(rename = "idempotency_ttl_seconds", skip_serializing_if = "Option::is_none")]
     pub ttl: Option<IdempotencyTtl>,
 }
 
@@ -128,19 +126,8 @@ impl IdempotentResult {
 
     /// Writes the word about the key into the metadata of a result.
     pub fn write(&self, meta: &mut Object) {
-        meta.set(KEY, RawJson::from_text(self.idempotency_key.as_str()));
-        meta.set(WAS_REPLAY, RawJson::from_valid(if self.was_replay { "true" } else { "false" }));
-        if let Some(moment) = self.original_timestamp {
-            meta.set(ORIGINAL_TIMESTAMP, RawJson::from_text(&moment.to_string()));
-        }
-        if let Some(ttl) = self.ttl {
-            meta.set(TTL, number(ttl));
-        }
+        meta.set_all(&Object::from_value(self).unwrap_or_default());
     }
-}
-
-fn number(ttl: IdempotencyTtl) -> RawJson {
-    RawJson::from_valid(ttl.seconds().to_string())
 }
 
 #[cfg(test)]

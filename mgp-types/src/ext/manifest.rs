@@ -21,7 +21,7 @@ pub const MAX_MANIFEST_TTL_SECONDS: u64 = 86_400;
 
 record! {
     /// The server that a manifest is about.
-    pub struct ManifestServer: Eq {
+    pub struct ManifestServer: Default, Eq {
         /// The name.
         plain name: Box<str>;
         /// The version of the server, like `1.4.2`.
@@ -43,13 +43,8 @@ impl ManifestServer {
         } else {
             format!("0.0.0+{version}").into()
         };
-        Self {
-            name: name.into(),
-            version,
-            mcp_spec_version: mcp_spec_version.into(),
-            description: None,
-            homepage: None,
-        }
+        let (name, mcp_spec_version) = (name.into(), mcp_spec_version.into());
+        Self { name, version, mcp_spec_version, ..Self::default() }
     }
 }
 
@@ -156,17 +151,17 @@ record! {
     /// The service manifest of a server.
     pub struct ServiceManifest {
         /// The version of the form; always [`MANIFEST_VERSION`].
-        plain manifest_version: ManifestVersion;
+        plain manifest_version: ManifestVersion = ManifestVersion::V0_1_0;
         /// The word that changes whenever the manifest does.
         optional revision: Box<str>;
         /// The time in seconds for which the manifest stays fresh.
         optional manifest_ttl_seconds: u64;
         /// The server.
-        plain server: ManifestServer;
+        required server: ManifestServer;
         /// The ways to prove who one is, and the scopes.
         optional auth: ManifestAuth;
         /// The tools.
-        plain tools: Vec<ManifestTool>;
+        required tools: Vec<ManifestTool>;
         /// The names of the extensions that are on.
         list supported_extensions: ListedExtension;
         /// The limits of the server.
@@ -177,21 +172,6 @@ record! {
 }
 
 impl ServiceManifest {
-    /// Creates a manifest of these tools.
-    pub const fn new(server: ManifestServer, tools: Vec<ManifestTool>) -> Self {
-        Self {
-            manifest_version: ManifestVersion::V0_1_0,
-            revision: None,
-            manifest_ttl_seconds: None,
-            server,
-            auth: None,
-            tools,
-            supported_extensions: Vec::new(),
-            rate_limits: None,
-            recommendations: Vec::new(),
-        }
-    }
-
     /// Returns the time in seconds for which the manifest stays fresh, within the bounds of the specification.
     pub fn ttl_seconds(&self) -> u64 {
         self.manifest_ttl_seconds.unwrap_or(DEFAULT_MANIFEST_TTL_SECONDS).min(MAX_MANIFEST_TTL_SECONDS)
@@ -248,16 +228,9 @@ record! {
     /// The result of `mgp/manifest/get` for a caller who has the manifest already.
     pub struct ManifestNotModified: Eq {
         /// Always true.
-        plain not_modified: bool;
+        plain not_modified: bool = true;
         /// The revision.
-        plain revision: Box<str>;
-    }
-}
-
-impl ManifestNotModified {
-    /// Creates the result.
-    pub fn new(revision: impl Into<Box<str>>) -> Self {
-        Self { not_modified: true, revision: revision.into() }
+        required revision: into Box<str>;
     }
 }
 

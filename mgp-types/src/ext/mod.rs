@@ -29,50 +29,43 @@ mod subscription;
 mod tool_declaration;
 pub mod transaction;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use self::advice::recovery_of;
 use crate::RawJson;
 
-pub use self::checkpoint::{MAX_CHECKPOINT_BYTES, RESUME, Resume};
-pub use self::compensation::Compensation;
-pub use self::confirmation::{CONFIRMATION_TOKEN, ConfirmationRequired, USER_CONFIRMED};
-pub use self::data_reference::{
-    Checksum, ChecksumAlgorithm, DataReference, ImportData, ImportStatus, ImportedData,
-};
-pub use self::effect_id::{IdempotencyKey, InvalidEffectId, StepId, TransactionId};
-pub use self::envelope::{
-    DottedName, ENVELOPE_VERSION, ERROR_DETAIL_SCHEMA, EnvelopeClient, EnvelopeFault, EnvelopeGate,
-    EnvelopeReading, ErrorDetail, ErrorType, ProjectedNames, ResultStatus, TOOL_CALL_SCHEMA,
-    TOOL_RESULT_SCHEMA, ToolCall, ToolResult,
-};
-pub use self::id::{ExtensionId, ExtensionIds, PREFIX};
-pub use self::idempotency::{IDEMPOTENCY_HEADER, IdempotencyTtl, IdempotentCall, IdempotentResult};
-pub use self::intent::{Intent, IntentCategory, MAX_INTENT_BYTES, Suggestion, max_units};
-pub use self::manifest::{
-    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, LatencyPercentiles, ListedExtension,
-    MANIFEST_VERSION, MAX_MANIFEST_TTL_SECONDS, ManifestAuth, ManifestNotModified, ManifestServer,
-    ManifestTool, ManifestVersion, RateLimits, ScopeDefinition, ServiceManifest,
-};
-pub use self::projection::{ErrorProjection, projection, registry_code};
-pub use self::provenance::{
-    Confidence, MAX_SOURCES, MAX_SOURCES_BYTES, Provenance, SourceLocation, Unverified,
-};
-pub use self::recommendation::{MatchConfidence, RecommendServers, RecommendedServers, ServerRecommendation};
-pub use self::reference::{ReferenceAnswer, ReferenceGate};
-pub use self::registry_error::registry_error_data;
-pub use self::session_state::{
-    MAX_SESSION_STATE_BYTES, SESSION_STATE, STATE_CHANGED, STATE_DROPPED, SessionChange, SessionEvent,
-    SessionMetadata, SessionState,
-};
-pub use self::structured_error::{ErrorClass, StructuredError, UnsafeAdvice};
-pub use self::subscription::{
-    ActionHint, OwnSubscription, OwnSubscriptions, PayloadFilter, SubscriptionAnswer, SubscriptionEnd,
-    SubscriptionEnded, SubscriptionRequest, SubscriptionStatus, event_in_both_words,
-};
-pub use self::tool_declaration::{Cost, CostCategory, Impact, LatencyClass, Quota, ToolDeclaration};
+pub use self::checkpoint::*;
+pub use self::compensation::*;
+pub use self::confirmation::*;
+pub use self::data_reference::*;
+pub use self::effect_id::*;
+pub use self::envelope::*;
+pub use self::id::*;
+pub use self::idempotency::*;
+pub use self::intent::*;
+pub use self::manifest::*;
+pub use self::projection::*;
+pub use self::provenance::*;
+pub use self::recommendation::*;
+pub use self::reference::*;
+pub use self::registry_error::*;
+pub use self::session_state::*;
+pub use self::structured_error::*;
+pub use self::subscription::*;
+pub use self::tool_declaration::*;
 
 /// Returns a value of texts, numbers and JSON as JSON, which it always can be written as.
 fn written<T: Serialize + ?Sized>(value: &T) -> RawJson {
     RawJson::from_value(value).unwrap_or(RawJson::null())
+}
+
+/// Returns a number of seconds, for members that have it where they are absent.
+const fn seconds<const USUAL: u32>() -> u32 {
+    USUAL
+}
+
+/// Reads a number of seconds, from 1 to `MOST`; another number stands for the nearest one.
+fn nearest_seconds<'de, const MOST: u32, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let seconds = i64::deserialize(deserializer)?.clamp(1, i64::from(MOST));
+    Ok(u32::try_from(seconds).unwrap_or(MOST))
 }

@@ -38,99 +38,84 @@ pub fn projection(code: i64) -> ErrorProjection {
         AUTHENTICATION_ERROR, AUTHORIZATION_ERROR, TOOL_EXECUTION, TOOL_NOT_FOUND, VALIDATION_ERROR,
     };
     use ErrorClass::{AuthRequired, InvalidInput, Permanent, RateLimited, Transient};
-    use ErrorType as Kind;
+    use ErrorType::{
+        ApiLimitExceeded, AuthenticationError, PermissionError, ResourceNotFound, TimeoutError,
+        ToolExecutionError, ValidationError,
+    };
 
     let row = |word, class, envelope, registry| ErrorProjection { word, class, envelope, registry };
     match code {
         code::PARSE_ERROR | code::INVALID_REQUEST | code::INVALID_PARAMS | code::HEADER_MISMATCH => {
-            row("INVALID_PARAMETERS", InvalidInput, Kind::ValidationError, code)
+            row("INVALID_PARAMETERS", InvalidInput, ValidationError, code)
         }
-        code::METHOD_NOT_FOUND => row("UNSUPPORTED_OPERATION", Permanent, Kind::ResourceNotFound, code),
+        code::METHOD_NOT_FOUND => row("UNSUPPORTED_OPERATION", Permanent, ResourceNotFound, code),
         code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_PROTOCOL_VERSION => {
-            row("UNSUPPORTED_OPERATION", Permanent, Kind::ValidationError, code::INVALID_REQUEST)
+            row("UNSUPPORTED_OPERATION", Permanent, ValidationError, code::INVALID_REQUEST)
         }
-        code::INTERNAL_ERROR => row("SERVER_ERROR", Transient, Kind::ToolExecutionError, code),
+        code::INTERNAL_ERROR => row("SERVER_ERROR", Transient, ToolExecutionError, code),
         code::PERMISSION_DENIED | code::ACCESS_DENIED | code::REFERENCE_FORBIDDEN => {
-            row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+            row("PERMISSION_DENIED", Permanent, PermissionError, AUTHORIZATION_ERROR)
         }
         code::AUTH_REQUIRED => {
-            row("AUTHENTICATION_REQUIRED", AuthRequired, Kind::AuthenticationError, AUTHENTICATION_ERROR)
+            row("AUTHENTICATION_REQUIRED", AuthRequired, AuthenticationError, AUTHENTICATION_ERROR)
         }
-        code::AUTH_EXPIRED => {
-            row("TOKEN_EXPIRED", AuthRequired, Kind::AuthenticationError, AUTHENTICATION_ERROR)
-        }
-        code::CONFIRMATION_REQUIRED => {
-            row("CONFIRMATION_REQUIRED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
-        }
-        code::CONFIRMATION_INVALID => {
-            row("CONFIRMATION_INVALID", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
-        }
-        code::CONFIRMATION_DECLINED => {
-            row("CONFIRMATION_DECLINED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+        code::AUTH_EXPIRED => row("TOKEN_EXPIRED", AuthRequired, AuthenticationError, AUTHENTICATION_ERROR),
+        code::CONFIRMATION_REQUIRED | code::CONFIRMATION_INVALID | code::CONFIRMATION_DECLINED => {
+            row(code::name(code).unwrap_or_default(), Permanent, PermissionError, AUTHORIZATION_ERROR)
         }
         code::SERVER_NOT_READY
         | code::SERVER_DRAINING
         | code::SERVER_RESTARTING
         | code::RESOURCE_EXHAUSTED => {
-            row("SERVER_UNAVAILABLE", Transient, Kind::ToolExecutionError, code::INTERNAL_ERROR)
+            row("SERVER_UNAVAILABLE", Transient, ToolExecutionError, code::INTERNAL_ERROR)
         }
-        code::RATE_LIMITED => row("RATE_LIMIT_EXCEEDED", RateLimited, Kind::ApiLimitExceeded, code),
-        code::QUOTA_EXCEEDED => row("QUOTA_EXHAUSTED", Permanent, Kind::ApiLimitExceeded, code::RATE_LIMITED),
-        code::TIMEOUT => row("OPERATION_TIMEOUT", Transient, Kind::TimeoutError, TOOL_EXECUTION),
+        code::RATE_LIMITED => row("RATE_LIMIT_EXCEEDED", RateLimited, ApiLimitExceeded, code),
+        code::QUOTA_EXCEEDED => row("QUOTA_EXHAUSTED", Permanent, ApiLimitExceeded, code::RATE_LIMITED),
+        code::TIMEOUT => row("OPERATION_TIMEOUT", Transient, TimeoutError, TOOL_EXECUTION),
         code::VALIDATION_BLOCKED
         | code::CODE_SAFETY_VIOLATION
         | code::INVALID_TOOL_ARGS
         | code::SESSION_STATE_INVALID
         | code::SESSION_STATE_EXPIRED
         | code::CHECKPOINT_INVALID
-        | code::CHECKPOINT_EXPIRED => {
-            row("INVALID_INPUT", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
-        }
+        | code::CHECKPOINT_EXPIRED => row("INVALID_INPUT", InvalidInput, ValidationError, VALIDATION_ERROR),
         code::PAYLOAD_TOO_LARGE | code::STATE_TOO_LARGE => {
-            row("PAYLOAD_TOO_LARGE", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+            row("PAYLOAD_TOO_LARGE", InvalidInput, ValidationError, VALIDATION_ERROR)
         }
         code::REFERENCE_NOT_FOUND | code::REFERENCE_EXPIRED => {
-            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_EXECUTION)
+            row("RESOURCE_NOT_FOUND", Permanent, ResourceNotFound, TOOL_EXECUTION)
         }
         code::REFERENCE_CHECKSUM_MISMATCH => {
-            row("SERVER_ERROR", Transient, Kind::ToolExecutionError, TOOL_EXECUTION)
+            row("SERVER_ERROR", Transient, ToolExecutionError, TOOL_EXECUTION)
         }
         code::TOOL_NOT_FOUND | code::RESOURCE_NOT_FOUND | code::MCP_RESOURCE_NOT_FOUND => {
-            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, TOOL_NOT_FOUND)
+            row("RESOURCE_NOT_FOUND", Permanent, ResourceNotFound, TOOL_NOT_FOUND)
         }
         code::TRANSACTION_NOT_FOUND => {
-            row("RESOURCE_NOT_FOUND", Permanent, Kind::ResourceNotFound, code::INTERNAL_ERROR)
+            row("RESOURCE_NOT_FOUND", Permanent, ResourceNotFound, code::INTERNAL_ERROR)
         }
-        code::SUBSCRIPTION_CONFLICT => row("CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR),
-        code::TRANSACTION_CONFLICT => {
-            row("TRANSACTION_CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
+        code::TRANSACTION_CONFLICT | code::IDEMPOTENCY_CONFLICT => {
+            row(code::name(code).unwrap_or_default(), Permanent, ValidationError, VALIDATION_ERROR)
         }
-        code::TRANSACTION_EXPIRED => row("CONFLICT", Permanent, Kind::TimeoutError, TOOL_EXECUTION),
-        code::IDEMPOTENCY_CONFLICT => {
-            row("IDEMPOTENCY_CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
+        code::TRANSACTION_EXPIRED => row("CONFLICT", Permanent, TimeoutError, TOOL_EXECUTION),
+        code::TOOL_DISABLED => row("UNSUPPORTED_OPERATION", Permanent, ToolExecutionError, TOOL_NOT_FOUND),
+        code::SUBSCRIPTION_CONFLICT | code::TOOL_NAME_CONFLICT | code::SERVER_ALREADY_REGISTERED => {
+            row("CONFLICT", Permanent, ValidationError, VALIDATION_ERROR)
         }
-        code::TOOL_DISABLED => {
-            row("UNSUPPORTED_OPERATION", Permanent, Kind::ToolExecutionError, TOOL_NOT_FOUND)
-        }
-        code::TOOL_NAME_CONFLICT | code::SERVER_ALREADY_REGISTERED => {
-            row("CONFLICT", Permanent, Kind::ValidationError, VALIDATION_ERROR)
-        }
-        code::UPSTREAM_ERROR => row("UPSTREAM_ERROR", Transient, Kind::ToolExecutionError, TOOL_EXECUTION),
-        code::UPSTREAM_TIMEOUT => row("TIMEOUT", Transient, Kind::TimeoutError, TOOL_EXECUTION),
+        code::UPSTREAM_ERROR => row("UPSTREAM_ERROR", Transient, ToolExecutionError, TOOL_EXECUTION),
+        code::UPSTREAM_TIMEOUT => row("TIMEOUT", Transient, TimeoutError, TOOL_EXECUTION),
         code::UPSTREAM_UNAVAILABLE => {
-            row("SERVER_UNAVAILABLE", Transient, Kind::ToolExecutionError, TOOL_EXECUTION)
+            row("SERVER_UNAVAILABLE", Transient, ToolExecutionError, TOOL_EXECUTION)
         }
         _ => match code::category(code) {
             Some(Category::Security) => {
-                row("PERMISSION_DENIED", Permanent, Kind::PermissionError, AUTHORIZATION_ERROR)
+                row("PERMISSION_DENIED", Permanent, PermissionError, AUTHORIZATION_ERROR)
             }
             Some(Category::Validation) => {
-                row("INVALID_INPUT", InvalidInput, Kind::ValidationError, VALIDATION_ERROR)
+                row("INVALID_INPUT", InvalidInput, ValidationError, VALIDATION_ERROR)
             }
-            Some(Category::External) => {
-                row("UPSTREAM_ERROR", Permanent, Kind::ToolExecutionError, TOOL_EXECUTION)
-            }
-            _ => row("SERVER_ERROR", Permanent, Kind::ToolExecutionError, code::INTERNAL_ERROR),
+            Some(Category::External) => row("UPSTREAM_ERROR", Permanent, ToolExecutionError, TOOL_EXECUTION),
+            _ => row("SERVER_ERROR", Permanent, ToolExecutionError, code::INTERNAL_ERROR),
         },
     }
 }

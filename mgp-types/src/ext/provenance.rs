@@ -1,7 +1,5 @@
 //! The sources of a result.
 
-use serde::{Deserialize, Serialize};
-
 use super::written;
 use crate::macros::record;
 use crate::mgp::Timestamp;
@@ -22,28 +20,23 @@ words! {
     }
 }
 
-/// The place in a source.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "written member by member; closed by the specification")]
-pub struct SourceLocation {
-    /// The page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<u64>,
-    /// The paragraph.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub paragraph: Option<u64>,
-    /// The line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
-    /// The cell of a table, like `B14`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cell: Option<Box<str>>,
-    /// The path in a JSON document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub json_path: Option<Box<str>>,
-    /// The fragment of an address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url_fragment: Option<Box<str>>,
+record! {
+    /// The place in a source.
+    #[expect(clippy::exhaustive_structs, reason = "written member by member; closed by the specification")]
+    pub struct SourceLocation as exhaustive: Default, Eq {
+        /// The page.
+        optional page: u64;
+        /// The paragraph.
+        optional paragraph: u64;
+        /// The line.
+        optional line: u64;
+        /// The cell of a table, like `B14`.
+        optional cell: Box<str>;
+        /// The path in a JSON document.
+        optional json_path: Box<str>;
+        /// The fragment of an address.
+        optional url_fragment: Box<str>;
+    }
 }
 
 record! {

@@ -32,34 +32,18 @@ record! {
     /// A server that may have a capability. Nothing is connected because of it.
     pub struct ServerRecommendation: Eq {
         /// The capability; in an answer it may be left out, because the question has it.
-        default capability: Box<str>;
+        #[serde(default)]
+        required capability: into Box<str>;
         /// The name of the server.
         #[serde(alias = "server")]
-        plain server_name: Box<str>;
+        required server_name: into Box<str>;
         /// The page of the server in a registry.
         optional registry_url: Box<str>;
         /// The way in which a user signs in at the server.
         optional auth_flow: Box<str>;
         /// The confidence.
-        #[serde(deserialize_with = "confidence")]
-        optional match_confidence: MatchConfidence;
-    }
-}
-
-impl ServerRecommendation {
-    /// Creates a recommendation.
-    pub fn new(
-        capability: impl Into<Box<str>>,
-        server_name: impl Into<Box<str>>,
-        match_confidence: MatchConfidence,
-    ) -> Self {
-        Self {
-            capability: capability.into(),
-            server_name: server_name.into(),
-            registry_url: None,
-            auth_flow: None,
-            match_confidence: Some(match_confidence),
-        }
+        #[serde(default, deserialize_with = "confidence", skip_serializing_if = "Option::is_none")]
+        required match_confidence: into Option<MatchConfidence>;
     }
 }
 

@@ -133,7 +133,8 @@ fn result_of(came: &Object) -> Object {
     result
 }
 
-fn text_block(text: &str) -> RawJson {
+/// Returns the content of a result that is one text.
+pub(super) fn text_block(text: &str) -> RawJson {
     let mut out = br#"[{"type":"text","text":"#.to_vec();
     write_string(&mut out, text);
     out.extend_from_slice(b"}]");

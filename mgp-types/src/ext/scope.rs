@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -210,46 +211,21 @@ impl ScopesNegotiated {
     }
 }
 
-/// Returns what a caller can do and cannot do, tool by tool: the names of tools whose scopes `held` covers, and of those
-/// that need more, with the scopes that are missing.
-pub fn report<'a>(
-    tools: impl IntoIterator<Item = (&'a str, &'a [Box<str>])>,
-    held: &Scopes,
-) -> ScopeReport<'a> {
-    let mut report = ScopeReport::default();
+/// Tells people what a caller can do and cannot do with the scopes `held`, a line for each tool: `can call search`,
+/// `cannot call edit: it needs write:tickets`.
+pub fn report<'a>(tools: impl IntoIterator<Item = (&'a str, &'a [Box<str>])>, held: &Scopes) -> String {
+    let (mut can, mut cannot) = (String::new(), String::new());
     for (tool, required) in tools {
         let missing: Vec<_> =
             required.iter().filter(|scope| !held.has(scope)).map(|scope| &**scope).collect();
-        if missing.is_empty() {
-            report.callable.push(tool);
+        // Writing to a `String` does not fail.
+        let _ = if missing.is_empty() {
+            writeln!(can, "can call {tool}")
         } else {
-            report.out_of_reach.push((tool, missing));
-        }
+            writeln!(cannot, "cannot call {tool}: it needs {}", missing.join(", "))
+        };
     }
-    report
-}
-
-/// The tools that a caller can and cannot use with its scopes; made by [`report`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ScopeReport<'a> {
-    /// The tools that the caller may call.
-    pub callable: Vec<&'a str>,
-    /// The tools that need more scopes, with those that are missing.
-    pub out_of_reach: Vec<(&'a str, Vec<&'a str>)>,
-}
-
-impl fmt::Display for ScopeReport<'_> {
-    /// Writes the report for people, a line for each tool: `can call search`, `cannot call edit: it needs write:tickets`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for tool in &self.callable {
-            writeln!(f, "can call {tool}")?;
-        }
-        for (tool, missing) in &self.out_of_reach {
-            writeln!(f, "cannot call {tool}: it needs {}", missing.join(", "))?;
-        }
-        Ok(())
-    }
+    can + &cannot
 }
 
 /// Returns the data of the error about missing scopes.
@@ -330,9 +306,7 @@ mod tests {
         let write = ["read:tickets".into(), "write:tickets".into()];
         let report =
             report([("search", &read[..]), ("edit", &write[..]), ("help", &[])], &scopes(&["read:tickets"]));
-        assert_eq!(report.callable, ["search", "help"]);
-        assert_eq!(report.out_of_reach, [("edit", vec!["write:tickets"])]);
         let told = "can call search\ncan call help\ncannot call edit: it needs write:tickets\n";
-        assert_eq!(report.to_string(), told);
+        assert_eq!(report, told);
     }
 }

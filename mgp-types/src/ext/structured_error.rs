@@ -54,7 +54,7 @@ record! {
         /// The class of the error.
         plain category: ErrorClass;
         /// The least time in seconds to wait before the next attempt.
-        optional retry_after_seconds: u64;
+        optional retry_after_seconds: u64 => with_retry_after_seconds;
         /// True if a person can do something about the error, and so should hear of it.
         flag user_actionable;
         /// The next step.
@@ -152,13 +152,6 @@ impl StructuredError {
     /// Reads the structured error in the data of an error, or in `_meta.error` of a failed result.
     pub fn read(data: &RawJson) -> Option<Self> {
         data.to().ok()
-    }
-
-    /// Sets the least time in seconds to wait.
-    #[must_use]
-    pub const fn with_retry_after_seconds(mut self, seconds: u64) -> Self {
-        self.retry_after_seconds = Some(seconds);
-        self
     }
 
     /// Says that a person can do something about the error.

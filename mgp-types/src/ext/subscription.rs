@@ -1,16 +1,16 @@
 //! Subscriptions to events of any name: the words that the extension `subscribe_notify` adds to MGP's events.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::written;
+use super::{nearest_seconds, seconds, written};
 use crate::macros::record;
 use crate::mgp::words::words;
 use crate::mgp::{Event, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp};
 use crate::{Error, Object, RawJson};
 
 const DEFAULT_TTL_SECONDS: u32 = 3600;
-const MAX_TTL_SECONDS: i64 = 86_400;
+const MAX_TTL_SECONDS: u32 = 86_400;
 const MAX_ID_BYTES: usize = 128;
 const MAX_FILTER_MEMBERS: usize = 32;
 const MAX_FILTER_BYTES: usize = 4096;
@@ -30,23 +30,12 @@ record! {
         default filter: Object;
         /// The time in seconds after which the subscription ends, from a second to a day. A number beyond that is read as
         /// the nearest one.
-        #[serde(default = "usual_ttl", deserialize_with = "nearest_ttl")]
+        #[serde(default = "seconds::<DEFAULT_TTL_SECONDS>")]
+        #[serde(deserialize_with = "nearest_seconds::<MAX_TTL_SECONDS, _>")]
         plain ttl_seconds: u32;
         /// The number of the last event that arrived, to go on with a subscription in place of opening one.
         optional after_seq: u64;
     }
-}
-
-const fn usual_ttl() -> u32 {
-    DEFAULT_TTL_SECONDS
-}
-
-fn nearest_ttl<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    i64::deserialize(deserializer).map(nearest)
-}
-
-fn nearest(seconds: i64) -> u32 {
-    u32::try_from(seconds.clamp(1, MAX_TTL_SECONDS)).unwrap_or(DEFAULT_TTL_SECONDS)
 }
 
 impl SubscriptionRequest {
@@ -81,7 +70,7 @@ impl SubscriptionRequest {
     /// Sets the time after which the subscription ends.
     #[must_use]
     pub fn with_ttl_seconds(mut self, seconds: u32) -> Self {
-        self.ttl_seconds = nearest(i64::from(seconds));
+        self.ttl_seconds = seconds.clamp(1, MAX_TTL_SECONDS);
         self
     }
 
@@ -177,9 +166,9 @@ record! {
     /// The result of `mgp/events/subscribe` in the words of the extension.
     pub struct SubscriptionAnswer: Eq {
         /// The id of the subscription.
-        plain subscription_id: SubscriptionId;
+        required subscription_id: SubscriptionId;
         /// True if there is a subscription now.
-        plain status: SubscriptionStatus;
+        required status: SubscriptionStatus;
         /// The moment at which the subscription ends.
         optional expires_at: Timestamp;
         /// All events of the server.
@@ -187,8 +176,8 @@ record! {
         /// The reason for which there is no subscription.
         optional reason: Box<str>;
         /// True if the server pushes events; if not, the client asks for them.
-        #[serde(default = "yes")]
-        plain supported: bool;
+        #[serde(default = "crate::mgp::yes")]
+        plain supported: bool = true;
         /// The seconds after which the client asks again.
         optional poll_interval_seconds: u32;
         /// The method that the client asks with: its params are the `subscription_id`, and as a cursor the number of the
@@ -197,33 +186,23 @@ record! {
     }
 }
 
-const fn yes() -> bool {
-    true
-}
-
 impl SubscriptionAnswer {
     /// Tells what MGP's answer says; there is a subscription if one of the wanted events exists.
     pub fn of(answer: &EventSubscribed) -> Self {
         let is_denied = answer.subscribed.is_empty();
         let reason = "the server has none of these events: choose among `supported_events`";
+        let status = if is_denied { SubscriptionStatus::Denied } else { SubscriptionStatus::Active };
         Self {
-            subscription_id: answer.subscription_id.clone(),
-            status: if is_denied { SubscriptionStatus::Denied } else { SubscriptionStatus::Active },
-            expires_at: None,
             supported_events: answer.available.clone(),
             reason: is_denied.then(|| reason.into()),
-            supported: true,
-            poll_interval_seconds: None,
-            poll_method: None,
+            ..Self::new(answer.subscription_id.clone(), status)
         }
     }
 
     /// Returns the answer in both vocabularies.
     pub fn beside(&self, answer: &EventSubscribed) -> RawJson {
         let mut both = Object::from_value(answer).unwrap_or_default();
-        for (name, value) in Object::from_value(self).unwrap_or_default().iter() {
-            both.set(name.into_owned(), value);
-        }
+        both.set_all(&Object::from_value(self).unwrap_or_default());
         both.to_raw()
     }
 
@@ -239,19 +218,17 @@ impl SubscriptionAnswer {
     }
 }
 
-/// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
-pub struct ActionHint {
-    /// The tool to call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recommended_tool: Option<Box<str>>,
-    /// The arguments of the call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Object>,
-    /// The reason for which the call would be of use.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
+record! {
+    /// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
+    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+    pub struct ActionHint as exhaustive: Default {
+        /// The tool to call.
+        optional recommended_tool: Box<str>;
+        /// The arguments of the call.
+        optional parameters: Object;
+        /// The reason for which the call would be of use.
+        optional reason: Box<str>;
+    }
 }
 
 /// Returns the params of the notification of an event in both vocabularies; `after_gap` says that events before it are
@@ -290,15 +267,11 @@ record! {
         /// The subscription.
         plain subscription_id: SubscriptionId;
         /// The reason for which the subscription ended; `None` for a reason of a later version.
-        #[serde(deserialize_with = "if_known")]
+        #[serde(deserialize_with = "crate::mgp::if_readable")]
         optional reason: SubscriptionEnd;
         /// True if the client may subscribe again.
         default resubscribe: bool;
     }
-}
-
-fn if_known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SubscriptionEnd>, D::Error> {
-    RawJson::deserialize(deserializer).map(|reason| reason.to().ok())
 }
 
 impl SubscriptionEnded {
@@ -326,14 +299,15 @@ record! {
     }
 }
 
-/// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
-pub struct OwnSubscriptions {
-    /// The subscriptions, by their ids.
-    pub subscriptions: Vec<OwnSubscription>,
-    /// All events of the server that the caller may know of.
-    pub supported_events: Vec<String>,
+record! {
+    /// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
+    #[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
+    pub struct OwnSubscriptions as exhaustive: Default {
+        /// The subscriptions, by their ids.
+        plain subscriptions: Vec<OwnSubscription>;
+        /// All events of the server that the caller may know of.
+        plain supported_events: Vec<String>;
+    }
 }
 
 impl OwnSubscriptions {

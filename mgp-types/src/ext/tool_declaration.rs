@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::macros::record;
 use crate::mcp::Tool;
@@ -121,85 +120,63 @@ record! {
     }
 }
 
-/// The members by which a tool declares its costs, its scopes and its media, on the top level of its definition.
-///
-/// ```
-/// use mgp_types::ext::{Cost, LatencyClass, ToolDeclaration};
-///
-/// let declaration = ToolDeclaration {
-///     latency: Some(LatencyClass::Minutes),
-///     cost: Some(Cost::metered(5.0, "credits")),
-///     ..ToolDeclaration::default()
-/// };
-/// assert_eq!(
-///     serde_json::to_string(&declaration)?,
-///     r#"{"latency":"minutes","cost":{"category":"metered","estimated_units":5.0,"unit_label":"credits"}}"#,
-/// );
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[expect(
-    clippy::exhaustive_structs,
-    reason = "written member by member by authors of tools; closed by the specification"
-)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a member of the specification")]
-pub struct ToolDeclaration {
-    /// The time that a call usually takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<LatencyClass>,
-    /// The estimated costs of a call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-    /// The rest of the tool's quota.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quota: Option<Quota>,
-    /// True if repeating a call changes nothing more.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub idempotent: bool,
-    /// True if a person has to agree to each call.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub requires_confirmation: bool,
-    /// The question to that person; `{parameter}` stands for the value of an argument.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confirmation_message: Option<Box<str>>,
-    /// The harm that a call can do; none if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub risk_level: Option<Impact>,
-    /// The scopes that the caller needs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub required_scopes: Vec<Box<str>>,
-    /// The media types that the tool takes; a hint, and no list of all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub input_types: Vec<Box<str>>,
-    /// The media types that the tool gives back; a hint, and no list of all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub output_types: Vec<Box<str>>,
-    /// The most bytes that the arguments may have, binary ones decoded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_input_size_bytes: Option<u64>,
-    /// The most bytes that a result has, binary ones decoded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_output_size_bytes: Option<u64>,
-    /// The way in which binary arguments may come beside base64: `multipart`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub binary_transport: Option<Box<str>>,
-    /// True if results can come in parts.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub supports_streaming: bool,
-    /// True if an interrupted call can go on from a checkpoint.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub supports_checkpoint: bool,
-    /// True if results come in pages.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub supports_pagination: bool,
-    /// True if one call can do many things.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub supports_batch: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-const fn is_false(value: &bool) -> bool {
-    !*value
+record! {
+    /// The members by which a tool declares its costs, its scopes and its media, on the top level of its definition.
+    ///
+    /// ```
+    /// use mgp_types::ext::{Cost, LatencyClass, ToolDeclaration};
+    ///
+    /// let declaration = ToolDeclaration {
+    ///     latency: Some(LatencyClass::Minutes),
+    ///     cost: Some(Cost::metered(5.0, "credits")),
+    ///     ..ToolDeclaration::default()
+    /// };
+    /// assert_eq!(
+    ///     serde_json::to_string(&declaration)?,
+    ///     r#"{"latency":"minutes","cost":{"category":"metered","estimated_units":5.0,"unit_label":"credits"}}"#,
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[expect(
+        clippy::exhaustive_structs,
+        reason = "written member by member by authors of tools; closed by the specification"
+    )]
+    pub struct ToolDeclaration as exhaustive: Default {
+        /// The time that a call usually takes.
+        optional latency: LatencyClass;
+        /// The estimated costs of a call.
+        optional cost: Cost;
+        /// The rest of the tool's quota.
+        optional quota: Quota;
+        /// True if repeating a call changes nothing more.
+        flag idempotent;
+        /// True if a person has to agree to each call.
+        flag requires_confirmation;
+        /// The question to that person; `{parameter}` stands for the value of an argument.
+        optional confirmation_message: Box<str>;
+        /// The harm that a call can do; none if absent.
+        optional risk_level: Impact;
+        /// The scopes that the caller needs.
+        list required_scopes: Box<str>;
+        /// The media types that the tool takes; a hint, and no list of all.
+        list input_types: Box<str>;
+        /// The media types that the tool gives back; a hint, and no list of all.
+        list output_types: Box<str>;
+        /// The most bytes that the arguments may have, binary ones decoded.
+        optional max_input_size_bytes: u64;
+        /// The most bytes that a result has, binary ones decoded.
+        optional max_output_size_bytes: u64;
+        /// The way in which binary arguments may come beside base64: `multipart`.
+        optional binary_transport: Box<str>;
+        /// True if results can come in parts.
+        flag supports_streaming;
+        /// True if an interrupted call can go on from a checkpoint.
+        flag supports_checkpoint;
+        /// True if results come in pages.
+        flag supports_pagination;
+        /// True if one call can do many things.
+        flag supports_batch;
+    }
 }
 
 impl ToolDeclaration {

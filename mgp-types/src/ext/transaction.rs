@@ -1,8 +1,10 @@
 //! Calls that are taken back together: the messages of transactions.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{Compensation, ErrorClass, StepId, StructuredError, TransactionId, written};
+use super::{
+    Compensation, ErrorClass, StepId, StructuredError, TransactionId, nearest_seconds, seconds, written,
+};
 use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
@@ -22,54 +24,39 @@ pub const MAX_WORDS_BYTES: usize = 1024;
 
 const META: &str = "transaction";
 const DEFAULT_TIMEOUT_SECONDS: u32 = 300;
-const MAX_TIMEOUT_SECONDS: i64 = 3600;
+const MAX_TIMEOUT_SECONDS: u32 = 3600;
 
 record! {
     /// The params of `transaction/begin`.
     pub struct BeginTransaction: Eq {
         /// The id of the new transaction.
-        plain transaction_id: TransactionId;
+        required transaction_id: TransactionId;
         /// The time in seconds without a call after which the transaction is rolled back, from one to an hour. A number
         /// beyond that is read as the nearest one.
-        #[serde(default = "usual_timeout", deserialize_with = "nearest_timeout")]
-        plain timeout_seconds: u32;
+        #[serde(default = "seconds::<DEFAULT_TIMEOUT_SECONDS>")]
+        #[serde(deserialize_with = "nearest_seconds::<MAX_TIMEOUT_SECONDS, _>")]
+        plain timeout_seconds: u32 = DEFAULT_TIMEOUT_SECONDS;
         /// The purpose of the transaction, in words.
         optional description: Box<str>;
     }
 }
 
 impl BeginTransaction {
-    /// Creates a request for a transaction that is rolled back after five minutes without a call.
-    pub const fn new(transaction_id: TransactionId) -> Self {
-        Self { transaction_id, timeout_seconds: DEFAULT_TIMEOUT_SECONDS, description: None }
-    }
-
     /// Sets the time in seconds without a call after which the transaction is rolled back.
     #[must_use]
     pub fn with_timeout_seconds(mut self, seconds: u32) -> Self {
-        self.timeout_seconds = nearest(i64::from(seconds));
+        self.timeout_seconds = seconds.clamp(1, MAX_TIMEOUT_SECONDS);
         self
     }
 }
 
-const fn usual_timeout() -> u32 {
-    DEFAULT_TIMEOUT_SECONDS
-}
-
-fn nearest_timeout<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    i64::deserialize(deserializer).map(nearest)
-}
-
-fn nearest(seconds: i64) -> u32 {
-    u32::try_from(seconds.clamp(1, MAX_TIMEOUT_SECONDS)).unwrap_or(DEFAULT_TIMEOUT_SECONDS)
-}
-
-/// The params of the methods that name a transaction and say no more: `transaction/commit` and `transaction/status`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
-pub struct NamedTransaction {
-    /// The id of the transaction.
-    pub transaction_id: TransactionId,
+record! {
+    /// The params of the methods that name a transaction and say no more: `transaction/commit` and `transaction/status`.
+    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+    pub struct NamedTransaction as exhaustive: Eq {
+        /// The id of the transaction.
+        plain transaction_id: TransactionId;
+    }
 }
 
 record! {
@@ -109,37 +96,21 @@ record! {
     /// The result of `transaction/begin`.
     pub struct TransactionBegun: Eq {
         /// The id of the transaction.
-        plain transaction_id: TransactionId;
+        required transaction_id: TransactionId;
         /// The word `begun`.
-        plain status: Box<str>;
+        plain status: Box<str> = "begun".into();
         /// The moment at which the transaction is rolled back if nothing happens.
-        plain expires_at: Timestamp;
+        required expires_at: Timestamp;
     }
-}
 
-impl TransactionBegun {
-    /// Creates the result for a transaction that is rolled back at `expires_at` if nothing happens.
-    pub fn new(transaction_id: TransactionId, expires_at: Timestamp) -> Self {
-        Self { transaction_id, status: "begun".into(), expires_at }
-    }
-}
-
-record! {
     /// The result of `transaction/commit`.
     pub struct TransactionCommitted: Eq {
         /// The id of the transaction.
-        plain transaction_id: TransactionId;
+        required transaction_id: TransactionId;
         /// The state, which is [`Committed`](TransactionState::Committed).
-        plain status: TransactionState;
+        plain status: TransactionState = TransactionState::Committed;
         /// The number of steps that were carried out.
-        plain steps_completed: usize;
-    }
-}
-
-impl TransactionCommitted {
-    /// Creates the result for a transaction of `steps_completed` steps.
-    pub const fn new(transaction_id: TransactionId, steps_completed: usize) -> Self {
-        Self { transaction_id, status: TransactionState::Committed, steps_completed }
+        required steps_completed: usize;
     }
 }
 
@@ -192,9 +163,10 @@ record! {
     /// The result of `transaction/rollback`, and of `transaction/status`.
     pub struct TransactionReport {
         /// The id of the transaction.
-        plain transaction_id: TransactionId;
+        required transaction_id: TransactionId;
         /// The state; some servers do not write it.
-        optional status: TransactionState;
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        required status: into Option<TransactionState>;
         /// The steps that were to be taken back, the last one first.
         default steps_compensated: Vec<CompensatedStep>;
         /// The reason of the rollback.
@@ -205,17 +177,6 @@ record! {
 }
 
 impl TransactionReport {
-    /// Creates the report about a transaction in this state.
-    pub const fn new(transaction_id: TransactionId, status: TransactionState) -> Self {
-        Self {
-            transaction_id,
-            status: Some(status),
-            steps_compensated: Vec::new(),
-            reason: None,
-            expires_at: None,
-        }
-    }
-
     /// Returns the steps that were not taken back.
     pub fn failures(&self) -> impl Iterator<Item = &CompensatedStep> {
         self.steps_compensated.iter().filter(|step| step.status == CompensationStatus::CompensationFailed)

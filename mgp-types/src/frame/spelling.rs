@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::unescape;
+use crate::json::{Scanner, unescape};
 use crate::mcp::meta::KEYS;
 use crate::mcp::method;
 use crate::mcp::method::notification_name;
@@ -64,8 +64,8 @@ pub fn check_result(method: &crate::Method, result: &RawJson) -> Result<(), Erro
     let shape = match method.as_str() {
         method::TASKS_RESULT => Shape::AnyOf(&[
             || method::result_shape(method::TOOLS_CALL).unwrap_or(Shape::Opaque),
-            || method::result_shape(method::SAMPLING_CREATE_MESSAGE).unwrap_or(Shape::Opaque),
-            || method::result_shape(method::ELICITATION_CREATE).unwrap_or(Shape::Opaque),
+            || method::result_shape(method::CREATE_MESSAGE).unwrap_or(Shape::Opaque),
+            || method::result_shape(method::ELICIT).unwrap_or(Shape::Opaque),
         ]),
         name => method::result_shape(name).unwrap_or_else(|| other(method.is_mgp())),
     };
@@ -130,7 +130,7 @@ fn other(is_mgp: bool) -> Shape {
 fn check_value(bytes: &[u8], shape: Shape) -> Result<(), MisspelledName> {
     match shape {
         Shape::Opaque => Ok(()),
-        shape => Walk { bytes, at: 0 }.value(shape),
+        shape => walk(&mut Scanner::of_names(bytes), shape),
     }
 }
 
@@ -224,131 +224,44 @@ fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
     }
 }
 
-/// A walk over a value whose grammar was checked before.
-struct Walk<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Checks the names in the value at which `scanner` stands.
+fn walk(scanner: &mut Scanner<'_>, shape: Shape) -> Result<(), MisspelledName> {
+    match (scanner.peek(), shape) {
+        (Some(b'{'), Shape::Object(_) | Shape::Names(_) | Shape::AnyOf(_)) => {
+            walk_members(scanner, |name, escaped| member(name, escaped, shape, &[]))
+        }
+        (Some(b'{'), Shape::Values(inner)) => walk_members(scanner, |_, _| Ok(inner())),
+        (Some(b'{'), Shape::Each(inner)) => walk(scanner, inner()),
+        (Some(b'['), Shape::Each(inner)) => walk_elements(scanner, inner),
+        _ => {
+            let _ = scanner.value();
+            Ok(())
+        }
+    }
 }
 
-impl<'a> Walk<'a> {
-    fn value(&mut self, shape: Shape) -> Result<(), MisspelledName> {
-        self.skip_space();
-        match (self.peek(), shape) {
-            (Some(b'{'), Shape::Object(_) | Shape::Names(_) | Shape::AnyOf(_)) => {
-                self.members(|name, escaped| member(name, escaped, shape, &[]))
-            }
-            (Some(b'{'), Shape::Values(inner)) => self.members(|_, _| Ok(inner())),
-            (Some(b'{'), Shape::Each(inner)) => self.value(inner()),
-            (Some(b'['), Shape::Each(inner)) => self.elements(inner),
-            _ => {
-                self.skip();
-                Ok(())
-            }
+fn walk_members<'a>(
+    scanner: &mut Scanner<'a>,
+    shape: impl Fn(&'a [u8], bool) -> Result<Shape, MisspelledName>,
+) -> Result<(), MisspelledName> {
+    let Ok(mut object) = scanner.open_object() else { return Ok(()) };
+    while let Ok(Some(key)) = scanner.next_key(&mut object) {
+        let shape = shape(scanner.slice(&key.span), key.escaped)?;
+        walk(scanner, shape)?;
+    }
+    scanner.skip_space();
+    Ok(())
+}
+
+fn walk_elements(scanner: &mut Scanner<'_>, inner: fn() -> Shape) -> Result<(), MisspelledName> {
+    let mut is_first = true;
+    if scanner.open_array().is_ok() {
+        while let Ok(true) = scanner.next_element(&mut is_first) {
+            walk(scanner, inner())?;
         }
     }
-
-    fn members(
-        &mut self,
-        shape: impl Fn(&'a [u8], bool) -> Result<Shape, MisspelledName>,
-    ) -> Result<(), MisspelledName> {
-        self.at += 1;
-        loop {
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'"') => {
-                    let start = self.at + 1;
-                    self.skip();
-                    let name = self.bytes.get(start..self.at.saturating_sub(1)).unwrap_or_default();
-                    let shape = shape(name, memchr::memchr(b'\\', name).is_some())?;
-                    self.skip_space();
-                    self.at += 1; // The colon.
-                    self.value(shape)?;
-                }
-                _ => {
-                    self.at += 1;
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn elements(&mut self, inner: fn() -> Shape) -> Result<(), MisspelledName> {
-        self.at += 1;
-        loop {
-            self.skip_space();
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b']') | None => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                Some(_) => self.value(inner())?,
-            }
-        }
-    }
-
-    /// Steps over one value of any kind.
-    fn skip(&mut self) {
-        let mut open = 0_usize;
-        loop {
-            match self.peek() {
-                Some(b'"') => self.skip_string(),
-                Some(b'{' | b'[') => {
-                    open += 1;
-                    self.at += 1;
-                }
-                Some(b'}' | b']') => {
-                    if open == 0 {
-                        return;
-                    }
-                    open -= 1;
-                    self.at += 1;
-                }
-                Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') if open > 0 => {
-                    self.at += 1;
-                    continue;
-                }
-                None | Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') => return,
-                Some(_) => {
-                    let end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
-                    let rest = &self.bytes[self.at..];
-                    self.at += rest.iter().position(end).unwrap_or(rest.len());
-                }
-            }
-            if open == 0 {
-                return;
-            }
-        }
-    }
-
-    fn skip_string(&mut self) {
-        self.at += 1;
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            match memchr::memchr2(b'"', b'\\', rest) {
-                Some(found) if rest[found] == b'\\' => self.at += found + 2,
-                Some(found) => {
-                    self.at += found + 1;
-                    return;
-                }
-                None => {
-                    self.at = self.bytes.len();
-                    return;
-                }
-            }
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn skip_space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
-            self.at += 1;
-        }
-    }
+    scanner.skip_space();
+    Ok(())
 }
 
 #[cfg(test)]

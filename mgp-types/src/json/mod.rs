@@ -1,16 +1,12 @@
 //! JSON as bytes: one scan over a frame finds what a gateway needs, the rest stays untouched.
 
 mod changes;
-#[cfg(feature = "ext")]
-mod layout;
 mod object;
 mod object_writer;
 mod raw;
 mod scan;
 mod text;
 
-#[cfg(feature = "ext")]
-pub use self::layout::{compact, pretty};
 pub use self::object::Object;
 pub(crate) use self::object::scan_members;
 pub use self::object_writer::ObjectWriter;

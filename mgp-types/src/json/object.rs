@@ -185,6 +185,11 @@ impl Object {
         self.change(name.into(), NewValue::Json(value));
     }
 
+    /// Sets all members of `others`.
+    pub fn set_all(&mut self, others: &Self) {
+        others.iter().for_each(|(name, value)| self.set(name.into_owned(), value));
+    }
+
     /// Removes the member called `name` and returns its value.
     pub fn remove(&mut self, name: impl Into<Cow<'static, str>>) -> Option<RawJson> {
         let name = name.into();

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use serde::Serialize;
 use smallvec::SmallVec;
 
 use super::object::{Object, ObjectMember};
@@ -78,6 +79,13 @@ impl ObjectWriter {
     /// Writes a value of any kind.
     pub fn json(&mut self, name: &str, value: &RawJson) {
         self.member(name, |out| out.extend_from_slice(value.as_bytes()));
+    }
+
+    /// Writes a value of any type, if there is one.
+    pub(crate) fn optional<T: Serialize>(&mut self, name: &str, value: Option<&T>) {
+        if let Some(value) = value {
+            self.member(name, |out| drop(serde_json::to_writer(out, value)));
+        }
     }
 
     /// Writes the members of `object` that are not among `known`, in order.

@@ -113,6 +113,25 @@ impl RawJson {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
+    /// Returns the value without a space or a line break between its parts.
+    #[must_use]
+    pub fn compact(&self) -> Self {
+        let mut out = Vec::with_capacity(self.0.len());
+        let (mut in_string, mut escaped) = (false, false);
+        for &byte in &self.0 {
+            if in_string {
+                in_string = escaped || byte != b'"';
+                escaped = !escaped && byte == b'\\';
+            } else if byte.is_ascii_whitespace() {
+                continue;
+            } else {
+                in_string = byte == b'"';
+            }
+            out.push(byte);
+        }
+        Self::from_written(out)
+    }
+
     /// Returns whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.0.first() == Some(&b'{')
@@ -260,5 +279,30 @@ mod tests {
             ["{", r#"  "b": ["#, "    1.50,", "    {}", "  ],", r#"  "a": "\\\"{,","#, r#"  "c": []"#, "}"];
         assert_eq!(format!("{value:#}"), lines.join("\n"));
         assert_eq!(format!("{:#}", RawJson::from_text("ä b")), "\"ä b\"");
+    }
+
+    #[test]
+    fn lines_are_broken_between_members_and_never_within_a_string() {
+        let json = RawJson::parse(r#"{ "a" : [ ], "b":{"c":[1, "x,\"}{"]},"d":"\\" , "é" : null}"#).unwrap();
+        let expected = r#"{
+  "a": [],
+  "b": {
+    "c": [
+      1,
+      "x,\"}{"
+    ]
+  },
+  "d": "\\",
+  "é": null
+}"#;
+        assert_eq!(format!("{json:#}"), expected);
+        assert_eq!(format!("{:#}", RawJson::parse("\"a: b\"").unwrap()), "\"a: b\"");
+    }
+
+    #[test]
+    fn spaces_are_left_out_between_values_and_stay_in_strings() {
+        let spaced = RawJson::parse("{ \"a\" :\t[ 1 ,\n-2.5e3, true ], \"b c\\\"\" : \" \\\\\" }").unwrap();
+        assert_eq!(spaced.compact().to_string(), r#"{"a":[1,-2.5e3,true],"b c\"":" \\"}"#);
+        assert_eq!(RawJson::parse(format!("{spaced:#}")).unwrap().compact(), spaced.compact());
     }
 }

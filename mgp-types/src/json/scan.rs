@@ -58,6 +58,8 @@ pub(crate) struct Scanner<'a> {
     names: SmallVec<[NotedName; 16]>,
     /// True for bytes that are known to be one JSON value: values are stepped over without being checked again.
     is_checked: bool,
+    /// Whether a name that an object repeats is a fault.
+    notes_names: bool,
 }
 
 /// The number of members up to which all pairs of names are compared.
@@ -66,7 +68,8 @@ const FEW: usize = 32;
 impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], limits: Limits) -> Self {
-        Self { bytes, at: 0, depth_left: limits.max_depth, names: SmallVec::new(), is_checked: false }
+        let (depth_left, names) = (limits.max_depth, SmallVec::new());
+        Self { bytes, at: 0, depth_left, names, is_checked: false, notes_names: true }
     }
 
     /// Creates a scanner of bytes that are known to be one JSON value. It looks for repeated names in the objects that
@@ -74,6 +77,12 @@ impl<'a> Scanner<'a> {
     #[inline]
     pub(crate) fn of_checked(bytes: &'a [u8]) -> Self {
         Self { is_checked: true, ..Self::new(bytes, Limits::default()) }
+    }
+
+    /// Creates a scanner of bytes that are known to be one JSON value without repeated names.
+    #[inline]
+    pub(crate) fn of_names(bytes: &'a [u8]) -> Self {
+        Self { notes_names: false, ..Self::of_checked(bytes) }
     }
 
     /// Checks the length and the encoding of the bytes and steps to the first value.
@@ -111,9 +120,6 @@ impl<'a> Scanner<'a> {
                 while self.next_key(&mut object)?.is_some() {
                     self.value()?;
                 }
-                let end = self.at;
-                self.skip_space();
-                return Ok(span(start, end));
             }
             Some(b'[') => {
                 let mut first = true;
@@ -121,9 +127,6 @@ impl<'a> Scanner<'a> {
                 while self.next_element(&mut first)? {
                     self.value()?;
                 }
-                let end = self.at;
-                self.skip_space();
-                return Ok(span(start, end));
             }
             Some(b'-' | b'0'..=b'9') => self.number()?,
             Some(b't') => self.literal(b"true")?,
@@ -211,7 +214,9 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         let escaped = self.string()?;
         let key = MemberKey { span: span(start + 1, self.at - 1), escaped };
-        self.note_name(object, &key, start)?;
+        if self.notes_names {
+            self.note_name(object, &key, start)?;
+        }
         self.skip_space();
         self.expect(b':')?;
         self.skip_space();
@@ -387,6 +392,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Returns the bytes of a range that was scanned.
+    pub(crate) fn slice(&self, span: &Span) -> &'a [u8] {
+        &self.bytes[span.start as usize..span.end as usize]
+    }
+
     fn note_name(
         &mut self,
         object: &mut OpenObject<'a>,
@@ -417,7 +427,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn name(&self, key: &MemberKey) -> Cow<'a, [u8]> {
-        let raw = &self.bytes[key.span.start as usize..key.span.end as usize];
+        let raw = self.slice(&key.span);
         if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 }

@@ -55,14 +55,7 @@ macro_rules! body {
         $crate::mcp::body::constructor!($name [] [] $($presence $field: $type,)*);
 
         impl $name {
-            $($(
-                #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
-                #[must_use]
-                pub fn $setter(mut self, value: impl Into<$type>) -> Self {
-                    self.$field = Some(value.into());
-                    self
-                }
-            )?)*
+            $($($crate::macros::setter!($field: $type => into $setter);)?)*
         }
 
         impl serde::Serialize for $name {
@@ -251,7 +244,40 @@ macro_rules! constructor {
     };
 }
 
-pub(super) use {body, constructor, field_type, finish_field, gate, slot_type, write_field};
+/// Defines the params and the result of a method that returns a list page by page.
+macro_rules! pages {
+    ($method:literal: $params:ident, $result:ident, $(#[$doc:meta])* $items:ident: $type:ty = $wire:literal) => {
+        $crate::mcp::body::body! {
+            #[doc = concat!("The params of `", $method, "`.")]
+            pub struct $params {
+                /// Metadata.
+                optional meta: $crate::mcp::Meta = "_meta" => with_meta;
+                /// The cursor of the wanted page; absent for the first one.
+                optional cursor: String = "cursor" => with_cursor;
+            }
+
+            #[doc = concat!("The result of `", $method, "`.")]
+            pub struct $result {
+                /// The kind of result; absent means complete.
+                optional result_type: $crate::mcp::ResultType = "resultType"
+                    [since V2026_07_28, or $crate::mcp::ResultType::Complete];
+                $(#[$doc])*
+                required $items: $type = $wire;
+                /// The cursor of the next page; absent on the last one.
+                optional next_cursor: String = "nextCursor" => with_next_cursor;
+                /// The time in milliseconds for which the result stays fresh.
+                optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
+                /// The audience that may share the cached result.
+                optional cache_scope: $crate::mcp::CacheScope = "cacheScope"
+                    [since V2026_07_28, or $crate::mcp::CacheScope::Private] => with_cache_scope;
+                /// Metadata.
+                optional meta: $crate::mcp::Meta = "_meta" => with_meta;
+            }
+        }
+    };
+}
+
+pub(super) use {body, constructor, field_type, finish_field, gate, pages, slot_type, write_field};
 
 /// Reads the value of a member into its slot, which must still be empty.
 pub(super) fn read_field<'de, T, A>(

@@ -31,18 +31,6 @@ body! {
     }
 }
 
-impl ElicitationCapability {
-    /// Returns whether forms are supported: the capability names them, or names no kind at all.
-    pub const fn supports_form(&self) -> bool {
-        self.form.is_some() || self.url.is_none()
-    }
-
-    /// Returns whether visiting a page is supported.
-    pub const fn supports_url(&self) -> bool {
-        self.url.is_some()
-    }
-}
-
 body! {
     /// Tasks of the revision 2025-11-25, as a client supports them.
     pub struct ClientTasksCapability {

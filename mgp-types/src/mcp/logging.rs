@@ -27,23 +27,6 @@ open_enum! {
     }
 }
 
-impl LogLevel {
-    /// Returns the severity from 0 for debug to 7 for emergency; `None` for an unknown level.
-    pub const fn severity(&self) -> Option<u8> {
-        match self {
-            Self::Debug => Some(0),
-            Self::Info => Some(1),
-            Self::Notice => Some(2),
-            Self::Warning => Some(3),
-            Self::Error => Some(4),
-            Self::Critical => Some(5),
-            Self::Alert => Some(6),
-            Self::Emergency => Some(7),
-            Self::Unknown(_) => None,
-        }
-    }
-}
-
 body! {
     /// The params of `logging/setLevel`.
     pub struct SetLevelParams {

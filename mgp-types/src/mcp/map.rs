@@ -171,9 +171,7 @@ impl<V: ForRevision> ForRevision for Map<V> {
 
 impl<V: Serialize> Serialize for Map<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        self.write_into(&mut map)?;
-        map.end()
+        serializer.collect_map(self.iter())
     }
 }
 

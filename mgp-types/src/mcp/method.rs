@@ -55,6 +55,10 @@ macro_rules! revisions {
 /// Defines the names of methods, with their params, results and revisions.
 macro_rules! requests {
     ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty => $result:ty [$($range:tt)*]),+;)*) => {
+        impl crate::Method {
+            $($(#[$doc])* pub const $name: Self = Self::from_static($method);)*
+        }
+
         $(
             $(#[$doc])*
             pub const $name: &str = $method;
@@ -114,7 +118,7 @@ requests! {
     /// Asks whether the peer is alive.
     PING = "ping": super::PingParams => super::EmptyResult [until V2025_11_25];
     /// Asks for the capabilities of the server.
-    SERVER_DISCOVER = "server/discover": super::DiscoverParams => super::DiscoverResult [since V2026_07_28];
+    DISCOVER = "server/discover": super::DiscoverParams => super::DiscoverResult [since V2026_07_28];
     /// Lists tools.
     TOOLS_LIST = "tools/list": super::ListToolsParams => super::ListToolsResult [all];
     /// Calls a tool.
@@ -137,17 +141,17 @@ requests! {
     /// Gets a prompt.
     PROMPTS_GET = "prompts/get": super::GetPromptParams => super::GetPromptResult [all];
     /// Completes an argument.
-    COMPLETION_COMPLETE = "completion/complete": super::CompleteParams => super::CompleteResult [all];
+    COMPLETE = "completion/complete": super::CompleteParams => super::CompleteResult [all];
     /// Sets the lowest level of log messages.
-    LOGGING_SET_LEVEL = "logging/setLevel": super::SetLevelParams => super::EmptyResult [until V2025_11_25];
+    SET_LEVEL = "logging/setLevel": super::SetLevelParams => super::EmptyResult [until V2025_11_25];
     /// Asks for notifications.
-    SUBSCRIPTIONS_LISTEN = "subscriptions/listen":
+    LISTEN = "subscriptions/listen":
         super::SubscriptionsListenParams => super::SubscriptionsListenResult [since V2026_07_28];
     /// Asks the client's model; inside a result since 2026-07-28.
-    SAMPLING_CREATE_MESSAGE = "sampling/createMessage":
+    CREATE_MESSAGE = "sampling/createMessage":
         super::CreateMessageParams => super::CreateMessageResult [all];
     /// Asks the client's user; inside a result since 2026-07-28.
-    ELICITATION_CREATE = "elicitation/create": super::ElicitParams => super::ElicitResult [since V2025_06_18];
+    ELICIT = "elicitation/create": super::ElicitParams => super::ElicitResult [since V2025_06_18];
     /// Asks for the client's roots; inside a result since 2026-07-28.
     ROOTS_LIST = "roots/list": super::ListRootsParams => super::ListRootsResult [all];
     /// Asks for the status of a task; two different methods have this name.
@@ -174,6 +178,10 @@ pub mod notification_name {
     /// Defines the names of notifications, with their params and revisions.
     macro_rules! notifications {
         ($($(#[$doc:meta])* $name:ident = $method:literal: $params:ty [$($range:tt)*];)*) => {
+            impl crate::Method {
+                $($(#[$doc])* pub const $name: Self = Self::from_static($method);)*
+            }
+
             $(
                 $(#[$doc])*
                 pub const $name: &str = $method;
@@ -215,22 +223,22 @@ pub mod notification_name {
         /// Carries a log message.
         MESSAGE = "notifications/message": mcp::LoggingMessageParams [all];
         /// Tells that the list of tools has changed.
-        TOOLS_LIST_CHANGED = "notifications/tools/list_changed": mcp::ToolListChangedParams [all];
+        TOOLS_CHANGED = "notifications/tools/list_changed": mcp::ToolListChangedParams [all];
         /// Tells that the list of prompts has changed.
-        PROMPTS_LIST_CHANGED = "notifications/prompts/list_changed": mcp::PromptListChangedParams [all];
+        PROMPTS_CHANGED = "notifications/prompts/list_changed": mcp::PromptListChangedParams [all];
         /// Tells that the list of resources has changed.
-        RESOURCES_LIST_CHANGED = "notifications/resources/list_changed": mcp::ResourceListChangedParams [all];
+        RESOURCES_CHANGED = "notifications/resources/list_changed": mcp::ResourceListChangedParams [all];
         /// Tells that a resource has changed.
-        RESOURCES_UPDATED = "notifications/resources/updated": mcp::ResourceUpdatedParams [all];
+        RESOURCE_UPDATED = "notifications/resources/updated": mcp::ResourceUpdatedParams [all];
         /// Tells that the roots have changed.
-        ROOTS_LIST_CHANGED = "notifications/roots/list_changed": mcp::RootsListChangedParams [until V2025_11_25];
+        ROOTS_CHANGED = "notifications/roots/list_changed": mcp::RootsListChangedParams [until V2025_11_25];
         /// Tells that the user is done with a page.
         ELICITATION_COMPLETE = "notifications/elicitation/complete":
             mcp::ElicitationCompleteParams [only V2025_11_25];
         /// Tells that the status of a task has changed.
-        TASKS_STATUS = "notifications/tasks/status": task::Task [only V2025_11_25];
+        TASK_STATUS = "notifications/tasks/status": task::Task [only V2025_11_25];
         /// Tells which notifications a subscription will bring.
-        SUBSCRIPTIONS_ACKNOWLEDGED = "notifications/subscriptions/acknowledged":
+        ACKNOWLEDGED = "notifications/subscriptions/acknowledged":
             mcp::SubscriptionsAcknowledgedParams [since V2026_07_28];
         /// Tells that a task of the tasks extension has changed.
         TASKS = "notifications/tasks": task_extension::DetailedTask [since V2026_07_28];
@@ -256,12 +264,12 @@ mod tests {
         for (name, expected) in [
             (INITIALIZE, sessions.clone()),
             (PING, sessions.clone()),
-            (LOGGING_SET_LEVEL, sessions.clone()),
+            (SET_LEVEL, sessions.clone()),
             (RESOURCES_SUBSCRIBE, sessions),
-            (SERVER_DISCOVER, vec![V2026_07_28]),
-            (SUBSCRIPTIONS_LISTEN, vec![V2026_07_28]),
+            (DISCOVER, vec![V2026_07_28]),
+            (LISTEN, vec![V2026_07_28]),
             (TOOLS_CALL, vec![V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28]),
-            (ELICITATION_CREATE, vec![V2025_06_18, V2025_11_25, V2026_07_28]),
+            (ELICIT, vec![V2025_06_18, V2025_11_25, V2026_07_28]),
             (TASKS_GET, vec![V2025_11_25, V2026_07_28]),
             (TASKS_LIST, vec![V2025_11_25]),
             (TASKS_UPDATE, vec![V2026_07_28]),
@@ -273,10 +281,10 @@ mod tests {
 
     #[test]
     fn notifications_are_defined_in_their_revisions() {
-        use notification_name::{INITIALIZED, SUBSCRIPTIONS_ACKNOWLEDGED, TASKS_STATUS, is_defined};
+        use notification_name::{ACKNOWLEDGED, INITIALIZED, TASK_STATUS, is_defined};
         let sessions = vec![V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25];
         assert_eq!(revisions_of(|revision| is_defined(INITIALIZED, revision)), sessions);
-        assert_eq!(revisions_of(|revision| is_defined(TASKS_STATUS, revision)), [V2025_11_25]);
-        assert_eq!(revisions_of(|revision| is_defined(SUBSCRIPTIONS_ACKNOWLEDGED, revision)), [V2026_07_28]);
+        assert_eq!(revisions_of(|revision| is_defined(TASK_STATUS, revision)), [V2025_11_25]);
+        assert_eq!(revisions_of(|revision| is_defined(ACKNOWLEDGED, revision)), [V2026_07_28]);
     }
 }

@@ -1,14 +1,6 @@
 //! Notifications about requests under way, and the token that ties progress to its request.
 
-use std::fmt;
-
-use serde::de;
-use serde::de::{Deserialize, Deserializer, Visitor};
-use serde::ser::{Serialize, Serializer};
-
 use super::body::body;
-use super::body::same_in_every_revision;
-use super::shape::opaque;
 use super::{Meta, Number};
 use crate::Id;
 
@@ -38,82 +30,6 @@ body! {
     }
 }
 
-/// The token that ties progress notifications to their request: a string or an integer. The sender of the request
-/// chooses the token, and the receiver returns it exactly as it came.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum ProgressToken {
-    /// An integer token.
-    Number(i64),
-    /// A text token.
-    Text(Box<str>),
-}
-
-impl fmt::Display for ProgressToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => f.write_str(text),
-        }
-    }
-}
-
-impl From<i64> for ProgressToken {
-    fn from(number: i64) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<&str> for ProgressToken {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<String> for ProgressToken {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl Serialize for ProgressToken {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(number) => serializer.serialize_i64(*number),
-            Self::Text(text) => serializer.serialize_str(text),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for ProgressToken {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl Visitor<'_> for Either {
-            type Value = ProgressToken;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or an integer")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<ProgressToken, E> {
-                Ok(ProgressToken::Number(number))
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ProgressToken, E> {
-                i64::try_from(number)
-                    .map(ProgressToken::Number)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(number), &self))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ProgressToken, E> {
-                Ok(ProgressToken::Text(text.into()))
-            }
-        }
-
-        deserializer.deserialize_any(Either)
-    }
-}
-
-same_in_every_revision!(ProgressToken);
-opaque!(ProgressToken);
+/// The token that ties progress notifications to their request: a string or an integer, like the [`Id`] of a request. The
+/// sender of the request chooses the token, and the receiver returns it exactly as it came.
+pub type ProgressToken = Id;

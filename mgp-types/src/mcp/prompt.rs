@@ -1,7 +1,7 @@
 //! Prompts: messages that a server prepares for its users.
 
-use super::body::body;
-use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType, Role};
+use super::body::{body, pages};
+use super::{ContentBlock, Icon, InputResponses, Map, Meta, ResultType, Role};
 
 body! {
     /// An argument of a prompt.
@@ -53,32 +53,13 @@ impl PromptMessage {
     }
 }
 
+pages! {
+    "prompts/list": ListPromptsParams, ListPromptsResult,
+    /// The prompts of this page.
+    prompts: Vec<Prompt> = "prompts"
+}
+
 body! {
-    /// The params of `prompts/list`.
-    pub struct ListPromptsParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-        /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor" => with_cursor;
-    }
-
-    /// The result of `prompts/list`.
-    pub struct ListPromptsResult {
-        /// The kind of result; absent means complete.
-        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// The prompts of this page.
-        required prompts: Vec<Prompt> = "prompts";
-        /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor" => with_next_cursor;
-        /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
-        /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
-            => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-
     /// The params of `prompts/get`.
     pub struct GetPromptParams {
         /// Metadata.

@@ -1,6 +1,6 @@
 //! Resources: data that a server lets clients read.
 
-use super::body::body;
+use super::body::{body, pages};
 use super::{Annotations, CacheScope, Icon, InputResponses, Meta, ResultType};
 
 body! {
@@ -73,57 +73,19 @@ impl ResourceContents {
     }
 }
 
+pages! {
+    "resources/list": ListResourcesParams, ListResourcesResult,
+    /// The resources of this page.
+    resources: Vec<Resource> = "resources"
+}
+
+pages! {
+    "resources/templates/list": ListResourceTemplatesParams, ListResourceTemplatesResult,
+    /// The templates of this page.
+    resource_templates: Vec<ResourceTemplate> = "resourceTemplates"
+}
+
 body! {
-    /// The params of `resources/list`.
-    pub struct ListResourcesParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-        /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor" => with_cursor;
-    }
-
-    /// The result of `resources/list`.
-    pub struct ListResourcesResult {
-        /// The kind of result; absent means complete.
-        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// The resources of this page.
-        required resources: Vec<Resource> = "resources";
-        /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor" => with_next_cursor;
-        /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
-        /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
-            => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-
-    /// The params of `resources/templates/list`.
-    pub struct ListResourceTemplatesParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-        /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor" => with_cursor;
-    }
-
-    /// The result of `resources/templates/list`.
-    pub struct ListResourceTemplatesResult {
-        /// The kind of result; absent means complete.
-        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// The templates of this page.
-        required resource_templates: Vec<ResourceTemplate> = "resourceTemplates";
-        /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor" => with_next_cursor;
-        /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
-        /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
-            => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-
     /// The params of `resources/read`.
     pub struct ReadResourceParams {
         /// Metadata.

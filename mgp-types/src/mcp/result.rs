@@ -1,7 +1,7 @@
 //! The members that all results share, and results that ask for input (multi round-trip requests).
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::body::body;
@@ -117,7 +117,8 @@ impl InputRequiredResult {
 /// The answer of a stateless server: the result of the method, or the other result that `resultType` names.
 ///
 /// The result is read from a borrowed slice, so it can be read from bytes or text in memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum Answer<T> {
     /// The request is done.
@@ -133,17 +134,6 @@ pub enum Answer<T> {
 impl<T> From<T> for Answer<T> {
     fn from(result: T) -> Self {
         Self::Complete(result)
-    }
-}
-
-impl<T: Serialize> Serialize for Answer<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Complete(result) => result.serialize(serializer),
-            Self::InputRequired(result) => result.serialize(serializer),
-            Self::Task(result) => result.serialize(serializer),
-            Self::Unknown(result) => result.serialize(serializer),
-        }
     }
 }
 

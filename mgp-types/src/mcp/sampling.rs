@@ -1,7 +1,7 @@
 //! Sampling: a server asks the model of its client.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::body::body;
@@ -12,7 +12,8 @@ use super::{ForRevision, Meta, Number, Role, SamplingContent, Tool};
 use crate::{RawJson, Revision};
 
 /// The content of a message to or from a model: one block, or an array of blocks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum SamplingContents {
     /// One block outside any array, the only form before 2025-11-25.
@@ -80,15 +81,6 @@ impl From<Vec<SamplingContent>> for SamplingContents {
 impl From<&str> for SamplingContents {
     fn from(text: &str) -> Self {
         Self::One(SamplingContent::text(text))
-    }
-}
-
-impl Serialize for SamplingContents {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(block) => block.serialize(serializer),
-            Self::Many(blocks) => blocks.serialize(serializer),
-        }
     }
 }
 

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::body::body;
+use super::body::{body, pages};
 use super::task::TaskMetadata;
 use super::union::open_enum;
-use super::{CacheScope, ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
+use super::{ContentBlock, Icon, InputResponses, Map, Meta, ResultType};
 use crate::RawJson;
 
 body! {
@@ -66,32 +66,15 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
+}
 
-    /// The params of `tools/list`.
-    pub struct ListToolsParams {
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-        /// The cursor of the wanted page; absent for the first one.
-        optional cursor: String = "cursor" => with_cursor;
-    }
+pages! {
+    "tools/list": ListToolsParams, ListToolsResult,
+    /// The tools of this page.
+    tools: Vec<Tool> = "tools"
+}
 
-    /// The result of `tools/list`.
-    pub struct ListToolsResult {
-        /// The kind of result; absent means complete.
-        optional result_type: ResultType = "resultType" [since V2026_07_28, or ResultType::Complete];
-        /// The tools of this page.
-        required tools: Vec<Tool> = "tools";
-        /// The cursor of the next page; absent on the last one.
-        optional next_cursor: String = "nextCursor" => with_next_cursor;
-        /// The time in milliseconds for which the result stays fresh.
-        optional ttl_ms: i64 = "ttlMs" [since V2026_07_28, or 0] => with_ttl_ms;
-        /// The audience that may share the cached result.
-        optional cache_scope: CacheScope = "cacheScope" [since V2026_07_28, or CacheScope::Private]
-            => with_cache_scope;
-        /// Metadata.
-        optional meta: Meta = "_meta" => with_meta;
-    }
-
+body! {
     /// The params of `tools/call`.
     pub struct CallToolParams {
         /// Metadata.

@@ -49,7 +49,8 @@ macro_rules! union {
         }
     ) => {
         $(#[$attribute])*
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+        #[serde(untagged)]
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_attribute])* $variant($body),)*
@@ -64,15 +65,6 @@ macro_rules! union {
                 }
             }
         )*
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $(Self::$variant(body) => body.serialize(serializer),)*
-                    Self::Unknown(object) => object.serialize(serializer),
-                }
-            }
-        }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -112,16 +112,16 @@ impl AccessState {
 record! {
     /// The parameters of `mgp/access/grant`.
     pub struct AccessGrant: Eq {
-        /// The reach of the entry.
-        plain entry_type: EntryType;
+        /// The reach of the entry: a whole server, until [`for_tool`](Self::for_tool) narrows it.
+        plain entry_type: EntryType = EntryType::ServerGrant;
         /// The agent that the entry is about.
-        plain agent_id: AgentId;
+        required agent_id: AgentId;
         /// The server that the entry is about.
-        plain server_id: ServerId;
+        required server_id: ServerId;
         /// The tool that the entry is about; null for a whole server.
         nullable tool_name: ToolName;
         /// The permission that the entry gives.
-        plain permission: AccessPermission;
+        required permission: AccessPermission;
         /// The name of the granter. The label proves nothing: the granter on record is the authenticated principal.
         nullable granted_by: String => into with_granted_by;
         /// The reason for the entry.
@@ -134,27 +134,6 @@ record! {
 }
 
 impl AccessGrant {
-    /// Creates an entry that gives `agent_id` this permission for all tools of `server_id`.
-    pub const fn of_server(agent_id: AgentId, server_id: ServerId, permission: AccessPermission) -> Self {
-        Self {
-            entry_type: EntryType::ServerGrant,
-            agent_id,
-            server_id,
-            tool_name: None,
-            permission,
-            granted_by: None,
-            justification: None,
-            expires_at: None,
-            force: false,
-        }
-    }
-
-    /// Makes the entry even if the server or tool does not exist.
-    pub const fn forced(mut self) -> Self {
-        self.force = true;
-        self
-    }
-
     /// Narrows the entry to one tool.
     pub fn for_tool(mut self, tool_name: ToolName) -> Self {
         self.entry_type = EntryType::ToolGrant;
@@ -173,22 +152,17 @@ record! {
     /// The parameters of `mgp/access/revoke`.
     pub struct AccessRevoke: Eq {
         /// The agent of the entry.
-        plain agent_id: AgentId;
+        required agent_id: AgentId;
         /// The server of the entry.
-        plain server_id: ServerId;
-        /// The reach of the entry.
-        plain entry_type: EntryType;
+        required server_id: ServerId;
+        /// The reach of the entry: a whole server, until [`for_tool`](Self::for_tool) narrows it.
+        plain entry_type: EntryType = EntryType::ServerGrant;
         /// The tool of the entry; needed for an entry about one tool.
         nullable tool_name: ToolName;
     }
 }
 
 impl AccessRevoke {
-    /// Names the entry of `agent_id` for all tools of `server_id`.
-    pub const fn of_server(agent_id: AgentId, server_id: ServerId) -> Self {
-        Self { agent_id, server_id, entry_type: EntryType::ServerGrant, tool_name: None }
-    }
-
     /// Names the entry for one tool instead.
     pub fn for_tool(mut self, tool_name: ToolName) -> Self {
         self.entry_type = EntryType::ToolGrant;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use serde::{Deserialize, Serialize};
@@ -195,28 +194,6 @@ pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
     fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
         let _ = call;
         Ok(None)
-    }
-}
-
-impl<P: AuditPort + ?Sized> AuditPort for Arc<P> {
-    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        (**self).record(event)
-    }
-
-    fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
-        (**self).record_all(events)
-    }
-
-    fn try_record(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
-        (**self).try_record(events)
-    }
-
-    fn record_now(&self, events: Vec<AuditEvent>) {
-        (**self).record_now(events);
-    }
-
-    fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
-        (**self).open(call)
     }
 }
 

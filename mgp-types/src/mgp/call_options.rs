@@ -47,11 +47,8 @@ impl CallOptions {
         if self.stream {
             out.flag(STREAM);
         }
-        for (name, millis) in [(DEADLINE, self.deadline_ms), (APPROVAL_WAIT, self.approval_wait_ms)] {
-            if let Some(millis) = millis {
-                out.number(name, millis);
-            }
-        }
+        out.optional(DEADLINE, self.deadline_ms.as_ref());
+        out.optional(APPROVAL_WAIT, self.approval_wait_ms.as_ref());
         out.others(&self.unknown, MEMBERS);
         if out.is_empty() {
             params.remove(MEMBER);

@@ -3,6 +3,7 @@ use std::sync::OnceLock;
 
 use super::{EventType, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
+use crate::macros::setter;
 
 /// The findings of the layers about a request on its way in, for the layer that writes the record when the request is
 /// over.
@@ -38,11 +39,7 @@ impl Refusal {
         Self { event: None, by, rule }
     }
 
-    /// The refusal with an event of its own.
-    pub fn with_event(mut self, event: EventType) -> Self {
-        self.event = Some(event);
-        self
-    }
+    setter!(event: EventType => with_event);
 }
 
 impl CallRecord {

@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::members::leftover;
 use super::words::open_words;
 use crate::json::ObjectWriter;
-use crate::macros::record;
+use crate::macros::{record, setter};
 use crate::{Object, RawJson};
 
 open_words! {
@@ -88,12 +86,7 @@ impl CallbackRequest {
         self
     }
 
-    /// Sets the time in milliseconds for which the server waits.
-    #[must_use]
-    pub const fn with_timeout_ms(mut self, millis: u64) -> Self {
-        self.timeout_ms = Some(millis);
-        self
-    }
+    setter!(timeout_ms: u64 => with_timeout_ms);
 
     /// Reads the request in the parameters of a notification; returns `None` if the id is missing or too long.
     pub fn read(params: &Object) -> Option<Self> {
@@ -142,27 +135,10 @@ impl CallbackRequest {
         out.text(ID, &self.callback_id);
         out.text(TYPE, self.callback_type.as_str());
         out.text(MESSAGE, &self.message);
-        if !self.options.is_empty() {
-            out.texts(OPTIONS, self.options.iter().map(String::as_str));
-        }
-        if let Some(millis) = self.timeout_ms {
-            out.number(TIMEOUT, millis);
-        }
+        out.optional(OPTIONS, Some(&self.options).filter(|options| !options.is_empty()));
+        out.optional(TIMEOUT, self.timeout_ms.as_ref());
         out.others(&self.unknown, &KNOWN);
         out.finish()
-    }
-}
-
-impl Serialize for CallbackRequest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_params().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for CallbackRequest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(&Object::deserialize(deserializer)?)
-            .ok_or_else(|| serde::de::Error::custom("`callback_id` is not a text of 1 to 256 bytes"))
     }
 }
 
@@ -206,6 +182,10 @@ fn is_deceptive(character: char) -> bool {
 mod tests {
     use super::*;
 
+    fn read(json: &str) -> Option<CallbackRequest> {
+        CallbackRequest::read(&Object::parse(json.to_owned()).unwrap())
+    }
+
     // covers: MGP-13.4-03, MGP-13.4-05..08
     #[test]
     fn a_request_has_the_members_of_the_specification() {
@@ -221,33 +201,32 @@ mod tests {
         )
         .with_options(["confirm", "cancel"])
         .with_timeout_ms(60_000);
-        assert_eq!(serde_json::to_string(&request).unwrap(), json);
-        assert_eq!(serde_json::from_str::<CallbackRequest>(json).unwrap(), request);
+        assert_eq!(read(json), Some(request.clone()));
         assert_eq!(request.to_params().to_raw().as_bytes(), json.as_bytes());
     }
 
     #[test]
     fn a_request_needs_no_more_than_an_id() {
-        let bare: CallbackRequest = serde_json::from_str(r#"{"callback_id":"a"}"#).unwrap();
+        let bare = read(r#"{"callback_id":"a"}"#).unwrap();
         assert_eq!(bare, CallbackRequest::new("a", CallbackType::Unknown("".into()), ""));
         let odd = r#"{"callback_id":"a","options":[1],"timeout_ms":-5,"message":null,"request_id":20}"#;
-        assert_eq!(serde_json::from_str::<CallbackRequest>(odd).unwrap(), bare);
+        assert_eq!(read(odd), Some(bare));
         let long = format!(r#"{{"callback_id":"{}"}}"#, "a".repeat(257));
         for wrong in [r#"{"callback_id":1}"#, r#"{"callback_id":""}"#, "{}", &long] {
-            assert!(serde_json::from_str::<CallbackRequest>(wrong).is_err(), "{wrong}");
+            assert_eq!(read(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn what_later_drafts_ask_is_read_and_written_again() {
         let json = r#"{"callback_id":"a","callback_type":"llm_completion","messages":[{"role":"user"}]}"#;
-        let request: CallbackRequest = serde_json::from_str(json).unwrap();
+        let request = read(json).unwrap();
         assert_eq!(request.callback_type, CallbackType::Unknown("llm_completion".into()));
         let written = concat!(
             r#"{"callback_id":"a","type":"llm_completion","message":"","#,
             r#""messages":[{"role":"user"}]}"#
         );
-        assert_eq!(serde_json::to_string(&request).unwrap(), written);
+        assert_eq!(request.to_params().to_raw().as_bytes(), written.as_bytes());
     }
 
     // covers: MGP-13.4-12..15

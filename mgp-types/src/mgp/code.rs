@@ -1,7 +1,6 @@
 //! The numbers of errors: those of MGP (§14.3), and those of JSON-RPC and MCP beside them.
 
 use super::Category;
-use crate::{Object, RawJson};
 
 macro_rules! mgp_codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal;)*) => {
@@ -139,31 +138,6 @@ pub const fn category(code: i64) -> Option<Category> {
     }
 }
 
-/// Returns the MGP code for an error of a program that is older than MGP's own numbers; `None` for any other code.
-///
-/// Such programs took their numbers from the range that JSON-RPC leaves to servers, where MCP has other meanings for
-/// some of them: -32002 is [`MCP_RESOURCE_NOT_FOUND`]. The mapping is therefore valid only for a peer that is known to
-/// be one of them. One number stands for a tool that broke and for one that took too long; the error's `data` tells
-/// which it was.
-pub fn from_before_mgp(code: i64, data: Option<&RawJson>) -> Option<i64> {
-    match code {
-        -32001 => Some(INVALID_TOOL_ARGS),
-        -32002 => Some(TOOL_NOT_FOUND),
-        -32003 if data.is_some_and(tells_of_timeout) => Some(TIMEOUT),
-        -32003 => Some(UPSTREAM_ERROR),
-        -32004 => Some(AUTH_REQUIRED),
-        -32005 => Some(PERMISSION_DENIED),
-        _ => None,
-    }
-}
-
-/// Returns whether the data tell of a timeout, as in `{"error_type":"ToolTimeout","timeout_ms":30000}`.
-fn tells_of_timeout(data: &RawJson) -> bool {
-    let Ok(data) = Object::from_raw(data) else { return false };
-    let is_named = data.text("error_type").is_some_and(|kind| kind.to_ascii_lowercase().contains("timeout"));
-    is_named || data.contains("timeout_ms")
-}
-
 /// Returns the code that a peer without MGP gets in place of `code`.
 ///
 /// A fault of the request becomes [`INVALID_PARAMS`], a refusal for security [`INVALID_REQUEST`], any other number in
@@ -265,23 +239,6 @@ mod tests {
             assert_eq!(category(last), Some(expected));
             assert_eq!(category(first - 1), None);
             assert_eq!(category(last + 1), None);
-        }
-    }
-
-    #[test]
-    fn numbers_from_before_mgp_are_read_and_a_timeout_is_told_by_its_data() {
-        let data = |json: &'static str| RawJson::parse(json).unwrap();
-        for (old, new) in [(-32001, 4000), (-32002, 4001), (-32003, 5000), (-32004, 1002), (-32005, 1000)] {
-            assert_eq!(from_before_mgp(old, None), Some(new));
-        }
-        for late in [r#"{"error_type":"ToolTimeout","timeout_ms":30000}"#, r#"{"timeout_ms":1}"#] {
-            assert_eq!(from_before_mgp(-32003, Some(&data(late))), Some(TIMEOUT), "{late}");
-        }
-        for other in [r#"{"error_type":"ToolCrash"}"#, r#"{"error_type":7}"#, r#""timeout_ms""#, "null"] {
-            assert_eq!(from_before_mgp(-32003, Some(&data(other))), Some(UPSTREAM_ERROR), "{other}");
-        }
-        for none in [-32000, -32006, -32600, -32603, 3003, 0] {
-            assert_eq!(from_before_mgp(none, Some(&data(r#"{"timeout_ms":1}"#))), None, "{none}");
         }
     }
 

@@ -1,7 +1,5 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use serde::{Deserialize, Serialize};
-
 use super::words::levels;
 use crate::macros::record;
 
@@ -123,29 +121,28 @@ impl CodeRejection {
     }
 }
 
-/// The hints at code that would be accepted (§7.4).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CodeHints {
-    /// The imports that are refused as declared; others may be, too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blocked_imports: Vec<Box<str>>,
-    /// The imports that are accepted as declared; empty if the check's own lists decide.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed_imports: Vec<Box<str>>,
-    /// The greatest size of accepted code in bytes, if there is a limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_code_size_bytes: Option<u64>,
+record! {
+    /// The hints at code that would be accepted (§7.4).
+    pub struct CodeHints as exhaustive: Default, Eq {
+        /// The imports that are refused as declared; others may be, too.
+        list blocked_imports: Box<str>;
+        /// The imports that are accepted as declared; empty if the check's own lists decide.
+        list allowed_imports: Box<str>;
+        /// The greatest size of accepted code in bytes, if there is a limit.
+        optional max_code_size_bytes: u64;
+    }
 }
 
-/// The place of a violation in the code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CodeLocation {
-    /// The line, counted from 1.
-    pub line: usize,
-    /// The column in characters, counted from 1.
-    pub column: usize,
-    /// The violation, as it stands in [`CodeRejection::violations`].
-    pub violation: Box<str>,
+record! {
+    /// The place of a violation in the code.
+    pub struct CodeLocation as exhaustive: Eq {
+        /// The line, counted from 1.
+        plain line: usize;
+        /// The column in characters, counted from 1.
+        plain column: usize;
+        /// The violation, as it stands in [`CodeRejection::violations`].
+        plain violation: Box<str>;
+    }
 }
 
 fn union(ours: &[Box<str>], theirs: &[Box<str>]) -> Vec<Box<str>> {

@@ -1,9 +1,6 @@
 //! The bodies of server discovery (§15): lists, registration and deregistration.
 
 use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use super::words::words;
 use super::{MgpVersion, Permission, ServerId, ServerState, TrustLevel};
@@ -89,38 +86,41 @@ record! {
     }
 }
 
-/// The parameters of `mgp/discovery/register` (§15.4).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct RegisterServer {
-    /// The id that the server is to have.
-    pub id: ServerId,
-    /// The program to start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The arguments of the program.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// The transport to the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<String>,
-    /// The declaration of the server about itself.
-    #[serde(default)]
-    pub mgp: RegisterMgp,
-    /// The environment variables that the server asks for. The specification does not have this member.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// The URL of a server that is reached over HTTP, in place of a program. The specification does not have this
-    /// member.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// The maker of the server, in the words of the registrar. The text proves nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_by: Option<String>,
-    /// The purpose of the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub justification: Option<String>,
+record! {
+    /// The parameters of `mgp/discovery/register` (§15.4).
+    pub struct RegisterServer shows by_hand: Eq {
+        /// The id that the server is to have.
+        plain id: ServerId;
+        /// The program to start.
+        optional command: String;
+        /// The arguments of the program.
+        default args: Vec<String>;
+        /// The transport to the server.
+        optional transport: String;
+        /// The declaration of the server about itself.
+        default mgp: RegisterMgp;
+        /// The environment variables that the server asks for. The specification does not have this member.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        default env: BTreeMap<String, String>;
+        /// The URL of a server that is reached over HTTP, in place of a program. The specification does not have this
+        /// member.
+        optional url: String;
+        /// The maker of the server, in the words of the registrar. The text proves nothing.
+        optional created_by: String;
+        /// The purpose of the server.
+        optional justification: String;
+    }
 }
+
+// The arguments, the values of variables and the URL may hold secrets, and the text may reach logs.
+crate::partial_debug!(RegisterServer, self =>
+    id: self.id,
+    command: self.command,
+    args: self.args.len(),
+    mgp: self.mgp,
+    env: self.env.keys(),
+    created_by: self.created_by,
+);
 
 impl RegisterServer {
     /// Creates the registration of a server that is started with `command`.
@@ -143,21 +143,6 @@ impl RegisterServer {
     pub fn with_mgp(mut self, mgp: RegisterMgp) -> Self {
         self.mgp = mgp;
         self
-    }
-}
-
-impl fmt::Debug for RegisterServer {
-    /// Leaves out the arguments, the values of variables and the URL: they may hold secrets, and the text may reach
-    /// logs.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisterServer")
-            .field("id", &self.id)
-            .field("command", &self.command)
-            .field("args", &self.args.len())
-            .field("mgp", &self.mgp)
-            .field("env", &self.env.keys())
-            .field("created_by", &self.created_by)
-            .finish_non_exhaustive()
     }
 }
 
@@ -202,18 +187,11 @@ record! {
     /// The result of `mgp/discovery/deregister`; the specification leaves its form open (§15.5).
     pub struct DeregisteredServer: Eq {
         /// The id of the server.
-        plain id: ServerId;
+        required id: ServerId;
         /// The status of the server.
-        plain status: ServerStatus;
+        plain status: ServerStatus = ServerStatus::Deregistered;
         /// Further remarks, in words.
         optional message: String;
-    }
-}
-
-impl DeregisteredServer {
-    /// Creates the answer that the server `id` is no longer known.
-    pub const fn new(id: ServerId) -> Self {
-        Self { id, status: ServerStatus::Deregistered, message: None }
     }
 }
 

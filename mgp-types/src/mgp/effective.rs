@@ -6,7 +6,7 @@ use super::{Permission, RiskLevel, ServerId, SideEffect, ToolName, ValidatorName
 use crate::{Object, RawJson};
 
 /// The security of a tool, combined from all declarations about it: the strictest value of each.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct EffectiveSecurity {
     /// The risk of a call.
@@ -31,18 +31,8 @@ pub struct EffectiveSecurity {
 
 impl EffectiveSecurity {
     /// Creates the security of a tool of this risk, without further facts.
-    pub const fn new(risk: RiskLevel) -> Self {
-        Self {
-            risk,
-            permissions: Vec::new(),
-            side_effects: Vec::new(),
-            validators: Vec::new(),
-            confirmation: false,
-            reversible: None,
-            code_safety: Vec::new(),
-            target_arguments: Vec::new(),
-            derived: false,
-        }
+    pub fn new(risk: RiskLevel) -> Self {
+        Self { risk, ..Self::default() }
     }
 }
 

@@ -6,11 +6,11 @@ mod tests;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use self::channel::{ChannelError, ChannelName, ChannelPattern, SubscriptionId};
+pub use self::channel::{ChannelError, ChannelName, ChannelPattern};
 
-use super::Timestamp;
 use super::words::words;
-use crate::macros::record;
+use super::{SubscriptionId, Timestamp};
+use crate::macros::{record, setter};
 use crate::{Object, RawJson};
 
 words! {
@@ -110,14 +110,15 @@ record! {
     }
 }
 
-/// The numbers of events of a subscription that the server has no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
-pub struct EventGap {
-    /// The number of the first lost event.
-    pub from: u64,
-    /// The number of the last lost event.
-    pub to: u64,
+record! {
+    /// The numbers of events of a subscription that the server has no more.
+    #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
+    pub struct EventGap as exhaustive: Copy, Eq {
+        /// The number of the first lost event.
+        plain from: u64;
+        /// The number of the last lost event.
+        plain to: u64;
+    }
 }
 
 record! {
@@ -135,7 +136,7 @@ record! {
     }
 }
 
-const fn yes() -> bool {
+pub(crate) const fn yes() -> bool {
     true
 }
 
@@ -184,17 +185,9 @@ impl Event {
         }
     }
 
-    /// Sets the severity.
-    pub const fn with_severity(mut self, severity: EventSeverity) -> Self {
-        self.severity = Some(severity);
-        self
-    }
+    setter!(severity: EventSeverity => with_severity);
 
-    /// Sets the number of the event.
-    pub const fn with_seq(mut self, seq: u64) -> Self {
-        self.seq = Some(seq);
-        self
-    }
+    setter!(seq: u64 => with_seq);
 }
 
 /// An event as servers write it. Later drafts have the number flat here and nested in audit events, so both places are
@@ -249,7 +242,7 @@ impl TryFrom<Received> for Event {
     }
 }
 
-fn if_readable<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+pub(crate) fn if_readable<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: serde::de::DeserializeOwned,
     D: Deserializer<'de>,

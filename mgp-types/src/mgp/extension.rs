@@ -165,16 +165,6 @@ impl ExtensionSet {
         }
     }
 
-    /// Returns the set under every name that its features have in any draft.
-    ///
-    /// A client offers the result to a server that may compare names letter by letter.
-    #[must_use]
-    pub fn with_synonyms(mut self) -> Self {
-        let features = self.features | ERROR_HANDLING;
-        self.extend(Extension::KNOWN.iter().filter(|known| has(features, known.features())).cloned());
-        self
-    }
-
     /// Returns whether the set has everything that `extension` stands for, under whatever name.
     pub fn contains(&self, extension: &Extension) -> bool {
         match extension {
@@ -344,15 +334,6 @@ mod tests {
         let both = set(&["x.b", "x.c"]).intersection(&theirs);
         assert_eq!(names(&both), ["x.b"]);
         assert!(both.contains(&Extension::from("x.b")) && !both.contains(&Extension::from("x.a")));
-    }
-
-    #[test]
-    fn synonyms_cover_every_spelling_but_nothing_new() {
-        assert_eq!(
-            names(&set(&["security", "streaming", "x"]).with_synonyms()),
-            ["security", "streaming", "permissions", "tool_security", "progress", "error_handling", "x"]
-        );
-        assert!(!ExtensionSet::standard().with_synonyms().contains(&Extension::Delegation));
     }
 
     #[test]

@@ -100,19 +100,14 @@ record! {
     /// The parameters of `mgp/lifecycle/shutdown`.
     pub struct Shutdown: Eq {
         /// The reason of the shutdown.
-        plain reason: ShutdownReason;
+        required reason: ShutdownReason;
         /// The time in milliseconds that calls have to finish.
         #[serde(default = "usual_timeout_ms", deserialize_with = "whole")]
-        plain timeout_ms: u64;
+        plain timeout_ms: u64 = usual_timeout_ms();
     }
 }
 
 impl Shutdown {
-    /// Creates a shutdown that gives calls the usual time to finish.
-    pub const fn new(reason: ShutdownReason) -> Self {
-        Self { reason, timeout_ms: usual_timeout_ms() }
-    }
-
     /// Sets the time in milliseconds that calls have to finish.
     pub const fn with_timeout_ms(mut self, timeout_ms: u64) -> Self {
         self.timeout_ms = timeout_ms;

@@ -60,57 +60,32 @@ mod trust;
 mod version;
 pub(crate) mod words;
 
-pub use self::access::{
-    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, DefaultPolicy,
-    EntryType,
-};
-pub use self::audit::{Actor, ActorType, AuditEvent, AuditPort, AuditTarget, EventType, Outcome};
-pub use self::callback::{CallbackAnswer, CallbackRequest, CallbackRespond, CallbackType};
-pub use self::code_safety::{CodeHints, CodeLocation, CodeRejection, CodeSafety, SafetyLevel};
-pub use self::discovery::{
-    DeregisterServer, DeregisteredServer, ListServers, ListedServer, ListedServers, RegisterMgp,
-    RegisterServer, RegisteredServer, ServerFilter, ServerStatus,
-};
-pub use self::effective::{EffectiveSecurity, Operation, ResolvedTool};
-pub use self::event::{
-    ChannelError, ChannelName, ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed,
-    EventSeverity, EventSubscribe, EventSubscribed, EventUnsubscribe, EventUnsubscribed, SubscriptionId,
-};
-pub use self::extension::{Extension, ExtensionSet};
-pub use self::lifecycle::{
-    HealthPing, HealthPong, HealthReport, HealthStatus, LifecycleChange, ServerState, Shutdown,
-    ShutdownAnswer, ShutdownReason,
-};
-pub use self::method_form::{MethodForm, written};
-pub use self::name::{AgentId, ServerId, ToolName};
-pub use self::name_style::{NameStyle, digest_in_name, name_digest};
-pub use self::negotiation::Negotiated;
-pub use self::offer::{
-    CapabilityMessage, EXTENSION_ID, LEGACY_MEMBER, Offer, OfferError, OfferFault, OfferPlace,
-};
-pub use self::permission::{
-    ApprovalPolicy, Decision, Grant, Permission, PermissionRequest, PermissionResponse, Scope,
-};
-pub use self::recovery::{Category, Recovery, RetryStrategy};
-pub use self::risk::RiskLevel;
-pub use self::stream::{
-    PartialResult, StreamCancel, StreamCancelled, StreamChunk, StreamGap, StreamPace, StreamProgress,
-    StreamSummary,
-};
-pub use self::timestamp::{Timestamp, TimestampError};
-
-pub use self::call_options::CallOptions;
-pub use self::call_record::{CallRecord, Refusal};
-pub use self::tool_pattern::{AgentPattern, Glob, Specificity, ToolPattern, ToolPatternError};
-pub use self::tool_request::{
-    NearMiss, PendingTool, RequestReason, RequestTools, RequestedTools, ToolRequestStatus, ToolRequirements,
-};
-pub use self::tool_search::{
-    DiscoverTools, DiscoveredTools, FoundTool, MatchEvidence, SearchStrategy, ToolFilter, ToolHints,
-    ToolIndexEntry, UnlistedCall,
-};
-pub use self::tool_security::{SideEffect, ToolSecurity, ValidatorName};
-pub use self::tool_session::{EvictTools, EvictedTools, ToolContextBudget, ToolSession};
-pub use self::trace_id::{TraceId, TraceIdError};
-pub use self::trust::TrustLevel;
-pub use self::version::{MgpVersion, VersionError};
+pub use self::access::*;
+pub use self::audit::*;
+pub use self::call_options::*;
+pub use self::call_record::*;
+pub use self::callback::*;
+pub use self::code_safety::*;
+pub use self::discovery::*;
+pub use self::effective::*;
+pub use self::event::*;
+pub use self::extension::*;
+pub use self::lifecycle::*;
+pub use self::method_form::*;
+pub use self::name::*;
+pub use self::name_style::*;
+pub use self::negotiation::*;
+pub use self::offer::*;
+pub use self::permission::*;
+pub use self::recovery::*;
+pub use self::risk::*;
+pub use self::stream::*;
+pub use self::timestamp::*;
+pub use self::tool_pattern::*;
+pub use self::tool_request::*;
+pub use self::tool_search::*;
+pub use self::tool_security::*;
+pub use self::tool_session::*;
+pub use self::trace_id::*;
+pub use self::trust::*;
+pub use self::version::*;

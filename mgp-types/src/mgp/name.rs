@@ -1,4 +1,4 @@
-//! The ids of servers, agents and tools.
+//! The ids of servers, agents, tools and subscriptions.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::macros::text_traits;
 
 macro_rules! names {
-    ($($(#[$doc:meta])* $name:ident;)+) => { $(
+    ($($(#[$doc:meta])* $name:ident $(: $($trait:ident),+)?;)+) => { $(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Arc<str>);
@@ -36,21 +36,26 @@ macro_rules! names {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-
-        text_traits!($name: Display, Serialize, Deserialize(Self::from));
+        text_traits!($name: $($($trait,)+)? Serialize, Deserialize(Self::from));
     )+ };
 }
 
 names! {
     /// The id of a server, as its configuration names it.
-    ServerId;
+    ServerId: Display, Debug;
     /// The id of an agent: the name of the [`Principal`](crate::Principal) that the agent has proved to be.
-    AgentId;
+    AgentId: Display, Debug;
     /// The name of a tool, as its server names it.
-    ToolName;
+    ToolName: Display, Debug;
+    /// The id of a subscription to events, which its server made up, or the client where the server lets it.
+    ///
+    /// A client without another proof of identity proves with an id of the server that the subscription is its own, so logs
+    /// do not show it. An id that a client chose proves nothing.
+    SubscriptionId;
+}
+
+impl fmt::Debug for SubscriptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SubscriptionId(***)")
+    }
 }

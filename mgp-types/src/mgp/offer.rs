@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::members::leftover;
 use super::{ExtensionSet, MgpVersion, TrustLevel};
 use crate::json::ObjectWriter;
+use crate::macros::setter;
 use crate::{Object, RawJson};
 
 /// The name of MGP among the extensions of MCP.
@@ -81,31 +82,20 @@ impl Offer {
         self
     }
 
-    /// Sets the name that the server gives itself.
-    #[must_use]
-    pub fn with_server_id(mut self, id: impl Into<Box<str>>) -> Self {
-        self.server_id = Some(id.into());
-        self
-    }
-
-    /// Sets the trust that the server asks for.
-    #[must_use]
-    pub fn with_trust_level(mut self, level: TrustLevel) -> Self {
-        self.trust_level = Some(level);
-        self
-    }
+    setter!(server_id: Box<str> => into with_server_id);
+    setter!(trust_level: TrustLevel => with_trust_level);
 
     /// Reads the offer among `capabilities`; returns `None` if there is none, as with a peer of plain MCP.
     ///
-    /// The search follows the order of [`OfferPlace`], and the first well-formed offer counts: each place holds a copy of
-    /// the same offer, so a broken copy takes nothing away from the next.
+    /// The search looks at `extensions`, then at `mgp`, then at `experimental`, and the first well-formed offer counts: each
+    /// place holds a copy of the same offer, so a broken copy takes nothing away from the next.
     ///
     /// # Errors
     /// All offers among the capabilities are malformed. The caller logs the error and goes on as without an offer; it
     /// is never a reason to refuse the peer. The error is about the first of them.
     pub fn read(capabilities: &Object) -> Result<Option<Self>, OfferError> {
         let mut error = None;
-        for place in OfferPlace::ALL {
+        for place in &OfferPlace::ALL {
             match place.find(capabilities).map(|raw| Self::from_raw(&raw)) {
                 Some(Ok(offer)) => return Ok(Some(offer)),
                 Some(Err(fault)) => _ = error.get_or_insert(OfferError { place, fault }),
@@ -121,20 +111,21 @@ impl Offer {
     /// `raw` is no object, lacks `version` or `extensions`, or has a wrong type in one of them or in
     /// `permissions_required`, because a needed permission must not be overlooked. A `server_id` of another type is
     /// left out, and an unknown `trust_level` gives no trust.
-    pub fn from_raw(raw: &RawJson) -> Result<Self, OfferFault> {
-        let object = Object::from_raw(raw).map_err(|_| OfferFault::NotAnObject)?;
-        let version = object.text("version").ok_or(OfferFault::Version)?;
+    fn from_raw(raw: &RawJson) -> Result<Self, &'static str> {
+        const NO_VERSION: &str = "no semantic version in `version`";
+        let object = Object::from_raw(raw).map_err(|_| "not an object")?;
+        let version = object.text("version").ok_or(NO_VERSION)?;
         let present = |name| object.get(name).filter(|value| !value.is_null());
         let permissions_required = match present("permissions_required") {
-            Some(list) => list.to().map_err(|_| OfferFault::PermissionsRequired)?,
+            Some(list) => list.to().map_err(|_| "no list of names in `permissions_required`")?,
             None => Vec::new(),
         };
         Ok(Self {
-            version: version.parse().map_err(|_| OfferFault::Version)?,
+            version: version.parse().map_err(|_| NO_VERSION)?,
             extensions: object
                 .get("extensions")
                 .and_then(|list| list.to().ok())
-                .ok_or(OfferFault::Extensions)?,
+                .ok_or("no list of names in `extensions`")?,
             permissions_required,
             server_id: object.text("server_id").map(Into::into),
             trust_level: present("trust_level")
@@ -148,18 +139,10 @@ impl Offer {
         let mut out = ObjectWriter::new();
         out.text("version", &self.version.to_string());
         out.texts("extensions", self.extensions.names());
-        if !self.permissions_required.is_empty() {
-            out.texts(
-                "permissions_required",
-                self.permissions_required.iter().map(|permission| &**permission),
-            );
-        }
-        if let Some(id) = &self.server_id {
-            out.text("server_id", id);
-        }
-        if let Some(level) = self.trust_level {
-            out.text("trust_level", level.as_str());
-        }
+        let permissions = Some(&self.permissions_required).filter(|permissions| !permissions.is_empty());
+        out.optional("permissions_required", permissions);
+        out.optional("server_id", self.server_id.as_ref());
+        out.optional("trust_level", self.trust_level.as_ref());
         out.others(&self.unknown, &KNOWN);
         out.finish().to_raw()
     }
@@ -169,10 +152,8 @@ impl Offer {
     /// The other members of `capabilities`, `extensions` and `experimental` stay.
     pub fn write(&self, capabilities: &mut Object, form: CapabilityMessage) {
         let offer = self.to_raw();
-        for place in OfferPlace::ALL {
-            if form.includes(place) {
-                place.put(capabilities, offer.clone());
-            }
+        for place in form.places() {
+            place.put(capabilities, offer.clone());
         }
     }
 
@@ -202,97 +183,62 @@ pub enum CapabilityMessage {
 }
 
 impl CapabilityMessage {
-    const fn includes(self, place: OfferPlace) -> bool {
-        match place {
-            OfferPlace::Extensions => true,
-            OfferPlace::Legacy => matches!(self, Self::SessionRequest | Self::SessionResult),
-            OfferPlace::Experimental => matches!(self, Self::SessionRequest),
+    const fn places(self) -> &'static [OfferPlace] {
+        match self {
+            Self::SessionRequest => &OfferPlace::ALL,
+            Self::SessionResult => OfferPlace::ALL.split_at(2).0,
+            Self::Stateless => OfferPlace::ALL.split_at(1).0,
         }
     }
 }
 
-/// The places where an offer can stand among the capabilities, in the order of the search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OfferPlace {
-    /// `extensions["dev.cloto/mgp"]`.
-    Extensions,
-    /// `mgp`.
-    Legacy,
-    /// `experimental.mgp`.
-    Experimental,
+/// A place where an offer can stand among the capabilities: the member around it, if any, and its own.
+#[derive(Debug, PartialEq, Eq)]
+struct OfferPlace {
+    around: Option<&'static str>,
+    name: &'static str,
 }
 
 impl OfferPlace {
-    const ALL: [Self; 3] = [Self::Extensions, Self::Legacy, Self::Experimental];
+    /// The places in the order of the search.
+    const ALL: [Self; 3] = [
+        Self { around: Some("extensions"), name: EXTENSION_ID },
+        Self { around: None, name: LEGACY_MEMBER },
+        Self { around: Some("experimental"), name: LEGACY_MEMBER },
+    ];
 
-    /// Returns the member around the offer, if any, and the offer's own.
-    const fn path(self) -> (Option<&'static str>, &'static str) {
-        match self {
-            Self::Extensions => (Some("extensions"), EXTENSION_ID),
-            Self::Legacy => (None, LEGACY_MEMBER),
-            Self::Experimental => (Some("experimental"), LEGACY_MEMBER),
-        }
-    }
-
-    fn find(self, capabilities: &Object) -> Option<RawJson> {
-        let (around, name) = self.path();
-        let offer = match around {
-            Some(around) => Object::from_raw(&capabilities.get(around)?).ok()?.get(name),
-            None => capabilities.get(name),
+    fn find(&self, capabilities: &Object) -> Option<RawJson> {
+        let offer = match self.around {
+            Some(around) => Object::from_raw(&capabilities.get(around)?).ok()?.get(self.name),
+            None => capabilities.get(self.name),
         };
         offer.filter(|offer| !offer.is_null())
     }
 
-    fn put(self, capabilities: &mut Object, offer: RawJson) {
-        let (around, name) = self.path();
-        let Some(around) = around else { return capabilities.set(name, offer) };
+    fn put(&self, capabilities: &mut Object, offer: RawJson) {
+        let Some(around) = self.around else { return capabilities.set(self.name, offer) };
         // A member that is no object holds no offer and is replaced.
-        let inside = capabilities.object(around);
-        let mut inside = inside.unwrap_or_default();
-        inside.set(name, offer);
+        let mut inside = capabilities.object(around).unwrap_or_default();
+        inside.set(self.name, offer);
         capabilities.set(around, inside.to_raw());
     }
 }
 
 impl fmt::Display for OfferPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (around, name) = self.path();
-        match around {
-            Some(around) => write!(f, "{around}[\"{name}\"]"),
-            None => f.write_str(name),
+        match self.around {
+            Some(around) => write!(f, "{around}[\"{}\"]", self.name),
+            None => f.write_str(self.name),
         }
     }
 }
 
 /// The error of a peer's offer that cannot be understood. The peer is treated as one without an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("malformed offer in {place}")]
-#[non_exhaustive]
+#[error("malformed offer in {place}: {fault}")]
 pub struct OfferError {
-    /// The place of the offer.
-    pub place: OfferPlace,
-    /// The fault of the offer.
-    #[source]
-    pub fault: OfferFault,
-}
-
-/// The faults of an offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum OfferFault {
-    /// The offer is not an object.
-    #[error("not an object")]
-    NotAnObject,
-    /// The version is missing or no semantic version.
-    #[error("no semantic version in `version`")]
-    Version,
-    /// The extensions are missing or not a list of names.
-    #[error("no list of names in `extensions`")]
-    Extensions,
-    /// The permissions are not a list of names.
-    #[error("no list of names in `permissions_required`")]
-    PermissionsRequired,
+    place: &'static OfferPlace,
+    fault: &'static str,
 }
 
 #[cfg(test)]

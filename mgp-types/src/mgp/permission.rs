@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::words::{levels, open_words};
 use super::{RiskLevel, Timestamp};
-use crate::macros::record;
+use crate::macros::{record, setter};
 
 open_words! {
     /// A right of a server on the host (§3.2): one of the standard types, or a custom one in reverse-domain
@@ -84,45 +84,36 @@ levels! {
     }
 }
 
-/// The bounds of a grant. An empty list sets no bound, and a denial beats an allowance.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Scope {
-    /// The patterns of paths that the server may touch.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-    /// The patterns of paths that the server may not touch.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub deny_paths: Vec<String>,
-    /// The patterns of commands that the server may run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub commands: Vec<String>,
-    /// The patterns of commands that the server may not run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub deny_commands: Vec<String>,
-    /// True if commands may raise their privileges.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow_sudo: Option<bool>,
-    /// The patterns of hosts that the server may talk to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<String>,
-    /// The patterns of hosts that the server may not talk to.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub deny_hosts: Vec<String>,
-    /// The ports that the server may use.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ports: Vec<u16>,
-    /// The languages in which the server may run code.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub languages: Vec<String>,
-    /// The time in milliseconds for which code may run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_execution_time_ms: Option<u64>,
+record! {
+    /// The bounds of a grant. An empty list sets no bound, and a denial beats an allowance.
+    #[serde(deny_unknown_fields)]
+    pub struct Scope: Default, Eq {
+        /// The patterns of paths that the server may touch.
+        list paths: String;
+        /// The patterns of paths that the server may not touch.
+        list deny_paths: String;
+        /// The patterns of commands that the server may run.
+        list commands: String;
+        /// The patterns of commands that the server may not run.
+        list deny_commands: String;
+        /// True if commands may raise their privileges.
+        optional allow_sudo: bool;
+        /// The patterns of hosts that the server may talk to.
+        list hosts: String;
+        /// The patterns of hosts that the server may not talk to.
+        list deny_hosts: String;
+        /// The ports that the server may use.
+        list ports: u16;
+        /// The languages in which the server may run code.
+        list languages: String;
+        /// The time in milliseconds for which code may run.
+        optional max_execution_time_ms: u64;
+    }
 }
 
 /// A decision with its bounds; on the wire `"approved"`, or `{"decision":"approved","scope":{…}}`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenGrant", into = "WrittenGrant")]
 #[non_exhaustive]
 pub struct Grant {
     /// The decision.
@@ -137,41 +128,31 @@ impl Grant {
         Self { decision, scope: None }
     }
 
-    /// Sets the bounds of the grant.
-    pub fn with_scope(mut self, scope: Scope) -> Self {
-        self.scope = Some(scope);
-        self
-    }
+    setter!(scope: Scope => with_scope);
 }
 
 #[derive(Serialize, Deserialize)]
-struct Scoped {
-    decision: Decision,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<Scope>,
+#[serde(untagged)]
+enum WrittenGrant {
+    Word(Decision),
+    Scoped { decision: Decision, scope: Option<Box<Scope>> },
 }
 
-impl Serialize for Grant {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.scope {
-            None => self.decision.serialize(serializer),
-            Some(_) => Scoped { decision: self.decision, scope: self.scope.clone() }.serialize(serializer),
+impl From<WrittenGrant> for Grant {
+    fn from(written: WrittenGrant) -> Self {
+        match written {
+            WrittenGrant::Word(decision) => Self::new(decision),
+            WrittenGrant::Scoped { decision, scope } => Self { decision, scope: scope.map(|scope| *scope) },
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Grant {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Either {
-            Word(Decision),
-            Scoped(Box<Scoped>),
+impl From<Grant> for WrittenGrant {
+    fn from(Grant { decision, scope }: Grant) -> Self {
+        match scope {
+            None => Self::Word(decision),
+            Some(scope) => Self::Scoped { decision, scope: Some(Box::new(scope)) },
         }
-        Ok(match Either::deserialize(deserializer)? {
-            Either::Word(decision) => Self::new(decision),
-            Either::Scoped(scoped) => Self { decision: scoped.decision, scope: scoped.scope },
-        })
     }
 }
 

@@ -1,11 +1,10 @@
 //! The advice in errors on trying again (§14.4, §14.5).
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use super::members::leftover;
 use super::words::open_words;
 use super::{MEMBER, code};
 use crate::json::ObjectWriter;
+use crate::macros::setter;
 use crate::{Object, RawJson};
 
 /// The advice of an error on trying again: the member `_mgp` of its data (§14.4, §14.5).
@@ -113,27 +112,13 @@ impl Recovery {
     /// Returns the recovery as JSON: the object that stands under `_mgp`.
     pub fn to_raw(&self) -> RawJson {
         let mut out = ObjectWriter::new();
-        if let Some(category) = &self.category {
-            out.text("category", category.as_str());
-        }
-        if let Some(retryable) = self.retryable {
-            out.json("retryable", &RawJson::from_valid(if retryable { "true" } else { "false" }));
-        }
-        if let Some(milliseconds) = self.retry_after_ms {
-            out.number("retry_after_ms", milliseconds);
-        }
-        if let Some(strategy) = &self.retry_strategy {
-            out.text("retry_strategy", strategy.as_str());
-        }
-        if let Some(retries) = self.max_retries {
-            out.number("max_retries", retries);
-        }
-        if let Some(tool) = &self.fallback_tool {
-            out.text("fallback_tool", tool);
-        }
-        if let Some(details) = &self.details {
-            out.json("details", details);
-        }
+        out.optional("category", self.category.as_ref());
+        out.optional("retryable", self.retryable.as_ref());
+        out.optional("retry_after_ms", self.retry_after_ms.as_ref());
+        out.optional("retry_strategy", self.retry_strategy.as_ref());
+        out.optional("max_retries", self.max_retries.as_ref());
+        out.optional("fallback_tool", self.fallback_tool.as_ref());
+        out.optional("details", self.details.as_ref());
         out.others(&self.unknown, &KNOWN);
         out.finish().to_raw()
     }
@@ -143,40 +128,11 @@ impl Recovery {
         self.retryable == Some(true)
     }
 
-    /// Sets whether to try again.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.retryable = Some(retryable);
-        self
-    }
-
-    /// Sets the least time in milliseconds to wait.
-    #[must_use]
-    pub fn with_retry_after_ms(mut self, milliseconds: u64) -> Self {
-        self.retry_after_ms = Some(milliseconds);
-        self
-    }
-
-    /// Sets the spacing of the attempts.
-    #[must_use]
-    pub fn with_retry_strategy(mut self, strategy: RetryStrategy) -> Self {
-        self.retry_strategy = Some(strategy);
-        self
-    }
-
-    /// Sets the number of further attempts.
-    #[must_use]
-    pub fn with_max_retries(mut self, retries: u32) -> Self {
-        self.max_retries = Some(retries);
-        self
-    }
-
-    /// Sets the tool to call once all attempts have failed.
-    #[must_use]
-    pub fn with_fallback_tool(mut self, tool: impl Into<Box<str>>) -> Self {
-        self.fallback_tool = Some(tool.into());
-        self
-    }
+    setter!(retryable: bool => with_retryable);
+    setter!(retry_after_ms: u64 => with_retry_after_ms);
+    setter!(retry_strategy: RetryStrategy => with_retry_strategy);
+    setter!(max_retries: u32 => with_max_retries);
+    setter!(fallback_tool: Box<str> => into with_fallback_tool);
 
     /// Sets facts about this one error. They reach the peer, so they hold nothing about paths, queries or other agents.
     #[must_use]
@@ -210,18 +166,6 @@ impl Recovery {
             }
         }
         recovery
-    }
-}
-
-impl Serialize for Recovery {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_raw().serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Recovery {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Object::deserialize(deserializer).map(|object| Self::from_object(&object))
     }
 }
 

@@ -10,6 +10,7 @@ levels! {
     ///
     /// assert_eq!(RiskLevel::Safe.max(RiskLevel::read("unheard of")), RiskLevel::Dangerous);
     /// ```
+    #[derive(Default)]
     RiskLevel else Dangerous {
         /// The tool only reads: no confirmation.
         Safe = "safe",
@@ -17,6 +18,7 @@ levels! {
         Moderate = "moderate",
         /// The tool changes the system or cannot be undone: explicit confirmation or permission. A guess must not lower
         /// the risk, so an unknown word means this, too.
+        #[default]
         Dangerous = "dangerous",
     }
 }

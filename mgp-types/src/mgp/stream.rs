@@ -25,7 +25,7 @@ record! {
     }
 
     /// The member `_mgp` of a result that was streamed (§12.5).
-    pub struct StreamSummary: Copy, Eq {
+    pub struct StreamSummary: Copy, Default, Eq {
         /// True if chunks were sent.
         plain streamed: bool;
         /// The number of chunks that were sent.
@@ -41,14 +41,9 @@ record! {
 
 impl StreamSummary {
     /// Creates the summary of `chunks_sent` chunks in `duration_ms` milliseconds.
-    pub const fn new(chunks_sent: u64, duration_ms: u64) -> Self {
-        Self {
-            streamed: chunks_sent > 0,
-            chunks_sent,
-            duration_ms: Some(duration_ms),
-            cancelled: false,
-            truncated: false,
-        }
+    pub fn new(chunks_sent: u64, duration_ms: u64) -> Self {
+        let (streamed, duration_ms) = (chunks_sent > 0, Some(duration_ms));
+        Self { streamed, chunks_sent, duration_ms, ..Self::default() }
     }
 
     /// Marks the result as incomplete, because the call was stopped.
@@ -64,7 +59,7 @@ impl StreamSummary {
 
 record! {
     /// The parameters of `notifications/mgp.stream.progress` (§12.6): how far a long call is.
-    pub struct StreamProgress {
+    pub struct StreamProgress: Default {
         /// The part of the work that is done, from 0 to 1.
         plain progress: f64;
         /// The current step of the work, for people.
@@ -82,16 +77,9 @@ record! {
 
 impl StreamProgress {
     /// Creates the report that the call is done to this part, which is held between 0 and 1.
-    pub const fn new(progress: f64) -> Self {
+    pub fn new(progress: f64) -> Self {
         let progress = if progress.is_nan() { 0.0 } else { progress.clamp(0.0, 1.0) };
-        Self {
-            progress,
-            message: None,
-            estimated_remaining_ms: None,
-            partial_result: None,
-            operation_id: None,
-            checkpoint_token: None,
-        }
+        Self { progress, ..Self::default() }
     }
 }
 
@@ -117,18 +105,9 @@ impl StreamCancelled {
     /// The reason of a cancellation that found no call.
     pub const NOT_ACTIVE: &'static str = "not_active";
 
-    /// Creates the answer that the call was stopped, with the content that there was.
-    pub fn with_partial_result(content: Vec<ContentBlock>) -> Self {
-        Self {
-            cancelled: true,
-            partial_result: Some(PartialResult { content, truncated: false }),
-            reason: None,
-        }
-    }
-
     /// Creates the answer that the call is over or never was.
     pub fn not_active() -> Self {
-        Self { cancelled: false, partial_result: None, reason: Some(Self::NOT_ACTIVE.into()) }
+        Self { reason: Some(Self::NOT_ACTIVE.into()), ..Self::default() }
     }
 }
 

@@ -150,11 +150,6 @@ impl ToolPattern {
         self.server.matches(server) && self.tool.matches(tool)
     }
 
-    /// Returns the narrowness of the pattern.
-    pub fn specificity(&self) -> Specificity {
-        Specificity::new(&self.server, &self.tool)
-    }
-
     /// Splits the name of a tool, as clients call it, at its last dot; a name without a dot has no server.
     pub fn split(name: &str) -> (&str, &str) {
         name.rsplit_once('.').unwrap_or(("", name))
@@ -223,18 +218,7 @@ impl fmt::Debug for ToolPattern {
     }
 }
 
-impl fmt::Debug for Glob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl fmt::Display for Glob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
+text_traits!(Glob: Display, Debug);
 text_traits!(ToolPattern: SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
@@ -298,7 +282,11 @@ mod tests {
     fn what_is_narrower_decides() {
         let order = ["*", "o*.*", "one.*", "*.r*", "one.r*", "*.rea*", "*.read", "o*.read", "one.read"];
         for pair in order.windows(2) {
-            assert!(pattern(pair[0]).specificity() < pattern(pair[1]).specificity(), "{pair:?}");
+            let [one, other] = [pair[0], pair[1]].map(|text| {
+                let pattern = pattern(text);
+                Specificity::new(pattern.server(), pattern.tool())
+            });
+            assert!(one < other, "{pair:?}");
         }
     }
 

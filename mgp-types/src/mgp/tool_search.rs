@@ -1,6 +1,6 @@
 //! The bodies of tool search (§16.4, §16.5).
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 use super::words::words;
 use super::{RiskLevel, ServerId, ServerState, ToolName, ToolSecurity};
@@ -79,9 +79,9 @@ record! {
         /// The tools, the best first.
         plain tools: Vec<FoundTool>;
         /// The number of all tools that the caller may use.
-        plain total_available: u64;
+        required total_available: u64;
         /// The method of the search that was asked for.
-        plain search_strategy: SearchStrategy;
+        required search_strategy: SearchStrategy;
         /// The method that was used in fact, where `search_strategy` was not possible.
         optional fallback_strategy: SearchStrategy;
         /// The time in milliseconds that the search took.
@@ -91,21 +91,6 @@ record! {
         default omitted: u64;
         /// The way to call the tools, in words for a model.
         optional next: String;
-    }
-}
-
-impl DiscoveredTools {
-    /// Creates a result without tools.
-    pub const fn new(strategy: SearchStrategy, total_available: u64) -> Self {
-        Self {
-            tools: Vec::new(),
-            total_available,
-            search_strategy: strategy,
-            fallback_strategy: None,
-            query_time_ms: 0.0,
-            omitted: 0,
-            next: None,
-        }
     }
 }
 
@@ -132,16 +117,17 @@ record! {
     }
 }
 
-/// The evidence for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
-pub struct MatchEvidence {
-    /// The words of the request that the tool has.
-    pub words: f32,
-    /// The likeness of the tool's meaning and the request's; negative if other tools are more alike.
-    pub meaning: f32,
-    /// The evidence for the tool that its texts do not give: the request names its server.
-    pub prior: f32,
+record! {
+    /// The evidence for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
+    #[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
+    pub struct MatchEvidence as exhaustive: Copy, Default {
+        /// The words of the request that the tool has.
+        plain words: f32;
+        /// The likeness of the tool's meaning and the request's; negative if other tools are more alike.
+        plain meaning: f32;
+        /// The evidence for the tool that its texts do not give: the request names its server.
+        plain prior: f32;
+    }
 }
 
 impl MatchEvidence {

@@ -4,8 +4,6 @@ use std::fmt;
 use std::num::NonZeroU128;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
-
 use crate::hex;
 use crate::macros::text_traits;
 
@@ -114,13 +112,7 @@ impl FromStr for TraceId {
     }
 }
 
-impl Serialize for TraceId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(as_text(&self.to_uuid()))
-    }
-}
-
-text_traits!(TraceId: DeserializeFromStr);
+text_traits!(TraceId: SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {

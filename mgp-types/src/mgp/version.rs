@@ -36,21 +36,6 @@ impl MgpVersion {
         Self { major, minor, patch }
     }
 
-    /// Returns the number that two sides must have in common.
-    pub const fn major(self) -> u32 {
-        self.major
-    }
-
-    /// Returns the number that grows with compatible additions.
-    pub const fn minor(self) -> u32 {
-        self.minor
-    }
-
-    /// Returns the number that grows with corrections.
-    pub const fn patch(self) -> u32 {
-        self.patch
-    }
-
     /// Returns whether two sides with these versions understand one another.
     ///
     /// The major number decides, for `0.*` too, although semver itself promises nothing there.

@@ -5,13 +5,13 @@ macro_rules! words {
     ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+        #[expect(clippy::exhaustive_enums, reason = "there are no other words")]
         pub enum $name {
             $($(#[$doc])* $variant,)+
         }
 
         impl $name {
-            /// All words, in the order of the specification.
+            /// All words, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
             /// Reads a word in any case; returns `None` for any other word.

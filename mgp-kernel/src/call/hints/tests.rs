@@ -120,7 +120,7 @@ async fn the_kernel_says_which_server_a_result_is_from_whatever_the_server_says(
 /// A kernel whose server has a tool for incidents of all times and one for those of late, and one that deletes.
 async fn with_tools() -> (TestKernel, SuggestionGate, TestServer) {
     let kernel = TestKernel::open().await;
-    let deny = AccessGrant::of_server("eve".into(), "ops".into(), AccessPermission::Deny)
+    let deny = AccessGrant::new("eve".into(), "ops".into(), AccessPermission::Deny)
         .for_tool("recent_incidents".into());
     kernel.policies.access.grant(&Principal::operator("root"), None, deny).await.unwrap();
     let server = kernel.server("ops");

@@ -80,7 +80,7 @@ pub(crate) fn is_harmless(tool: &ResolvedTool) -> bool {
 /// The methods that read, and those that leave a state that is the same after the second time.
 const REPEATABLE: [&str; 21] = [
     method::PING,
-    method::SERVER_DISCOVER,
+    method::DISCOVER,
     method::TOOLS_LIST,
     method::RESOURCES_LIST,
     method::RESOURCES_TEMPLATES_LIST,
@@ -89,8 +89,8 @@ const REPEATABLE: [&str; 21] = [
     method::RESOURCES_UNSUBSCRIBE,
     method::PROMPTS_LIST,
     method::PROMPTS_GET,
-    method::COMPLETION_COMPLETE,
-    method::LOGGING_SET_LEVEL,
+    method::COMPLETE,
+    method::SET_LEVEL,
     method::ROOTS_LIST,
     method::TASKS_GET,
     method::TASKS_RESULT,

@@ -29,7 +29,7 @@ fn with_trail() -> (AccessPolicyBuilder, Arc<RecordingAuditPort>) {
 }
 
 fn grant(agent: &str, server: &str, tool: Option<&str>, permission: AccessPermission) -> AccessGrant {
-    let grant = AccessGrant::of_server(agent.into(), server.into(), permission);
+    let grant = AccessGrant::new(agent.into(), server.into(), permission);
     match tool {
         Some(tool) => grant.for_tool(tool.into()),
         None => grant,
@@ -37,7 +37,7 @@ fn grant(agent: &str, server: &str, tool: Option<&str>, permission: AccessPermis
 }
 
 fn revoke(agent: &str, server: &str, tool: Option<&str>) -> AccessRevoke {
-    let revoke = AccessRevoke::of_server(agent.into(), server.into());
+    let revoke = AccessRevoke::new(agent.into(), server.into());
     match tool {
         Some(tool) => revoke.for_tool(tool.into()),
         None => revoke,

@@ -142,7 +142,7 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
     policy.grant(&admin(), None, until("soon", 1_500)).await.unwrap();
     policy.grant(&admin(), None, until("soon too", 2_000)).await.unwrap();
     policy.grant(&admin(), None, until("taken back", 2_000)).await.unwrap();
-    let taken = mgp_types::mgp::AccessRevoke::of_server("a".into(), "s".into()).for_tool("taken back".into());
+    let taken = mgp_types::mgp::AccessRevoke::new("a".into(), "s".into()).for_tool("taken back".into());
     policy.revoke(&admin(), None, taken).await.unwrap();
     pass(1_700).await;
     // What was kept of decisions is as old as a second.

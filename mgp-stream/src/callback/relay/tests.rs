@@ -22,7 +22,7 @@ fn asks(id: &str) -> Params {
 
 fn answers(id: &str) -> Params {
     let mut params = Object::parse(r#"{"callback_id":"","response":{"a":1},"x":2}"#).unwrap();
-    params.set(ID, text(id));
+    params.set(ID, RawJson::from_text(id));
     params
 }
 

@@ -35,11 +35,11 @@ pub(super) struct Occurrence {
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct CallbackEntry {
-    number: u64,
+    pub(super) number: u64,
     asked: Occurrence,
     answer: Option<RawJson>,
     /// The tasks that work on the answer and deliver it.
-    tasks: Vec<AbortOnDrop>,
+    pub(super) tasks: Vec<AbortOnDrop>,
 }
 
 /// The state of a question that arrives.
@@ -154,14 +154,6 @@ impl Occurrence {
 }
 
 impl CallbackEntry {
-    pub(super) const fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub(super) fn runs(&mut self, task: AbortOnDrop) {
-        self.tasks.push(task);
-    }
-
     fn is_in_work(&self) -> bool {
         self.tasks.iter().any(|task| !task.is_over())
     }
@@ -183,7 +175,7 @@ mod tests {
             let request = CallbackRequest::new("cb-1", CallbackType::Confirmation, message);
             let asked = Occurrence::new(&request, &session, StreamId::STANDALONE, &hasher, now + MEMORY);
             match book.note(&server, "cb-1", asked, now) {
-                CallbackState::New(entry) => Some(entry.number()),
+                CallbackState::New(entry) => Some(entry.number),
                 _ => None,
             }
         };

@@ -85,12 +85,14 @@ impl ServerResponder {
         match state {
             CallbackState::New(entry) => {
                 let responder = Arc::downgrade(&self.responder.0);
-                let question = CallbackInProgress { responder, server, number: entry.number(), asked };
+                let question = CallbackInProgress { responder, server, number: entry.number, asked };
                 let work = question.answer(Arc::clone(&self.responder.0.handler), session, context, end);
-                entry.runs(AbortOnDrop::spawn(&runtime, work));
+                entry.tasks.push(AbortOnDrop::spawn(&runtime, work));
             }
             CallbackState::Answered(entry, answer) => {
-                entry.runs(AbortOnDrop::spawn(&runtime, respond(server, asked.callback_id, session, answer)));
+                entry
+                    .tasks
+                    .push(AbortOnDrop::spawn(&runtime, respond(server, asked.callback_id, session, answer)));
             }
             CallbackState::Busy => {}
             CallbackState::Full => {

@@ -79,14 +79,7 @@ pub struct EventReplayRequest {
     /// The number of wanted events at most.
     pub limit: u64,
     /// The number up to which events are known to exist.
-    until: u64,
-}
-
-impl EventReplayRequest {
-    /// Returns the number up to which events are known to exist: those that are not in the answer are lost.
-    pub const fn until(&self) -> u64 {
-        self.until
-    }
+    pub(super) until: u64,
 }
 
 /// The number of events that one question asks for.

@@ -97,7 +97,7 @@ impl<S: RpcService> Events<S> {
         self.service = service;
         self.is_gone |= self.inbox.with(|assembly| assembly.is_over());
         let subscriber = self.subscriber.clone();
-        let _subscribing = subscriber.subscribing();
+        let _subscribing = subscriber.expecting();
         let asked = self.resuming();
         let answer = match ask(self.service.clone(), method::EVENTS_SUBSCRIBE, &asked).await {
             Err(error) if asked.subscription_id.is_some() && error.code() == code::RESOURCE_NOT_FOUND => {
@@ -177,7 +177,7 @@ impl<S: RpcService> Events<S> {
                 if matches!(error.code(), code::METHOD_NOT_FOUND | code::INVALID_PARAMS)
                     && self.poll_every.is_none() =>
             {
-                self.inbox.with(|assembly| assembly.lose_to(question.until()));
+                self.inbox.with(|assembly| assembly.lose_to(question.until));
             }
             Err(error) => {
                 tracing::debug!(%error, "events were not sent again");

@@ -109,7 +109,7 @@ impl Subscriber {
         service: S,
         wanted: EventSubscribe,
     ) -> Result<Events<S>, Error> {
-        let _subscribing = self.subscribing();
+        let _subscribing = self.expecting();
         let answer = ask(service.clone(), method::EVENTS_SUBSCRIBE, &wanted).await?.body()?;
         Ok(self.opened(service, wanted, answer))
     }
@@ -136,7 +136,8 @@ impl Subscriber {
     /// that are opened in another way than by [`subscribe`](Self::subscribe).
     #[must_use = "early events are kept only while it is held"]
     pub fn expecting(&self) -> impl Drop + Send + use<> {
-        self.subscribing()
+        self.0.lock().subscribing += 1;
+        PendingSubscribe(self.clone())
     }
 
     /// Routes events of the subscription to `inbox`, first those that came early.
@@ -181,12 +182,6 @@ impl Subscriber {
         let place = routes.left.iter().position(|left| left == id);
         place.is_some_and(|place| routes.left.remove(place).is_some())
     }
-
-    /// Returns a guard that keeps early events while it lives.
-    pub(super) fn subscribing(&self) -> PendingSubscribe {
-        self.0.lock().subscribing += 1;
-        PendingSubscribe(self.clone())
-    }
 }
 
 /// The bytes of these events at most.
@@ -207,7 +202,7 @@ impl Routes {
 
 /// The guard of a subscription that is being opened; early events are kept meanwhile.
 #[derive(Debug)]
-pub(super) struct PendingSubscribe(Subscriber);
+struct PendingSubscribe(Subscriber);
 
 impl Drop for PendingSubscribe {
     fn drop(&mut self) {

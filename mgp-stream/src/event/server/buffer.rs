@@ -12,7 +12,7 @@ use super::channel_table::PublishedEvent;
 #[derive(Debug)]
 pub(super) struct Buffer {
     events: VecDeque<Arc<PublishedEvent>>,
-    last_seq: u64,
+    pub(super) last_seq: u64,
     bytes: usize,
     bounds: Bounds,
 }
@@ -38,11 +38,6 @@ impl Buffer {
         {
             self.bytes -= self.events.pop_front().map_or(0, |event| event.bytes);
         }
-    }
-
-    /// Returns the number of the last event; 0 if there was none.
-    pub(super) const fn last_seq(&self) -> u64 {
-        self.last_seq
     }
 
     /// Returns the events after number `seq` that are kept, with their numbers.
@@ -97,7 +92,7 @@ mod tests {
                 prop_assert!(buffer.bytes <= bounds.1 || buffer.events.len() == 1);
             }
             let last = sizes.len() as u64;
-            prop_assert_eq!(buffer.last_seq(), last);
+            prop_assert_eq!(buffer.last_seq, last);
             let kept: Vec<u64> = buffer.after(seq).map(|(seq, _)| seq).collect();
             let lost = buffer.gap_after(seq).map_or_else(Vec::new, |gap| (gap.from..=gap.to).collect());
             let all: Vec<u64> = lost.into_iter().chain(kept).collect();

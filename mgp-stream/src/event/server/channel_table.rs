@@ -40,7 +40,7 @@ impl Channel {
     }
 
     fn is_wanted(&self, name: &ChannelName, feed: &EventFeed) -> bool {
-        feed.patterns().iter().any(|pattern| self.is_meant(name, pattern))
+        feed.patterns.iter().any(|pattern| self.is_meant(name, pattern))
     }
 }
 
@@ -94,9 +94,7 @@ impl ChannelTable {
             return false;
         };
         let gets = |feed: &&Arc<EventFeed>| {
-            feed.wants_severity(severity)
-                && feed.sees(channel.as_str(), &concerns)
-                && feed.terms().admit(data)
+            feed.filter.includes(severity) && feed.sees(channel.as_str(), &concerns) && feed.terms.admit(data)
         };
         let mut wanting = feeds.iter().filter(gets).peekable();
         if wanting.peek().is_some() {

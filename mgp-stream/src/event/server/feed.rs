@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use mgp_types::mgp::{
-    ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, EventSeverity, SubscriptionId,
+    ChannelPattern, Event, EventFilter, EventGap, EventReplay, EventReplayed, SubscriptionId,
 };
 use mgp_types::{Method, Outbox, Principal, Request};
 use parking_lot::Mutex;
@@ -20,11 +20,14 @@ use crate::session::SessionKey;
 
 /// One subscription as its publisher sees it: its filter, and the last events for it.
 pub(super) struct EventFeed {
-    id: SubscriptionId,
-    spectator: AudienceMember,
-    patterns: Vec<ChannelPattern>,
-    filter: EventFilter,
-    terms: Terms,
+    /// The id by which the client knows the subscription.
+    pub(super) id: SubscriptionId,
+    pub(super) spectator: AudienceMember,
+    pub(super) patterns: Vec<ChannelPattern>,
+    /// The wanted severities. Other events get no number, or their absence would look like a loss.
+    pub(super) filter: EventFilter,
+    /// The wishes beyond channels and severity.
+    pub(super) terms: Terms,
     buffer: Mutex<Buffer>,
     /// Wakes the task that sends the events; there is one at most.
     wake: Notify,
@@ -54,39 +57,15 @@ impl EventFeed {
         Self { id, spectator, patterns, filter, terms, buffer, wake, closed: AtomicBool::new(false) }
     }
 
-    /// Returns the id by which the client knows the subscription.
-    pub(super) const fn id(&self) -> &SubscriptionId {
-        &self.id
-    }
-
     /// Returns the subscription as its owner's list has it.
     #[cfg(feature = "ext")]
     pub(super) fn describe(&self) -> mgp_types::ext::OwnSubscription {
         self.terms.describe(self.id.clone(), &self.patterns, self.last_seq())
     }
 
-    /// Returns what was asked for beyond channels and severity.
-    pub(super) const fn terms(&self) -> &Terms {
-        &self.terms
-    }
-
     /// Returns whether the time of the subscription is over.
     pub(super) fn is_past(&self, now: Instant) -> bool {
         self.terms.ends().is_some_and(|end| end <= now)
-    }
-
-    pub(super) const fn spectator(&self) -> &AudienceMember {
-        &self.spectator
-    }
-
-    pub(super) fn patterns(&self) -> &[ChannelPattern] {
-        &self.patterns
-    }
-
-    /// Returns whether events of this severity are wanted. Unwanted events get no number, or their absence would look
-    /// like a loss.
-    pub(super) fn wants_severity(&self, severity: EventSeverity) -> bool {
-        self.filter.includes(severity)
     }
 
     /// Returns whether the subscriber may see the event. Events that may not be seen get no number either.
@@ -108,7 +87,7 @@ impl EventFeed {
     }
 
     pub(super) fn last_seq(&self) -> u64 {
-        self.buffer.lock().last_seq()
+        self.buffer.lock().last_seq
     }
 
     pub(super) fn gap_after(&self, seq: u64) -> Option<EventGap> {
@@ -158,7 +137,7 @@ impl EventFeed {
         let mut answer = EventReplayed::default();
         answer.events = events;
         answer.gap = buffer.gap_after(asked.after_seq);
-        answer.last_seq = buffer.last_seq();
+        answer.last_seq = buffer.last_seq;
         answer
     }
 }

@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "ext")]
-use mgp_types::ext::OwnSubscriptions;
-use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method};
-use mgp_types::{Error, Flow, Gate, Principal, RawJson, Request, RequestKind, Response, mcp};
-use serde::Serialize;
-
 use super::Publisher;
 use super::listen::{self, EventListening};
 use super::quotas::EventQuotas;
 use super::registry::{SubscriptionCaller, SubscriptionRegistry};
 use super::terms::{self, Terms};
 use crate::session::negotiated;
+#[cfg(feature = "ext")]
+use mgp_types::ext::OwnSubscriptions;
+use mgp_types::mgp::{EventReplay, EventUnsubscribe, EventUnsubscribed, Extension, method, written};
+use mgp_types::{Error, Flow, Gate, Principal, Request, RequestKind, Response, mcp};
 
 /// Serves subscriptions to the events of a [`Publisher`]. Clones share them.
 ///
@@ -54,7 +52,7 @@ impl EventsGate {
     /// Returns a gate with subscriptions of its own, in which each client sees what `audience` allows. Hidden channels
     /// do not exist for the client.
     pub fn for_audience(self, audience: impl EventAudience) -> Self {
-        let (publisher, quotas) = (self.0.publisher().clone(), self.0.quotas().clone());
+        let (publisher, quotas) = (self.0.publisher.clone(), self.0.quotas.clone());
         Self(Arc::new(SubscriptionRegistry::new(publisher, quotas, Arc::new(audience))))
     }
 }
@@ -72,7 +70,7 @@ impl Gate for EventsGate {
             }
             #[cfg(feature = "ext")]
             OwnSubscriptions::METHOD if is_for_us(request) => Flow::Answer(list(&self.0, request)),
-            mcp::method::SUBSCRIPTIONS_LISTEN if is_for_us(request) => {
+            mcp::method::LISTEN if is_for_us(request) => {
                 listen::open(&self.0, request).map(|listening| listening.map(ListeningRequest)).into()
             }
             _ => Flow::Pass(None),
@@ -85,7 +83,7 @@ pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not re
 
 mgp_types::partial_debug!(ListeningRequest);
 
-mgp_types::partial_debug!(EventsGate, self => publisher: self.0.publisher());
+mgp_types::partial_debug!(EventsGate, self => publisher: self.0.publisher);
 
 fn is_for_us(request: &Request) -> bool {
     let session = request.context.session.as_deref();
@@ -94,37 +92,25 @@ fn is_for_us(request: &Request) -> bool {
 }
 
 fn answer(registry: &Arc<SubscriptionRegistry>, request: &Request) -> Result<Response, Error> {
-    let caller = SubscriptionCaller {
-        principal: request.context.principal.as_ref(),
-        session: request.context.session()?,
-    };
+    let caller = SubscriptionCaller::of(request)?;
     if request.method == *method::EVENTS_SUBSCRIBE {
         let (asked, terms) = Terms::read(&request.params, caller.session)?;
         registry.subscribe(caller, &asked, terms).map(Response::plain)
     } else if request.method == *method::EVENTS_UNSUBSCRIBE {
         let asked: EventUnsubscribe = request.body()?;
         // The specification does not say how this is answered.
-        written(&EventUnsubscribed::new(registry.unsubscribe(caller, &asked.subscription_id)))
+        let is_ended = registry.unsubscribe(caller, &asked.subscription_id);
+        written(&EventUnsubscribed::new(is_ended)).map(Response::plain)
     } else {
         let asked: EventReplay = request.body()?;
         let (answer, terms) = registry.replay(caller, &asked)?;
-        terms.write_replay(&answer).map_or_else(|| written(&answer), |answer| Ok(Response::plain(answer)))
+        terms.write_replay(&answer).map_or_else(|| written(&answer), Ok).map(Response::plain)
     }
 }
 
 #[cfg(feature = "ext")]
 fn list(registry: &SubscriptionRegistry, request: &Request) -> Result<Response, Error> {
-    let caller = SubscriptionCaller {
-        principal: request.context.principal.as_ref(),
-        session: request.context.session()?,
-    };
-    written(&registry.list(caller))
-}
-
-fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
-    RawJson::from_value(body).map(Response::plain).map_err(|error| {
-        Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
-    })
+    written(&registry.list(SubscriptionCaller::of(request)?)).map(Response::plain)
 }
 
 /// Decides who may see published events. The decision is made anew for each event, because permissions change while

@@ -34,11 +34,7 @@ pub(super) fn open(
     }
     let wish = Object::from_raw(&wish).map_err(|error| Error::invalid_params(error.to_string()))?;
     let (asked, terms) = Terms::read(&wish, request.context.session()?)?;
-    let caller = SubscriptionCaller {
-        principal: request.context.principal.as_ref(),
-        session: request.context.session()?,
-    };
-    let opened = registry.open(caller, &asked, terms, EventDestination::Request)?;
+    let opened = registry.open(SubscriptionCaller::of(request)?, &asked, terms, EventDestination::Request)?;
     let answer = opened.terms.write_answer(&opened.answer, true)?;
     let outbox = std::mem::take(&mut request.context.outbox);
     let Some((port, stream)) = outbox.clone().into_parts() else { return Ok(None) };

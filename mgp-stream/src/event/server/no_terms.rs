@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId};
+use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, written};
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
 
@@ -49,9 +49,7 @@ impl Terms {
     }
 
     pub(super) fn write_answer(&self, answer: &EventSubscribed, _: bool) -> Result<RawJson, Error> {
-        RawJson::from_value(answer).map_err(|error| {
-            Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
-        })
+        written(answer)
     }
 
     pub(super) const fn write_replay(&self, _: &EventReplayed) -> Option<RawJson> {

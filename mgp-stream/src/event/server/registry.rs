@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{
     ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
-use mgp_types::{Error, Principal, RawJson, Session};
+use mgp_types::{Error, Principal, RawJson, Request, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -26,8 +26,8 @@ use crate::session::{SessionKey, fresh_name};
 ///
 /// The tasks that send events belong to the registry and end with it.
 pub(super) struct SubscriptionRegistry {
-    publisher: Publisher,
-    quotas: EventQuotas,
+    pub(super) publisher: Publisher,
+    pub(super) quotas: EventQuotas,
     audience: Arc<dyn EventAudience>,
     state: Mutex<SubscriptionRegistryState>,
 }
@@ -69,6 +69,16 @@ pub(super) struct SubscriptionCaller<'a> {
     pub(super) session: &'a Arc<Session>,
 }
 
+impl<'a> SubscriptionCaller<'a> {
+    /// Returns the sender of a request.
+    ///
+    /// # Errors
+    /// The request belongs to no session.
+    pub(super) fn of(request: &'a Request) -> Result<Self, Error> {
+        Ok(Self { principal: request.context.principal.as_ref(), session: request.context.session()? })
+    }
+}
+
 /// The fact that the events of a subscription go to one destination.
 #[derive(Debug, Clone)]
 pub(super) struct FeedAttachment {
@@ -94,14 +104,6 @@ const NOT_ATTACHED: u64 = 0;
 impl SubscriptionRegistry {
     pub(super) fn new(publisher: Publisher, quotas: EventQuotas, audience: Arc<dyn EventAudience>) -> Self {
         Self { publisher, quotas, audience, state: Mutex::default() }
-    }
-
-    pub(super) const fn quotas(&self) -> &EventQuotas {
-        &self.quotas
-    }
-
-    pub(super) const fn publisher(&self) -> &Publisher {
-        &self.publisher
     }
 
     /// Opens or resumes a subscription, whose events go to the session of the caller if that has a way to the client.
@@ -231,13 +233,13 @@ impl SubscriptionRegistry {
         drop(state);
         let after_seq = asked.after_seq.unwrap_or(0).min(feed.last_seq());
         let mut answer = EventSubscribed::new(id.clone());
-        answer.subscribed = feed.patterns().iter().map(|pattern| pattern.as_str().to_owned()).collect();
+        answer.subscribed = feed.patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
         answer.unsupported.clone_from(&asked.channels);
         answer.unsupported.retain(|wanted| !answer.subscribed.contains(wanted));
-        answer.available = self.publisher.board().available(feed.spectator());
+        answer.available = self.publisher.board().available(&feed.spectator);
         answer.last_seq = Some(feed.last_seq());
         answer.gap = feed.gap_after(after_seq);
-        Ok(OpenedSubscription { answer, terms: feed.terms().clone(), attachment, after_seq })
+        Ok(OpenedSubscription { answer, terms: feed.terms.clone(), attachment, after_seq })
     }
 
     /// Starts sending the events after number `after_seq`, if the attachment is still the current one.
@@ -275,7 +277,7 @@ impl SubscriptionRegistry {
         let entry = self.find_held(&mut state, caller, &asked.subscription_id).ok_or_else(unknown)?;
         let feed = Arc::clone(&entry.feed);
         drop(state);
-        Ok((feed.replay(asked), feed.terms().clone()))
+        Ok((feed.replay(asked), feed.terms.clone()))
     }
 
     /// Ends a subscription of the caller. Returns whether there was one.
@@ -421,7 +423,7 @@ impl SubscriptionRegistryState {
             return Some(told.clone());
         }
         let mut entries = self.entries.iter();
-        let chosen = entries.find(|(_, entry)| entry.feed.id() == told && entry.is_surely_of(caller));
+        let chosen = entries.find(|(_, entry)| entry.feed.id == *told && entry.is_surely_of(caller));
         chosen.map(|(id, _)| id.clone())
     }
 

@@ -10,6 +10,7 @@ use mgp_types::ext::{
 };
 use mgp_types::mgp::{
     ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
+    written,
 };
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
@@ -88,9 +89,7 @@ impl Terms {
     /// Returns the answer to a subscription, whose events are pushed or waited for.
     pub(super) fn write_answer(&self, answer: &EventSubscribed, is_pushed: bool) -> Result<RawJson, Error> {
         let Some(terms) = &self.0 else {
-            return RawJson::from_value(answer).map_err(|error| {
-                Error::internal("the answer to the subscription cannot be written as JSON").with_source(error)
-            });
+            return written(answer);
         };
         let mut told = SubscriptionAnswer::of(answer);
         if told.status == SubscriptionStatus::Active {

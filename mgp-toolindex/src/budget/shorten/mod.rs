@@ -54,7 +54,7 @@ pub(super) struct ShortenableSchema {
 
 impl ShortenableSchema {
     pub(super) fn read(raw: &RawJson) -> Self {
-        let raw = compact(raw);
+        let raw = raw.compact();
         let members = Object::from_raw(&raw).unwrap_or_default();
         let references = References::in_text(raw.as_bytes());
         let definitions = SchemaDefinitions::of(raw.as_bytes(), &members);
@@ -260,33 +260,4 @@ fn array(values: impl Iterator<Item = RawJson>) -> RawJson {
 
 fn list(raw: &RawJson) -> Vec<RawJson> {
     raw.to().unwrap_or_default()
-}
-
-/// Returns a value without the white space between its parts.
-pub(super) fn compact(value: &RawJson) -> RawJson {
-    let mut out = Vec::with_capacity(value.as_bytes().len());
-    let (mut in_string, mut escaped) = (false, false);
-    for &byte in value.as_bytes() {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-        } else if byte.is_ascii_whitespace() {
-            continue;
-        } else {
-            in_string = byte == b'"';
-        }
-        out.push(byte);
-    }
-    RawJson::from_written(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn white_space_goes_except_within_strings() {
-        let spaced = RawJson::parse("{ \"a b\" : [ 1 ,\n 2 ], \"c\\\" \\\\\": \" x \" }").unwrap();
-        assert_eq!(compact(&spaced).as_bytes(), br#"{"a b":[1,2],"c\" \\":" x "}"#);
-    }
 }

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::super::written;
 use super::{DottedName, EnvelopeFault, EnvelopeReading};
-use crate::json::compact;
 use crate::{Object, RawJson};
 
 /// A call of a tool: its name, and its arguments as an object.
@@ -18,7 +17,7 @@ use crate::{Object, RawJson};
 /// assert_eq!(call.arguments.get("limit").unwrap().as_bytes(), b"3");
 /// # Ok::<(), mgp_types::ext::EnvelopeFault>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The name of the tool.
@@ -70,16 +69,6 @@ impl ToolCall {
 
     /// Returns the call as JSON without spaces, as it is sent.
     pub fn to_raw(&self) -> RawJson {
-        compact(&written(self))
-    }
-}
-
-impl Serialize for ToolCall {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let mut call = serializer.serialize_struct("ToolCall", 2)?;
-        call.serialize_field("tool_name", self.tool_name.as_str())?;
-        call.serialize_field("arguments", &self.arguments)?;
-        call.end()
+        written(self).compact()
     }
 }

@@ -6,8 +6,9 @@ use memchr::memmem::Finder;
 
 use super::{ENVELOPE_VERSION, EnvelopeFault, ToolResult};
 use crate::ext::ExtensionId;
-use crate::json::{ObjectWriter, compact};
-use crate::{Error, Flow, Gate, Method, Object, RawJson, Request, RequestKind, Response};
+use crate::ext::reference::text_block;
+use crate::json::ObjectWriter;
+use crate::{Error, Flow, Gate, Method, Object, Request, RequestKind, Response};
 
 /// A gate that gives the result of `tools/call` as an envelope where the metadata of the call ask for one:
 /// `"_meta": {"io.github.mcp-extension-proposals/env": {"envelope": true}}`.
@@ -75,17 +76,13 @@ fn check_version(settings: &Object) -> Result<(), EnvelopeFault> {
 }
 
 fn in_envelope(result: &ToolResult) -> Response {
-    let envelope = compact(&result.to_raw());
-    let mut text = ObjectWriter::new();
-    text.text("type", "text");
-    text.text("text", &envelope.to_string());
+    let envelope = result.to_raw().compact();
     let mut version = ObjectWriter::new();
     version.text("version", ENVELOPE_VERSION);
     let mut meta = ObjectWriter::new();
     meta.json(ExtensionId::Envelopes.id(), &version.finish().to_raw());
     let mut out = ObjectWriter::new();
-    let content = [b"[", text.finish().to_raw().as_bytes(), b"]"].concat();
-    out.json("content", &RawJson::from_written(content));
+    out.json("content", &text_block(&envelope.to_string()));
     out.json("structuredContent", &envelope);
     if result.error().is_some() && result.data().is_none() {
         out.flag("isError");
@@ -97,6 +94,7 @@ fn in_envelope(result: &ToolResult) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RawJson;
 
     fn call(meta: &str) -> Request {
         let params = format!(r#"{{"name":"add","arguments":{{}},"_meta":{meta}}}"#);

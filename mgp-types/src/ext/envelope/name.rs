@@ -1,7 +1,8 @@
 //! The names of tools in envelopes, and their way back to the names of MCP.
 
 use std::collections::HashMap;
-use std::fmt;
+
+use crate::macros::text_traits;
 
 /// The name of a tool in an envelope: at least two parts of lower-case letters, digits and `_`, with dots between them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,11 +35,7 @@ impl DottedName {
     }
 }
 
-impl fmt::Display for DottedName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+text_traits!(DottedName: Display, Serialize);
 
 const fn is_word_byte(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')

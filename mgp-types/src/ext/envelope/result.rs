@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::super::written;
 use super::{EnvelopeFault, ErrorDetail};
-use crate::json::{compact, pretty};
+use crate::macros::setter;
 use crate::mgp::members::leftover;
 use crate::mgp::words::words;
 use crate::{Object, RawJson};
@@ -70,12 +70,7 @@ impl ToolResult {
         Self { status: ResultStatus::Failure, error: Some(error), ..Self::default() }
     }
 
-    /// Sets an explanation for people.
-    #[must_use]
-    pub fn with_explanation(mut self, explanation: impl Into<Box<str>>) -> Self {
-        self.explanation = Some(explanation.into());
-        self
-    }
+    setter!(explanation: Box<str> => into with_explanation);
 
     /// Returns the outcome.
     pub const fn status(&self) -> ResultStatus {
@@ -162,7 +157,7 @@ impl ToolResult {
 
     /// Returns the result as JSON without spaces, as it is sent. Members without a value are left out.
     pub fn to_raw(&self) -> RawJson {
-        compact(&written(self))
+        written(self).compact()
     }
 
     /// Returns the result as JSON without spaces, with `null` for each of the four members that has no value.
@@ -172,12 +167,12 @@ impl ToolResult {
         object.set("data", self.data.as_ref().map_or(RawJson::null(), Object::to_raw));
         object.set("error", self.error.as_ref().map_or(RawJson::null(), written));
         object.set("explanation", self.explanation.as_deref().map_or(RawJson::null(), RawJson::from_text));
-        compact(&object.followed_by(&self.unknown))
+        object.followed_by(&self.unknown).compact()
     }
 
     /// Returns the result as JSON that people read, indented by two.
     pub fn to_json_pretty(&self) -> String {
-        pretty(&self.to_raw())
+        format!("{:#}", self.to_raw())
     }
 }
 

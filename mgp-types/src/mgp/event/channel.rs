@@ -1,7 +1,6 @@
-//! The names of channels, the patterns by which clients ask for them, and the ids of subscriptions.
+//! The names of channels, and the patterns by which clients ask for them.
 
 use std::borrow::Borrow;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::macros::text_traits;
@@ -62,13 +61,7 @@ impl Borrow<str> for ChannelName {
     }
 }
 
-impl fmt::Debug for ChannelName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-text_traits!(ChannelName: Display);
+text_traits!(ChannelName: Display, Debug);
 
 impl ChannelPattern {
     /// The families of channels that the specification names (§13.5).
@@ -102,13 +95,7 @@ impl TryFrom<&str> for ChannelPattern {
     }
 }
 
-impl fmt::Debug for ChannelPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-text_traits!(ChannelPattern: Display);
+text_traits!(ChannelPattern: Display, Debug);
 
 /// Checks a text. A star stands for all that may follow, so only the last word can be one.
 fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
@@ -127,36 +114,3 @@ fn check(text: &str, may_end_in_star: bool) -> Result<(), ChannelError> {
 const fn is_of_a_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b':')
 }
-
-/// The id of a subscription to events, which its server made up, or the client where the server lets it.
-///
-/// A client without another proof of identity proves with an id of the server that the subscription is its own, so logs
-/// do not show it. An id that a client chose proves nothing.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SubscriptionId(Arc<str>);
-
-impl SubscriptionId {
-    /// Creates the id with this name.
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    /// Returns the name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for SubscriptionId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for SubscriptionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SubscriptionId(***)")
-    }
-}
-
-text_traits!(SubscriptionId: Serialize, Deserialize(Self::new));

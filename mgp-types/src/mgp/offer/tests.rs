@@ -1,7 +1,5 @@
 //! Tests of reading, writing and answering offers.
 
-use std::error::Error;
-
 use super::*;
 use crate::mgp::Extension;
 
@@ -133,25 +131,26 @@ fn capabilities_without_an_offer_are_those_of_a_plain_peer() {
 #[test]
 fn a_malformed_offer_is_reported_with_its_place_and_fault() {
     for (json, place, fault) in [
-        (r#"{"mgp":"yes"}"#, OfferPlace::Legacy, OfferFault::NotAnObject),
-        (r#"{"experimental":{"mgp":true}}"#, OfferPlace::Experimental, OfferFault::NotAnObject),
-        (r#"{"extensions":{"dev.cloto/mgp":{}},"mgp":1}"#, OfferPlace::Extensions, OfferFault::Version),
-        (r#"{"mgp":{"version":2,"extensions":[]}}"#, OfferPlace::Legacy, OfferFault::Version),
-        (r#"{"mgp":{"version":"two","extensions":[]}}"#, OfferPlace::Legacy, OfferFault::Version),
-        (r#"{"mgp":{"version":"0.2.0"}}"#, OfferPlace::Legacy, OfferFault::Extensions),
-        (r#"{"mgp":{"version":"0.2.0","extensions":"audit"}}"#, OfferPlace::Legacy, OfferFault::Extensions),
+        (r#"{"mgp":"yes"}"#, "mgp", "not an object"),
+        (r#"{"experimental":{"mgp":true}}"#, r#"experimental["mgp"]"#, "not an object"),
+        (
+            r#"{"extensions":{"dev.cloto/mgp":{}},"mgp":1}"#,
+            r#"extensions["dev.cloto/mgp"]"#,
+            "no semantic version in `version`",
+        ),
+        (r#"{"mgp":{"version":2,"extensions":[]}}"#, "mgp", "no semantic version in `version`"),
+        (r#"{"mgp":{"version":"two","extensions":[]}}"#, "mgp", "no semantic version in `version`"),
+        (r#"{"mgp":{"version":"0.2.0"}}"#, "mgp", "no list of names in `extensions`"),
+        (r#"{"mgp":{"version":"0.2.0","extensions":"audit"}}"#, "mgp", "no list of names in `extensions`"),
         (
             r#"{"mgp":{"version":"0.2.0","extensions":[],"permissions_required":"shell"}}"#,
-            OfferPlace::Legacy,
-            OfferFault::PermissionsRequired,
+            "mgp",
+            "no list of names in `permissions_required`",
         ),
     ] {
         let error = Offer::read(&object(json)).unwrap_err();
-        assert_eq!(error, OfferError { place, fault }, "{json}");
-        assert!(error.source().is_some());
+        assert_eq!(error.to_string(), format!("malformed offer in {place}: {fault}"), "{json}");
     }
-    let error = OfferError { place: OfferPlace::Extensions, fault: OfferFault::Version };
-    assert_eq!(error.to_string(), r#"malformed offer in extensions["dev.cloto/mgp"]"#);
 }
 
 #[test]

@@ -95,7 +95,7 @@ async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may
     }
     assert_eq!(server.asked()[0].context.principal, Some(Principal::new("one")));
     let operator = Principal::operator("root");
-    let revoke = AccessRevoke::of_server("one".into(), id.clone());
+    let revoke = AccessRevoke::new("one".into(), id.clone());
     scene.policies.access.revoke(&operator, None, revoke).await.unwrap();
     scene.told.connected(&whole(&id), true);
     let asked = loop {
@@ -129,14 +129,13 @@ async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
     let operator = Principal::operator("root");
-    let tool =
-        AccessGrant::of_server("some".into(), server.clone(), AccessPermission::Allow).for_tool("x".into());
+    let tool = AccessGrant::new("some".into(), server.clone(), AccessPermission::Allow).for_tool("x".into());
     scene.policies.access.grant(&operator, None, tool).await.unwrap();
     let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     scene.told.updated(&whole(&server), "file:///a");
     assert_eq!(some.told().await.method, Method::RESOURCE_UPDATED);
-    let whole_server = AccessRevoke::of_server("some".into(), server.clone());
+    let whole_server = AccessRevoke::new("some".into(), server.clone());
     scene.policies.access.revoke(&operator, None, whole_server).await.unwrap();
     assert!(scene.policies.access.reaches("some", "a"), "a tool is left");
     scene.told.updated(&whole(&server), "file:///a");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use mgp_lifecycle::call::{AttemptTimeoutLayer, Sending};
+use mgp_lifecycle::call::{Sending, SendingLayer};
 use mgp_stream::call::{StreamPart, StreamReader};
 use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Response, RpcService};
@@ -47,7 +47,7 @@ impl<S: RpcService, T> Call<S, T> {
         let first = request.extensions.get::<FirstPart>().map_or(0, |first| first.0);
         #[cfg(not(feature = "ext"))]
         let first = 0;
-        let service = AttemptTimeoutLayer::new(self.timeout, self.max_timeout).layer(self.stack);
+        let service = SendingLayer::new().attempt_timeout(self.timeout, self.max_timeout).layer(self.stack);
         Ok(StreamedCall {
             reader: StreamReader::open_at(service, request, first),
             check: self.check,

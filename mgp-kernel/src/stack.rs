@@ -7,7 +7,9 @@ use std::time::Duration;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::DiscoveryGate;
-use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLayer, FallbackLayer, RetryPolicy, SendingLayer};
+use mgp_lifecycle::call::{
+    BreakerSettings, ConcurrencyLimit, FallbackLayer, RetryPolicy, SendingLayer, SharedBreaker,
+};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
@@ -76,7 +78,7 @@ pub(crate) struct ClientStack {
     pub(crate) resolve: ResolveToolGate,
     pub(crate) limit: LimitGate,
     pub(crate) operators: OperatorGate,
-    pub(crate) concurrency: ConcurrencyLayer,
+    pub(crate) concurrency: ConcurrencyLimit,
     pub(crate) permissions: OwnPermissionsGate,
     pub(crate) health: ServerHealthGate,
     pub(crate) life: LifecycleLayer,
@@ -142,7 +144,7 @@ impl ClientStack {
             ],
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
             // tools, and so do operators.
-            self.concurrency,
+            SendingLayer::new().places(self.concurrency.clone()),
             gates![self.permissions.clone(), self.health.clone()],
             // Health is answered whatever the load, and nothing new begins while the kernel drains.
             self.life,
@@ -240,7 +242,7 @@ fn layers(
         .retry(retries())
         .audit(audit.port())
         .places(settings::server_calls_at_once(&config, server, concurrency))
-        .breaker(BreakerSettings::default())
+        .breaker(SharedBreaker::new(BreakerSettings::default()))
         .attempt_timeout(timeout, timeout)
         .timing_out_with(format!(
             "{id} did not answer within {} s; `timeout_ms` of its `[servers.limits]` in mgp.toml sets this time",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, StreamPart};
-use mgp_lifecycle::call::{RetryLayer, RetryPolicy};
+use mgp_lifecycle::call::{RetryPolicy, SendingLayer};
 use mgp_stream::call::summary;
 use mgp_types::mgp::{CallbackRequest, Extension, ExtensionSet, Offer, StreamSummary};
 use mgp_types::{RawJson, Response, Revision};
@@ -270,7 +270,7 @@ async fn i_5_a_call_that_is_refused_for_a_while_is_tried_three_times() {
     }));
     let (reader, writer) = tokio::io::split(stream);
     let builder = builder().mgp(Offer::new(ExtensionSet::standard()));
-    let retrying = builder.layer(RetryLayer::new(RetryPolicy::default()));
+    let retrying = builder.layer(SendingLayer::new().retry(RetryPolicy::default()));
     let client = retrying.connect_io(reader, writer).await.unwrap();
     let began = Instant::now();
     let error = client.call_tool("think", ()).await.unwrap_err();

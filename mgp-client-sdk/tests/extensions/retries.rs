@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mgp_client_sdk::types::code;
 use mgp_client_sdk::types::ext::{ErrorClass, ExtensionId, StructuredError};
 use mgp_client_sdk::{EraMode, Error, Object};
-use mgp_lifecycle::call::RetryLayer;
+use mgp_lifecycle::call::{RetryPolicy, SendingLayer};
 use mgp_server_sdk::{Server, Tool, ToolError};
 
 use crate::servers::declaring;
@@ -34,7 +34,7 @@ async fn tried(tool: &str, error: &Error) -> (usize, Option<Error>) {
     let client = declaring(&[ExtensionId::ToolRegistry])
         .mgp(None)
         .era(EraMode::Session)
-        .layer(RetryLayer::default())
+        .layer(SendingLayer::new().retry(RetryPolicy::default()))
         .in_process(server.accept().unwrap())
         .await
         .unwrap();

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::{ServerConfig, usual};
-use mgp_lifecycle::call::ConcurrencyLayer;
+use mgp_lifecycle::call::ConcurrencyLimit;
 
 /// Returns the limit on the calls of each agent, with those that wait for people and servers. Others wait in its line.
-pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLayer {
+pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLimit {
     let most = places(config.limits.agent_concurrency.unwrap_or(usual::AGENT_CONCURRENCY));
     let waiting = line(config);
-    let each = ConcurrencyLayer::with_line(most, waiting, PATIENCE).refusing_with(format!(
+    let each = ConcurrencyLimit::with_line(most, waiting, PATIENCE).refusing_with(format!(
         "too many calls of this agent at once: {most} run and {waiting} wait in line, for {} s at most; come again, or have \
          `agent_concurrency` or `waiting_calls` of `[limits]` raised in mgp.toml",
         PATIENCE.as_secs()
@@ -20,9 +20,9 @@ pub(crate) fn agent_calls_at_once(config: &Config) -> ConcurrencyLayer {
 }
 
 /// Returns the limit on the calls that all servers work on at once.
-pub(crate) fn calls_at_once() -> ConcurrencyLayer {
+pub(crate) fn calls_at_once() -> ConcurrencyLimit {
     let places = places(usual::CONCURRENCY);
-    ConcurrencyLayer::new(places).refusing_with(format!(
+    ConcurrencyLimit::new(places).refusing_with(format!(
         "the servers work on {places} calls at once, as many as they may together; come again"
     ))
 }
@@ -32,10 +32,10 @@ pub(crate) fn calls_at_once() -> ConcurrencyLayer {
 pub(crate) fn server_calls_at_once(
     config: &Config,
     server: &ServerConfig,
-    of_all: &ConcurrencyLayer,
-) -> ConcurrencyLayer {
+    of_all: &ConcurrencyLimit,
+) -> ConcurrencyLimit {
     let (id, places, waiting) = (&server.id, server_places(server), line(config));
-    let own = ConcurrencyLayer::with_line(places, waiting, PATIENCE).refusing_with(format!(
+    let own = ConcurrencyLimit::with_line(places, waiting, PATIENCE).refusing_with(format!(
         "too many calls of {id} at once: {places} run and {waiting} wait in line, for {} s at most; come again, or have \
          `concurrency` of its `[servers.limits]`, or `waiting_calls` of `[limits]`, raised in mgp.toml",
         PATIENCE.as_secs()

@@ -1,6 +1,6 @@
 //! Calls to a server that fails are not made for a while.
 
-mod layer;
+mod shared;
 mod window;
 
 #[cfg(test)]
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use self::window::Window;
 
-pub use self::layer::BreakerLayer;
+pub use self::shared::SharedBreaker;
 
 /// When a breaker opens, and how it closes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,12 +65,13 @@ struct Breaker {
     changes: u64,
     /// The number of times in a row that the breaker has opened.
     openings: u32,
+    /// The latest time that the breaker was told: calls read the clock before they take its lock.
+    latest: Duration,
 }
 
 /// The state of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a breaker has these states")]
-pub enum BreakerState {
+pub(crate) enum BreakerState {
     /// Calls are made.
     Closed,
     /// No calls are made.
@@ -117,7 +118,7 @@ impl Breaker {
     /// A closed breaker that has counted nothing.
     fn new(settings: BreakerSettings) -> Self {
         let state = CircuitState::Closed { window: Window::new(settings.window) };
-        Self { settings, state, changes: 0, openings: 0 }
+        Self { settings, state, changes: 0, openings: 0, latest: Duration::ZERO }
     }
 
     /// Returns the state of the breaker. An open breaker turns half-open when a call comes after its time.
@@ -143,7 +144,7 @@ impl Breaker {
         if let CircuitState::HalfOpen { running, .. } = &mut self.state {
             *running += 1;
         }
-        Ok(self.pass())
+        Ok(Pass { changes: self.changes })
     }
 
     /// Returns how long a call has to wait that comes at `now`; `None` if it is let through.
@@ -214,34 +215,16 @@ impl Breaker {
         self.changes += 1;
     }
 
-    /// Returns whether the breaker is closed, and how often its state has changed.
-    const fn sign(&self) -> Sign {
-        Sign { changes: self.changes, is_closed: matches!(self.state, CircuitState::Closed { .. }) }
-    }
-
-    const fn pass(&self) -> Pass {
-        Pass { changes: self.changes }
+    /// Returns how often the state has changed, and in the last bit whether the breaker is closed.
+    const fn sign(&self) -> u64 {
+        self.changes << 1 | matches!(self.state, CircuitState::Closed { .. }) as u64
     }
 }
 
-/// The part of a breaker's state that lets calls through while it is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sign {
-    changes: u64,
-    is_closed: bool,
-}
-
-impl Sign {
-    const fn to_bits(self) -> u64 {
-        self.changes << 1 | self.is_closed as u64
-    }
-
-    const fn from_bits(bits: u64) -> Self {
-        Self { changes: bits >> 1, is_closed: bits & 1 == 1 }
-    }
-
-    fn pass(self) -> Option<Pass> {
-        self.is_closed.then_some(Pass { changes: self.changes })
+impl Pass {
+    /// Returns the pass through a breaker with this [sign](Breaker::sign), if it is closed.
+    fn by(sign: u64) -> Option<Self> {
+        (sign & 1 == 1).then_some(Self { changes: sign >> 1 })
     }
 }
 

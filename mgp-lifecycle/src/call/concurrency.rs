@@ -9,9 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mgp_types::{BoxFuture, Error, Principal, Request, code};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tower_layer::Layer;
 
-use super::sending::{Sending, SendingLayer};
 use crate::refusal::unsent;
 
 /// Lets so many calls go to one upstream at once; the others wait in line, but not many and not for long.
@@ -27,7 +25,7 @@ use crate::refusal::unsent;
 /// own limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent)
 /// reads `context.principal`, and allocates for agents that it has not seen lately.
 #[derive(Debug, Clone)]
-pub struct ConcurrencyLayer(Arc<Limit>);
+pub struct ConcurrencyLimit(Arc<Limit>);
 
 #[derive(Debug, Clone)]
 struct Limit {
@@ -37,17 +35,17 @@ struct Limit {
     line: Arc<Semaphore>,
     patience: Duration,
     refusal: Cow<'static, str>,
-    within: Option<ConcurrencyLayer>,
+    within: Option<ConcurrencyLimit>,
     of_agents: Option<Arc<AgentLimits>>,
 }
 
 /// The limits of the agents that were seen lately; callers without a principal share one.
-type AgentLimits = ArcSwap<HashMap<Option<Principal>, ConcurrencyLayer>>;
+type AgentLimits = ArcSwap<HashMap<Option<Principal>, ConcurrencyLimit>>;
 
 /// The places of a call that runs, which are given back when they are dropped.
 pub(super) type Place = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
-impl ConcurrencyLayer {
+impl ConcurrencyLimit {
     /// Allows `max_calls` at once at most, with a line in which as many wait for at most ten seconds.
     pub fn new(max_calls: NonZeroUsize) -> Self {
         Self::with_line(max_calls, max_calls.get(), USUAL_PATIENCE)
@@ -147,20 +145,6 @@ impl ConcurrencyLayer {
 
     fn has_places(&self) -> bool {
         self.0.places.available_permits() > 0
-    }
-}
-
-impl From<NonZeroUsize> for ConcurrencyLayer {
-    fn from(max_calls: NonZeroUsize) -> Self {
-        Self::new(max_calls)
-    }
-}
-
-impl<S> Layer<S> for ConcurrencyLayer {
-    type Service = Sending<S>;
-
-    fn layer(&self, inner: S) -> Sending<S> {
-        SendingLayer::new().places(self.clone()).layer(inner)
     }
 }
 

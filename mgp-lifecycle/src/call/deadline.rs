@@ -6,17 +6,15 @@ use std::time::Duration;
 use mgp_types::Request;
 use mgp_types::mgp::CallOptions;
 use tokio::time::Instant;
-use tower_layer::Layer;
 
 use super::asked::AskedTime;
 use super::monitor::CallMonitor;
-use super::sending::{Sending, SendingLayer};
 use crate::methods::is_open_ended;
 use crate::span::LONGEST;
 
 /// The time after which nobody waits for a call any more: an extension of its request.
 ///
-/// Callers may attach one. [`DeadlineLayer`] enforces it and attaches what holds in the end; layers further
+/// Callers may attach one. [`SendingLayer`](super::SendingLayer) enforces it and attaches what holds in the end; layers further
 /// in read it, so that no retry begins that could not end in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);
@@ -147,35 +145,6 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
     let millis = wishes.deadline_ms.take()?;
     wishes.write(&mut request.params);
     Some(Duration::from_millis(millis))
-}
-
-/// Gives each call so much time in all, with its retries and their pauses.
-///
-/// The time in which a server waits for answers to its own questions is not counted, as far as an
-/// [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer) sees them. Less if the request says so, by a [`Deadline`] or by
-/// `_mgp.deadline_ms` in its parameters; never more. A call that lasts as long as a subscription or a task has only
-/// the deadline that the request itself says.
-///
-/// Sits around retries, and within all layers that wait for people. Reads and writes the [`Deadline`] among the request's
-/// extensions, and takes `deadline_ms` out of `_mgp`: the time that is left is written again for servers that [read
-/// it](SendingLayer::carry_when). A call whose time is over is dropped, which takes it back at the server, and ends in
-/// 3003. Passes notifications.
-#[derive(Debug, Clone)]
-pub struct DeadlineLayer(SendingLayer);
-
-impl DeadlineLayer {
-    /// Gives each call `budget` at most.
-    pub fn new(budget: Duration) -> Self {
-        Self(SendingLayer::new().deadline(budget))
-    }
-}
-
-impl<S> Layer<S> for DeadlineLayer {
-    type Service = Sending<S>;
-
-    fn layer(&self, inner: S) -> Sending<S> {
-        self.0.layer(inner)
-    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,27 @@
 //! The sending of calls to servers: limits of number and time, retries, circuit breakers (MGP §14.6).
 //!
-//! A call on its way to a server passes a [`SendingLayer`]: one loop of sections that can be set or left out. Each section is
-//! also a layer of its own, over any [`RpcService`](mgp_types::RpcService), which is the same loop with all others off.
-//! From the caller to the wire:
+//! A call on its way to a server passes a [`SendingLayer`]: one loop of sections that can be set or left out. From the caller
+//! to the wire:
 //!
-//! | section | layer of its own | what it does | why here |
-//! |---|---|---|---|
-//! | | [`FallbackLayer`] | calls the tool that an error names | outside of access control, validators and confirmation, to which the other tool is subject as well |
-//! | [`deadline`](SendingLayer::deadline) | [`DeadlineLayer`] | ends a call when nobody waits for it any more | within all that waits for people; around all attempts and their pauses |
-//! | [`retry`](SendingLayer::retry) | [`RetryLayer`] | makes a call again | around what happens at each attempt; a pause takes no place |
-//! | [`places`](SendingLayer::places) | [`ConcurrencyLayer`] | limits how many calls run at once | the time in line is held neither against the server nor against the attempt |
-//! | [`breaker`](SendingLayer::breaker) | [`BreakerLayer`] | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
-//! | [`attempt_timeout`](SendingLayer::attempt_timeout) | [`AttemptTimeoutLayer`] | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
+//! | section | what it does | why here |
+//! |---|---|---|
+//! | [`FallbackLayer`] | calls the tool that an error names | outside of access control, validators and confirmation, to which the other tool is subject as well |
+//! | [`deadline`](SendingLayer::deadline) | ends a call when nobody waits for it any more | within all that waits for people; around all attempts and their pauses |
+//! | [`retry`](SendingLayer::retry) | makes a call again | around what happens at each attempt; a pause takes no place |
+//! | [`places`](SendingLayer::places) | limits how many calls run at once | the time in line is held neither against the server nor against the attempt |
+//! | [`breaker`](SendingLayer::breaker) | makes no calls to a server that fails | counts each attempt, and sees those that time out; asked once a place is free, and before anybody stands in line |
+//! | [`attempt_timeout`](SendingLayer::attempt_timeout) | ends an attempt without a sign of life | as near to the server as can be, where the time that is left is written into the call |
 //!
 //! The request and the error carry marks for others: the [`Deadline`], and [`NotExecuted`] for a call that was refused on the way.
 //!
 //! The parts that decide know no clock and no runtime: the budget and the policy of retries, the breaker, the time of a
-//! call and of an attempt. `sending/attempts.rs` puts them together, and `sending/future.rs` is the loop, with one timer.
+//! call and of an attempt. `sending/attempts.rs` puts them together in the steps of a call.
 //!
 //! ```
 //! use std::num::NonZeroUsize;
 //! use std::time::Duration;
 //!
-//! use mgp_lifecycle::call::{BreakerSettings, RetryPolicy, SendingLayer};
+//! use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 //! use mgp_types::mgp::{Recovery, code};
 //! use mgp_types::{Error, Object, Request, Response};
 //! use tower_layer::Layer;
@@ -55,8 +54,8 @@
 //! let sending = SendingLayer::new()
 //!     .deadline(Duration::from_mins(15))
 //!     .retry(RetryPolicy::default())
-//!     .places(NonZeroUsize::MIN.saturating_add(15))
-//!     .breaker(BreakerSettings::default())
+//!     .places(ConcurrencyLimit::new(NonZeroUsize::MIN.saturating_add(15)))
+//!     .breaker(SharedBreaker::new(BreakerSettings::default()))
 //!     .attempt_timeout(Duration::from_secs(30), Duration::from_mins(10));
 //! let mut server = sending.layer(server);
 //!
@@ -83,12 +82,13 @@ mod sending;
 #[cfg(test)]
 mod tests;
 
-pub use self::attempt::AttemptTimeoutLayer;
-pub use self::breaker::{BreakerLayer, BreakerSettings, BreakerState};
-pub use self::concurrency::ConcurrencyLayer;
-pub use self::deadline::{Deadline, DeadlineLayer};
+#[cfg(test)]
+pub(crate) use self::breaker::BreakerState;
+pub use self::breaker::{BreakerSettings, SharedBreaker};
+pub use self::concurrency::ConcurrencyLimit;
+pub use self::deadline::Deadline;
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
-pub use self::retry::{RetryBudget, RetryLayer, RetryPolicy};
+pub use self::retry::{RetryBudget, RetryPolicy};
 #[cfg(feature = "ext")]
 pub(crate) use self::retry::{is_harmless, may_be_executed};
 pub use self::sending::{Sending, SendingFuture, SendingLayer};

@@ -24,8 +24,8 @@ fn joined(server: Upstream, budget: RetryBudget) -> BoxedService {
         .deadline(millis(400))
         .retry(RetryPolicy::default())
         .retry_budget(budget)
-        .breaker(BreakerSettings::default())
-        .places(ConcurrencyLayer::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100)))
+        .breaker(SharedBreaker::new(BreakerSettings::default()))
+        .places(ConcurrencyLimit::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100)))
         .attempt_timeout(millis(50), millis(200))
         .carry_when(|| true);
     BoxedService::new(FallbackLayer::new().layer(sending.layer(server)))
@@ -33,11 +33,14 @@ fn joined(server: Upstream, budget: RetryBudget) -> BoxedService {
 
 /// Each section as a layer of its own.
 fn stacked(server: Upstream, budget: RetryBudget) -> BoxedService {
-    let attempt = AttemptTimeoutLayer::new(millis(50), millis(200)).carry_when(|| true).layer(server);
-    let limit = ConcurrencyLayer::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100));
-    let breaker = BreakerLayer::default().layer(limit.layer(attempt));
-    let retry = RetryLayer::default().with_budget(budget).layer(breaker);
-    BoxedService::new(FallbackLayer::new().layer(DeadlineLayer::new(millis(400)).layer(retry)))
+    let attempt =
+        SendingLayer::new().attempt_timeout(millis(50), millis(200)).carry_when(|| true).layer(server);
+    let limit = ConcurrencyLimit::with_line(NonZeroUsize::new(PLACES).unwrap(), 5, millis(100));
+    let limited = SendingLayer::new().places(limit).layer(attempt);
+    let breaker = SharedBreaker::new(BreakerSettings::default());
+    let breaker = SendingLayer::new().breaker(breaker).layer(limited);
+    let retry = SendingLayer::new().retry(RetryPolicy::default()).retry_budget(budget).layer(breaker);
+    BoxedService::new(FallbackLayer::new().layer(SendingLayer::new().deadline(millis(400)).layer(retry)))
 }
 
 const STACKS: [fn(Upstream, RetryBudget) -> BoxedService; 2] = [joined, stacked];
@@ -173,10 +176,11 @@ async fn a_notification_passes_all_layers_untouched() {
 fn static_property_services_can_be_sent() {
     fn is_service<T: RpcService + Sync>(_: &T) {}
     let server = Upstream::answering(|_| Ok(Response::empty()));
-    is_service(&AttemptTimeoutLayer::new(millis(1), millis(1)).layer(server.clone()));
-    is_service(&ConcurrencyLayer::new(NonZeroUsize::MIN).layer(server.clone()));
-    is_service(&BreakerLayer::default().layer(server.clone()));
-    is_service(&RetryLayer::default().layer(server.clone()));
-    is_service(&DeadlineLayer::new(millis(1)).layer(server.clone()));
+    is_service(&SendingLayer::new().attempt_timeout(millis(1), millis(1)).layer(server.clone()));
+    is_service(&SendingLayer::new().places(ConcurrencyLimit::new(NonZeroUsize::MIN)).layer(server.clone()));
+    let breaker = SharedBreaker::new(BreakerSettings::default());
+    is_service(&SendingLayer::new().breaker(breaker).layer(server.clone()));
+    is_service(&SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()));
+    is_service(&SendingLayer::new().deadline(millis(1)).layer(server.clone()));
     is_service(&FallbackLayer::new().layer(server));
 }

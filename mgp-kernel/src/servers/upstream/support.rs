@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, StandingRequestsService};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
-use mgp_lifecycle::call::ConcurrencyLayer;
+use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
 use mgp_security::definition::DefinitionGuardLayer;
@@ -41,7 +41,7 @@ pub(crate) struct ServerSupport {
     pub(crate) told: Arc<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
     /// The limit on the calls that all servers work on at once.
-    pub(crate) concurrency: ConcurrencyLayer,
+    pub(crate) concurrency: ConcurrencyLimit,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
     /// The function that puts the layers of the stack in front of a server.

@@ -1,12 +1,14 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mgp_types::mgp::StreamCancel;
-use mgp_types::{Object, Origin, Outbox, Response, StreamId};
+use mgp_types::mgp::{CallOptions, StreamCancel};
+use mgp_types::{Method, Object, Origin, Outbox, Request, Response, StreamId};
 use tokio::time::sleep;
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::Deadline;
+use crate::call::{Deadline, Sending, SendingLayer};
 use crate::doubles::{Caller, Upstream, millis, tool_call};
 
 /// A server that sends a notification each 80 milliseconds, so many times, and then answers.
@@ -22,7 +24,7 @@ fn telling(method: &'static str, times: u32) -> Upstream {
 }
 
 fn limited(server: Upstream) -> Sending<Upstream> {
-    AttemptTimeoutLayer::new(millis(100), millis(1000)).layer(server)
+    SendingLayer::new().attempt_timeout(millis(100), millis(1000)).layer(server)
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +80,7 @@ async fn a_server_that_waits_for_the_caller_is_not_dead() {
             answer
         })
     };
-    let layer = AttemptTimeoutLayer::new(millis(100), Duration::from_hours(2));
+    let layer = SendingLayer::new().attempt_timeout(millis(100), Duration::from_hours(2));
     let mut request = tool_call();
     request.context.outbox = Arc::new(Caller::default()).outbox();
     assert!(layer.layer(asking()).call(request).await.is_ok());
@@ -96,7 +98,7 @@ async fn the_time_in_which_somebody_is_asked_does_not_count() {
             sleep(millis(after)).await;
             answer
         });
-        let layer = AttemptTimeoutLayer::new(millis(100), millis(100));
+        let layer = SendingLayer::new().attempt_timeout(millis(100), millis(100));
         let mut request = tool_call();
         request.context.outbox = Arc::new(Caller::default()).outbox();
         let began = Instant::now();
@@ -111,7 +113,8 @@ async fn the_time_that_is_left_is_written_only_for_servers_that_read_it() {
     let server = Upstream::after(millis(1));
     let speaks_mgp = Arc::new(AtomicBool::new(true));
     let asked = Arc::clone(&speaks_mgp);
-    let mut service = AttemptTimeoutLayer::new(millis(100), millis(100))
+    let mut service = SendingLayer::new()
+        .attempt_timeout(millis(100), millis(100))
         .carry_when(move || asked.load(Ordering::Relaxed))
         .layer(server.clone());
     let mut request = tool_call();

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{AttemptTimeoutLayer, Deadline, DeadlineLayer, NotExecuted, RetryLayer};
+use crate::call::{Deadline, NotExecuted, RetryPolicy, SendingLayer};
 use crate::doubles::{Upstream, millis, tool_call};
 
 /// Opens when half of four calls fail, for a second; two calls close it.
@@ -142,12 +142,13 @@ fn only_what_speaks_of_the_servers_health_counts() {
 #[tokio::test(start_paused = true)]
 async fn an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
     let server = Upstream::failing(&Error::disconnected("gone"));
-    let layer = BreakerLayer::new(settings());
+    let breaker = SharedBreaker::new(settings());
+    let layer = SendingLayer::new().breaker(breaker.clone());
     let mut service = layer.layer(server.clone());
     for _ in 0..4 {
         assert_eq!(service.call(tool_call()).await.unwrap_err().origin(), Origin::Connection);
     }
-    assert_eq!(layer.state(), BreakerState::Open);
+    assert_eq!(breaker.state(), BreakerState::Open);
     sleep(millis(400)).await;
     let error = layer.layer(server.clone()).call(tool_call()).await.unwrap_err();
     assert_eq!((error.code(), error.origin()), (5002, Origin::Local));
@@ -167,8 +168,9 @@ async fn a_server_that_recovers_is_called_again_by_those_who_wait() {
     let server = Upstream::answering(|number| {
         if number < 4 { Err(Error::disconnected("gone")) } else { Ok(Response::empty()) }
     });
-    let layer = BreakerLayer::new(settings());
-    let mut service = RetryLayer::default().layer(layer.layer(server.clone()));
+    let breaker = SharedBreaker::new(settings());
+    let layer = SendingLayer::new().breaker(breaker.clone());
+    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(layer.layer(server.clone()));
     for _ in 0..4 {
         assert!(service.call(tool_call()).await.is_err());
     }
@@ -179,29 +181,31 @@ async fn a_server_that_recovers_is_called_again_by_those_who_wait() {
     );
     assert!(began.elapsed() >= second(1));
     assert!(service.call(tool_call()).await.is_ok());
-    assert_eq!(layer.state(), BreakerState::Closed);
+    assert_eq!(breaker.state(), BreakerState::Closed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_time_out_have_failed_and_those_that_are_given_up_have_not() {
-    let layer = BreakerLayer::new(settings());
+    let breaker = SharedBreaker::new(settings());
+    let layer = SendingLayer::new().breaker(breaker.clone());
     let slow = Upstream::after(second(5));
     for _ in 0..8 {
         assert!(timeout(millis(10), layer.layer(slow.clone()).call(tool_call())).await.is_err());
     }
-    assert_eq!(layer.state(), BreakerState::Closed);
-    let attempt = AttemptTimeoutLayer::new(millis(10), millis(10));
+    assert_eq!(breaker.state(), BreakerState::Closed);
+    let attempt = SendingLayer::new().attempt_timeout(millis(10), millis(10));
     for _ in 0..2 {
         assert!(layer.layer(attempt.layer(slow.clone())).call(tool_call()).await.is_err());
-        let deadline = DeadlineLayer::new(millis(10));
+        let deadline = SendingLayer::new().deadline(millis(10));
         assert!(deadline.layer(layer.layer(slow.clone())).call(tool_call()).await.is_err());
     }
-    assert_eq!(layer.state(), BreakerState::Open);
+    assert_eq!(breaker.state(), BreakerState::Open);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_that_is_dropped_lets_another_try() {
-    let layer = BreakerLayer::new(settings());
+    let breaker = SharedBreaker::new(settings());
+    let layer = SendingLayer::new().breaker(breaker.clone());
     let gone = Upstream::failing(&Error::disconnected("gone"));
     for _ in 0..4 {
         let _ = layer.layer(gone.clone()).call(tool_call()).await;
@@ -213,7 +217,7 @@ async fn a_probe_that_is_dropped_lets_another_try() {
         request.extensions.insert(Deadline::at(Instant::now() + second(60)));
         assert!(timeout(millis(10), layer.layer(slow.clone()).call(request)).await.is_err());
     }
-    assert_eq!((layer.state(), slow.calls()), (BreakerState::HalfOpen, 5));
+    assert_eq!((breaker.state(), slow.calls()), (BreakerState::HalfOpen, 5));
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -290,11 +294,5 @@ proptest! {
         now += settings().max_open;
         (0..2).for_each(|_| end(&mut breaker, now, CallEnd::Answered));
         prop_assert_eq!(breaker.state(), BreakerState::Closed);
-    }
-
-    #[test]
-    fn a_sign_says_the_same_after_it_was_written(changes in 0u64..1 << 62, is_closed in any::<bool>()) {
-        let sign = Sign { changes, is_closed };
-        prop_assert_eq!(Sign::from_bits(sign.to_bits()), sign);
     }
 }

@@ -2,20 +2,25 @@ use futures_util::future::{join, join_all};
 use mgp_types::{Object, Principal, Request, Response};
 use proptest::prelude::*;
 use tokio::time::{Instant, sleep, timeout};
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::NotExecuted;
+use crate::call::{NotExecuted, Sending, SendingLayer};
 use crate::doubles::{Upstream, millis, tool_call};
 
-fn at_most(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLayer {
-    ConcurrencyLayer::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)
+fn held(limit: &ConcurrencyLimit, server: Upstream) -> Sending<Upstream> {
+    SendingLayer::new().places(limit.clone()).layer(server)
+}
+
+fn at_most(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLimit {
+    ConcurrencyLimit::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_run_at_once_and_the_others_wait_in_order() {
     let server = Upstream::after(millis(10));
-    let service = ConcurrencyLayer::new(NonZeroUsize::new(3).unwrap()).layer(server.clone());
+    let service = held(&ConcurrencyLimit::new(NonZeroUsize::new(3).unwrap()), server.clone());
     let began = Instant::now();
     let calls = (0..6).map(|number| {
         let mut service = service.clone();
@@ -33,7 +38,7 @@ async fn no_more_calls_run_at_once_and_the_others_wait_in_order() {
 #[tokio::test(start_paused = true)]
 async fn a_full_line_refuses_at_once_with_3001() {
     let server = Upstream::after(millis(10));
-    let service = at_most(1, 1, millis(500)).layer(server.clone());
+    let service = held(&at_most(1, 1, millis(500)), server.clone());
     let (mut first, mut second, mut third) = (service.clone(), service.clone(), service);
     let running = join(first.call(tool_call()), second.call(tool_call()));
     let refused = async {
@@ -53,7 +58,7 @@ async fn a_full_line_refuses_at_once_with_3001() {
 
 #[tokio::test(start_paused = true)]
 async fn who_has_left_the_line_makes_room_in_it() {
-    let service = at_most(1, 1, millis(500)).layer(Upstream::after(millis(10)));
+    let service = held(&at_most(1, 1, millis(500)), Upstream::after(millis(10)));
     let calls = [0, 1, 11].map(|at| {
         let mut service = service.clone();
         async move {
@@ -67,7 +72,7 @@ async fn who_has_left_the_line_makes_room_in_it() {
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_in_line_for_longer_than_said() {
     let server = Upstream::after(millis(1000));
-    let service = at_most(1, 5, millis(30)).layer(server.clone());
+    let service = held(&at_most(1, 5, millis(30)), server.clone());
     let (mut first, mut second) = (service.clone(), service);
     let began = Instant::now();
     let (one, (two, waited)) = join(first.call(tool_call()), async {
@@ -83,7 +88,7 @@ async fn nobody_waits_in_line_for_longer_than_said() {
 #[tokio::test(start_paused = true)]
 async fn what_is_vital_is_never_held_back_and_takes_no_place() {
     let server = Upstream::after(millis(10));
-    let mut service = at_most(1, 0, millis(5)).layer(server.clone());
+    let mut service = held(&at_most(1, 0, millis(5)), server.clone());
     let vital = [
         Request::call("ping", Object::new()),
         Request::call("mgp/health/ping", Object::new()),
@@ -102,7 +107,7 @@ async fn what_is_vital_is_never_held_back_and_takes_no_place() {
 async fn dropped_calls_give_their_places_back() {
     let server = Upstream::after(millis(10));
     let layer = at_most(1, 1, millis(500));
-    let mut service = layer.layer(server.clone());
+    let mut service = held(&layer, server.clone());
     let running = service.call(tool_call());
     let waiting = service.call(tool_call());
     assert_eq!(service.call(tool_call()).await.unwrap_err().code(), 3001);
@@ -110,12 +115,12 @@ async fn dropped_calls_give_their_places_back() {
     let next = service.call(tool_call());
     drop(running);
     assert!(next.await.is_ok());
-    assert!(layer.layer(server).call(tool_call()).await.is_ok(), "services of one layer share the limit");
+    assert!(held(&layer, server).call(tool_call()).await.is_ok(), "services of one layer share the limit");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_place_is_free_as_soon_as_the_answer_is_there() {
-    let mut service = at_most(1, 0, millis(5)).layer(Upstream::after(millis(10)));
+    let mut service = held(&at_most(1, 0, millis(5)), Upstream::after(millis(10)));
     let mut first = std::pin::pin!(service.call(tool_call()));
     assert!(first.as_mut().await.is_ok());
     assert!(service.call(tool_call()).await.is_ok(), "the first future is still there");
@@ -137,7 +142,7 @@ proptest! {
             });
             let layer = at_most(places, line, millis(25));
             let runs = calls.into_iter().map(|(at, takes, dropped_after)| {
-                let mut service = layer.layer(server.clone());
+                let mut service = held(&layer, server.clone());
                 async move {
                     sleep(millis(at)).await;
                     let params = Object::parse(format!(r#"{{"ms":{takes}}}"#)).unwrap();
@@ -152,7 +157,7 @@ proptest! {
             });
             join_all(runs).await;
             assert_eq!(server.running(), 0);
-            let all = (0..places).map(|_| layer.layer(Upstream::after(millis(1))).call(tool_call()));
+            let all = (0..places).map(|_| held(&layer, Upstream::after(millis(1))).call(tool_call()));
             let all: Vec<_> = all.collect();
             assert!(join_all(all).await.iter().all(Result::is_ok), "all places are free in the end");
             server.most()
@@ -171,7 +176,7 @@ fn of(agent: &str) -> Request {
 async fn an_agent_with_many_calls_takes_nobody_elses_places() {
     let server = Upstream::after(millis(1000));
     let limit = at_most(2, 3, millis(50_000)).refusing_with("too many of yours").per_agent();
-    let service = limit.layer(server.clone());
+    let service = held(&limit, server.clone());
     let busy = (0..10).map(|_| {
         let mut service = service.clone();
         async move { service.call(of("busy")).await }
@@ -193,7 +198,7 @@ async fn an_agent_with_many_calls_takes_nobody_elses_places() {
 #[tokio::test(start_paused = true)]
 async fn agents_that_call_nothing_are_forgotten() {
     let limit = at_most(1, 0, millis(1)).refusing_with("no").per_agent();
-    let service = limit.layer(Upstream::after(millis(10)));
+    let service = held(&limit, Upstream::after(millis(10)));
     let mut busy = service.clone();
     let held = tokio::spawn(busy.call(of("busy")));
     tokio::task::yield_now().await;
@@ -211,8 +216,8 @@ async fn agents_that_call_nothing_are_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_that_wait_for_one_server_take_no_places_of_all() {
-    let all = ConcurrencyLayer::new(NonZeroUsize::new(4).unwrap()).refusing_with("too many of all");
-    let hung = at_most(2, 100, millis(60_000)).within(all.clone()).layer(Upstream::after(millis(50_000)));
+    let all = ConcurrencyLimit::new(NonZeroUsize::new(4).unwrap()).refusing_with("too many of all");
+    let hung = held(&at_most(2, 100, millis(60_000)).within(all.clone()), Upstream::after(millis(50_000)));
     let quick = at_most(3, 100, millis(500)).refusing_with("too many of one").within(all);
     let waiting = join_all((0..50).map(|_| {
         let mut service = hung.clone();
@@ -221,7 +226,7 @@ async fn calls_that_wait_for_one_server_take_no_places_of_all() {
     let server = Upstream::after(millis(10));
     let others = async {
         let began = Instant::now();
-        let service = quick.layer(server.clone());
+        let service = held(&quick, server.clone());
         let calls = join_all((0..4).map(|_| {
             let mut service = service.clone();
             async move { service.call(tool_call()).await }
@@ -229,7 +234,7 @@ async fn calls_that_wait_for_one_server_take_no_places_of_all() {
         assert!(calls.await.iter().all(Result::is_ok));
         // Two of the four places are left, and two more calls wait for them.
         assert_eq!((server.most(), began.elapsed()), (2, millis(20)));
-        let slow = quick.layer(Upstream::after(millis(40_000)));
+        let slow = held(&quick, Upstream::after(millis(40_000)));
         let calls = (0..3).map(|_| {
             let mut service = slow.clone();
             async move { service.call(tool_call()).await }

@@ -2,10 +2,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::{Object, Origin, RawJson, Response};
 use tokio::time::sleep;
+use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::AttemptTimeoutLayer;
+use crate::call::SendingLayer;
 use crate::call::monitor::Watch;
 use crate::doubles::{Caller, Upstream, millis, tool_call};
 
@@ -16,7 +17,7 @@ fn with_params(json: &'static str) -> Request {
 async fn time_of(budget: Duration, request: Request) -> Duration {
     let began = Instant::now();
     let never = Upstream::after(Duration::from_hours(2));
-    let error = DeadlineLayer::new(budget).layer(never).call(request).await.unwrap_err();
+    let error = SendingLayer::new().deadline(budget).layer(never).call(request).await.unwrap_err();
     assert_eq!(error.code(), 3003);
     began.elapsed()
 }
@@ -24,7 +25,7 @@ async fn time_of(budget: Duration, request: Request) -> Duration {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_too_long_is_dropped_and_ends_in_3003() {
     let upstream = Upstream::after(millis(101));
-    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());
     let mut call = std::pin::pin!(service.call(tool_call()));
     let error = call.as_mut().await.unwrap_err();
     assert_eq!((error.code(), error.origin()), (3003, Origin::Timeout));
@@ -34,7 +35,7 @@ async fn a_call_that_takes_too_long_is_dropped_and_ends_in_3003() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_the_last_moment_counts() {
-    let mut service = DeadlineLayer::new(millis(100)).layer(Upstream::after(millis(100)));
+    let mut service = SendingLayer::new().deadline(millis(100)).layer(Upstream::after(millis(100)));
     assert!(service.call(tool_call()).await.is_ok());
 }
 
@@ -56,13 +57,20 @@ async fn the_shortest_time_holds_whoever_says_it() {
 async fn no_time_is_too_long_to_be_counted() {
     let endless = with_params(r#"{"_mgp":{"deadline_ms":18446744073709551615}}"#);
     assert_eq!(time_of(millis(80), endless.clone()).await, millis(80));
-    assert!(DeadlineLayer::new(Duration::MAX).layer(Upstream::after(millis(5))).call(endless).await.is_ok());
+    assert!(
+        SendingLayer::new()
+            .deadline(Duration::MAX)
+            .layer(Upstream::after(millis(5)))
+            .call(endless)
+            .await
+            .is_ok()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_wish_goes_into_the_extension_and_the_rest_of_it_stays() {
     let upstream = Upstream::answering(|_| Ok(Response::empty()));
-    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());
     for (sent, forwarded) in [
         (r#"{"name":"t","_mgp":{"deadline_ms":60}}"#, r#"{"name":"t"}"#),
         (r#"{"_mgp":{"deadline_ms":60,"stream":true,"x":1}}"#, r#"{"_mgp":{"stream":true,"x":1}}"#),
@@ -79,7 +87,7 @@ async fn the_wish_goes_into_the_extension_and_the_rest_of_it_stays() {
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_time_is_over_is_not_sent() {
     let upstream = Upstream::after(millis(1));
-    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());
     let mut request = tool_call();
     request.extensions.insert(Deadline::at(Instant::now()));
     assert_eq!(service.call(request).await.unwrap_err().code(), 3003);
@@ -89,7 +97,7 @@ async fn a_call_whose_time_is_over_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn notifications_and_subscriptions_have_no_deadline() {
     let upstream = Upstream::after(Duration::from_hours(1));
-    let mut service = DeadlineLayer::new(millis(100)).layer(upstream.clone());
+    let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());
     assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
     assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
     assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
@@ -125,9 +133,10 @@ fn asked(request: Request) -> Request {
 async fn the_time_in_which_somebody_is_asked_does_not_count() {
     for (after, is_in_time) in [(90, true), (101, false)] {
         let left = Arc::default();
-        let attempt = AttemptTimeoutLayer::new(millis(500), millis(500)).layer(asking(millis(after), &left));
+        let attempt =
+            SendingLayer::new().attempt_timeout(millis(500), millis(500)).layer(asking(millis(after), &left));
         let began = Instant::now();
-        let outcome = DeadlineLayer::new(millis(100)).layer(attempt).call(asked(tool_call())).await;
+        let outcome = SendingLayer::new().deadline(millis(100)).layer(attempt).call(asked(tool_call())).await;
         assert_eq!(outcome.is_ok(), is_in_time, "{after}");
         assert_eq!(left.load(Ordering::Relaxed), 100, "what retries may take is told as it is");
         assert!(began.elapsed() <= Duration::from_hours(1) + millis(200), "{:?}", began.elapsed());
@@ -143,10 +152,11 @@ async fn a_caller_that_waits_no_longer_does_not_whoever_is_asked() {
         } else {
             request.extensions.insert(Deadline::at(Instant::now() + millis(150)));
         }
-        let attempt =
-            AttemptTimeoutLayer::new(millis(500), millis(500)).layer(asking(Duration::ZERO, &Arc::default()));
+        let attempt = SendingLayer::new()
+            .attempt_timeout(millis(500), millis(500))
+            .layer(asking(Duration::ZERO, &Arc::default()));
         let began = Instant::now();
-        let outcome = DeadlineLayer::new(millis(100)).layer(attempt).call(asked(request)).await;
+        let outcome = SendingLayer::new().deadline(millis(100)).layer(attempt).call(asked(request)).await;
         assert_eq!(outcome.unwrap_err().code(), 3003);
         assert_eq!(began.elapsed(), millis(150));
     }

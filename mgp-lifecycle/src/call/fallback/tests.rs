@@ -3,7 +3,7 @@ use mgp_types::{Outbox, StreamId};
 use tokio::time::sleep;
 
 use super::*;
-use crate::call::RetryLayer;
+use crate::call::{RetryPolicy, SendingLayer};
 use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 fn naming(tool: &str) -> Error {
@@ -28,7 +28,7 @@ fn names(server: &Upstream) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn when_all_retries_have_failed_the_other_tool_gets_the_same_arguments() {
     let server = failing_but_local(&naming("local"));
-    let retry = RetryLayer::default().layer(server.clone());
+    let retry = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
     let mut service = FallbackLayer::new().layer(retry);
     assert!(service.call(call_of(r#"{"readOnlyHint":true}"#)).await.is_ok());
     assert_eq!(names(&server), ["search", "search", "local"]);

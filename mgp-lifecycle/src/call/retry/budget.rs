@@ -53,7 +53,7 @@ impl RetryBudget {
 
     /// Pays for a retry at `now`; without effect if there is nothing to pay with.
     #[must_use = "a retry that is not paid for must not be made"]
-    pub(super) fn spend(&self, now: Instant) -> bool {
+    pub(in crate::call) fn spend(&self, now: Instant) -> bool {
         let account = &*self.0;
         let pay = |saved: u64| saved.checked_sub(RETRY);
         account.savings.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_ok()

@@ -10,7 +10,7 @@ use crate::call::NotExecuted;
 ///
 /// A method is repeatable if it is known to be; a tool, if its definition says so. Anything else only if the error tells
 /// that nothing was carried out.
-pub(super) fn is_repeatable(request: &Request, error: &Error) -> bool {
+pub(in crate::call) fn is_repeatable(request: &Request, error: &Error) -> bool {
     let in_itself = if request.method == Method::TOOLS_CALL {
         request.context.tool.as_deref().is_some_and(is_harmless)
     } else {

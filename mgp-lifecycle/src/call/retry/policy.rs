@@ -32,18 +32,21 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
+    /// Returns the number of retries after which there are no further ones.
+    pub(in crate::call) fn limit(&self, recovery: &Recovery) -> u32 {
+        recovery.max_retries.unwrap_or(self.usual_retries).min(self.max_retries)
+    }
+
     /// Returns the wait before the next attempt, after so many retries; `None` if there is none.
     ///
     /// Those who failed together should not come back together: `chance`, a random number, makes a pause longer, never
     /// shorter than the error asks for, by up to a half for a growing pause and a quarter for a fixed one. A pause that
     /// doubles still grows each time. A strategy that is not known here is taken for `exponential_backoff`, the most
     /// careful.
-    pub(super) fn pause(&self, recovery: &Recovery, retries: u32, chance: u32) -> Option<Duration> {
+    pub(in crate::call) fn pause(&self, recovery: &Recovery, retries: u32, chance: u32) -> Option<Duration> {
         //= mgp §14.6
         //# When `retryable` is `false`, the client MUST NOT retry
-        if !recovery.may_retry()
-            || retries >= recovery.max_retries.unwrap_or(self.usual_retries).min(self.max_retries)
-        {
+        if !recovery.may_retry() || retries >= self.limit(recovery) {
             return None;
         }
         let least = Duration::from_millis(recovery.retry_after_ms.unwrap_or(0));

@@ -9,7 +9,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{ConcurrencyLayer, Deadline, DeadlineLayer};
+use crate::call::{ConcurrencyLimit, Deadline, SendingLayer};
 use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 const READS: &str = r#"{"readOnlyHint":true}"#;
@@ -21,7 +21,7 @@ fn passing() -> Recovery {
 
 async fn calls_of(request: Request, error: &Error) -> usize {
     let server = Upstream::failing(error);
-    let answer = RetryLayer::default().layer(server.clone()).call(request).await;
+    let answer = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
     assert_eq!(answer.unwrap_err().code(), error.code());
     server.calls()
 }
@@ -33,7 +33,12 @@ async fn i_5_a_limited_call_is_made_three_times_at_least_50_ms_apart() {
     let error = Error::from_origin(mgp_types::Origin::Peer, 3000, "rate limited")
         .with_data(RawJson::parse(data).unwrap());
     let server = Upstream::failing(&error);
-    let answer = RetryLayer::default().layer(server.clone()).call(tool_call()).await.unwrap_err();
+    let answer = SendingLayer::new()
+        .retry(RetryPolicy::default())
+        .layer(server.clone())
+        .call(tool_call())
+        .await
+        .unwrap_err();
     let times = server.times();
     assert_eq!(times.len(), 3);
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= millis(50)), "{times:?}");
@@ -47,7 +52,14 @@ async fn a_call_that_succeeds_in_the_end_is_answered() {
     let server = Upstream::answering(
         move |number| if number < 2 { Err(error.clone()) } else { Ok(Response::empty()) },
     );
-    assert!(RetryLayer::default().layer(server.clone()).call(tool_call()).await.is_ok());
+    assert!(
+        SendingLayer::new()
+            .retry(RetryPolicy::default())
+            .layer(server.clone())
+            .call(tool_call())
+            .await
+            .is_ok()
+    );
     assert_eq!(server.calls(), 3);
 }
 
@@ -61,7 +73,8 @@ async fn pauses_grow_as_the_strategy_says() {
         ("exponential", [200, 400], [301, 601]),
     ] {
         let server = Upstream::failing(&peer_error(2001, strategy(word)));
-        let _ = RetryLayer::default().layer(server.clone()).call(tool_call()).await;
+        let _ =
+            SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(tool_call()).await;
         let times = server.times();
         for (index, pair) in times.windows(2).enumerate() {
             let pause = pair[1] - pair[0];
@@ -83,7 +96,12 @@ async fn an_error_that_does_not_say_retryable_is_reported_at_once_as_it_is() {
         let error = Error::from_origin(mgp_types::Origin::Peer, 2001, "draining")
             .with_data(RawJson::parse(data).unwrap());
         let server = Upstream::failing(&error);
-        let answer = RetryLayer::default().layer(server.clone()).call(call_of(READS)).await.unwrap_err();
+        let answer = SendingLayer::new()
+            .retry(RetryPolicy::default())
+            .layer(server.clone())
+            .call(call_of(READS))
+            .await
+            .unwrap_err();
         assert_eq!(server.calls(), 1, "{data}");
         assert_eq!((answer.code(), answer.message()), (2001, "draining"));
         assert_eq!(answer.data().unwrap().as_bytes(), data.as_bytes());
@@ -111,8 +129,10 @@ async fn what_may_have_been_done_is_done_again_only_if_that_does_no_harm() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_left_may_come_again() {
     let server = Upstream::after(millis(300));
-    let limit = ConcurrencyLayer::with_line(std::num::NonZeroUsize::MIN, 0, millis(1));
-    let mut service = RetryLayer::default().layer(limit.layer(server.clone()));
+    let limit = ConcurrencyLimit::with_line(std::num::NonZeroUsize::MIN, 0, millis(1));
+    let mut service = SendingLayer::new()
+        .retry(RetryPolicy::default())
+        .layer(SendingLayer::new().places(limit).layer(server.clone()));
     let first = service.call(tool_call());
     let second = async { sleep(millis(150)).await };
     let mut other = service.clone();
@@ -132,7 +152,8 @@ async fn each_attempt_that_is_made_again_is_recorded() {
     let error = peer_error(3000, passing().with_retry_after_ms(50));
     let mut request = call_of(READS);
     request.context.trace = TraceId::from_u128(7);
-    let layer = RetryLayer::default().with_audit(Arc::clone(&log) as Arc<dyn AuditPort>);
+    let layer =
+        SendingLayer::new().retry(RetryPolicy::default()).audit(Arc::clone(&log) as Arc<dyn AuditPort>);
     let _ = layer.layer(Upstream::failing(&error)).call(request).await;
     let events = log.events();
     for event in &events {
@@ -157,7 +178,7 @@ async fn what_cannot_be_recorded_is_not_made_again() {
     let log = Arc::new(Log::default());
     log.fail();
     let server = Upstream::failing(&peer_error(3000, passing()));
-    let layer = RetryLayer::default().with_audit(log);
+    let layer = SendingLayer::new().retry(RetryPolicy::default()).audit(log);
     assert_eq!(layer.layer(server.clone()).call(tool_call()).await.unwrap_err().code(), 3000);
     assert_eq!(server.calls(), 1);
 }
@@ -165,7 +186,7 @@ async fn what_cannot_be_recorded_is_not_made_again() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_would_pass_the_deadline_is_not_begun() {
     let server = Upstream::failing(&peer_error(3000, passing().with_retry_after_ms(60)));
-    let mut service = RetryLayer::default().layer(server.clone());
+    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
     let began = Instant::now();
     let mut request = tool_call();
     request.extensions.insert(Deadline::at(began + millis(100)));
@@ -187,7 +208,9 @@ async fn the_deadline_ends_an_attempt_and_no_other_follows() {
             Err(error)
         }
     });
-    let mut service = DeadlineLayer::new(millis(100)).layer(RetryLayer::default().layer(server.clone()));
+    let mut service = SendingLayer::new()
+        .deadline(millis(100))
+        .layer(SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()));
     let began = Instant::now();
     assert_eq!(service.call(tool_call()).await.unwrap_err().code(), 3003);
     assert_eq!((began.elapsed(), server.calls(), server.running()), (millis(100), 2, 0));
@@ -212,11 +235,15 @@ async fn who_has_seen_a_part_or_was_asked_does_not_get_it_twice() {
         let mut request = call_of(READS);
         request.context.outbox = caller.outbox();
         let stream = request.context.outbox.stream();
-        let _ = RetryLayer::default().layer(server.clone()).call(request).await;
+        let _ = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
         assert_eq!((server.calls(), caller.got().len()), (calls, calls), "{method}");
         assert!(caller.got().iter().all(|(on, _)| *on == stream));
 
-        let _ = RetryLayer::default().layer(server.clone()).call(call_of(READS)).await;
+        let _ = SendingLayer::new()
+            .retry(RetryPolicy::default())
+            .layer(server.clone())
+            .call(call_of(READS))
+            .await;
         assert_eq!(server.calls(), calls + 3, "nobody has seen {method} where nobody listens");
     }
     let error = peer_error(3000, passing());
@@ -229,14 +256,14 @@ async fn who_has_seen_a_part_or_was_asked_does_not_get_it_twice() {
     });
     let mut request = tool_call();
     request.context.outbox = Arc::new(Caller::default()).outbox();
-    let _ = RetryLayer::default().layer(server.clone()).call(request).await;
+    let _ = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
     assert_eq!(server.calls(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_callers_together_have_one_budget() {
     let server = Upstream::failing(&peer_error(3000, passing()));
-    let layer = RetryLayer::default().with_budget(RetryBudget::new(20, 0));
+    let layer = SendingLayer::new().retry(RetryPolicy::default()).retry_budget(RetryBudget::new(20, 0));
     for _ in 0..100 {
         let _ = layer.clone().layer(server.clone()).call(tool_call()).await;
     }
@@ -250,7 +277,8 @@ async fn each_attempt_shares_the_bytes_and_the_stream_of_the_request() {
     request.context.outbox = Arc::new(Caller::default()).outbox();
     request.context.trail = Some(Arc::new(CallRecord::default()));
     let (sent, stream) = (request.params.to_raw(), request.context.outbox.stream());
-    let _ = RetryLayer::default().layer(server.clone()).call(request.clone()).await;
+    let _ =
+        SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request.clone()).await;
     let seen = server.seen();
     assert_eq!(seen.len(), 3);
     for attempt in seen {
@@ -266,7 +294,7 @@ async fn each_attempt_shares_the_bytes_and_the_stream_of_the_request() {
 #[tokio::test(start_paused = true)]
 async fn notifications_are_sent_once_and_a_closed_outbox_stays_closed() {
     let server = Upstream::failing(&peer_error(3000, passing()));
-    let mut service = RetryLayer::default().layer(server.clone());
+    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
     assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_err());
     assert_eq!(server.calls(), 1);
     let _ = service.call(tool_call()).await;
@@ -276,7 +304,7 @@ async fn notifications_are_sent_once_and_a_closed_outbox_stays_closed() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_is_not_made_again() {
     let server = Upstream::failing(&peer_error(3000, passing().with_retry_after_ms(50)));
-    let mut service = RetryLayer::default().layer(server.clone());
+    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
     assert!(timeout(millis(20), service.call(tool_call())).await.is_err());
     sleep(millis(500)).await;
     assert_eq!(server.calls(), 1);
@@ -327,7 +355,7 @@ proptest! {
             let mut request = if script.harmless { call_of(READS) } else { tool_call() };
             let began = Instant::now();
             request.extensions.insert(Deadline::at(began + millis(script.deadline_ms)));
-            let answer = RetryLayer::default().layer(server.clone()).call(request).await;
+            let answer = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
             (answer, began.elapsed())
         });
         let calls = server.calls();

@@ -1,29 +1,34 @@
-//! The decisions between the steps of a call, without its future.
+//! The steps of a call and the decisions between them, with the one timer of each step.
 
 use std::borrow::Cow;
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, Error, Request, RequestKind, Response};
-use tokio::time::Instant;
+use mgp_types::mgp::CallOptions;
+use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response, RpcService};
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Sections;
+use super::SendingLayer;
 use crate::call::attempt::AttemptLimit;
-use crate::call::breaker::{BreakerLayer, CallEnd, Pass};
-use crate::call::concurrency::{ConcurrencyLayer, Place};
+use crate::call::breaker::{CallEnd, Pass, SharedBreaker};
+use crate::call::concurrency::{ConcurrencyLimit, Place};
 use crate::call::deadline::{Attached, Term};
 use crate::call::monitor::{CallMonitor, Watch};
-use crate::call::retry::FailedAttempt;
+use crate::call::retry;
 use crate::methods::{is_open_ended, is_vital};
+use crate::random_source;
 use crate::refusal::timed_out;
-use crate::span::later;
+use crate::span::{self, later};
 
 /// Decides about the attempts at one call: whether one may be made, how long it may take, and whether another follows.
 ///
 /// Holds the place and the pass of the attempt that runs. Where it is dropped, the place is given back, and the breaker
 /// hears that the call was given up.
 pub(super) struct Attempts {
-    sections: Arc<Sections>,
+    settings: Arc<SendingLayer>,
     monitor: Option<Arc<CallMonitor>>,
     deadline: Option<Attached>,
     /// True if the call ends at its deadline here; a deadline of others is only read.
@@ -31,7 +36,7 @@ pub(super) struct Attempts {
     /// True if the call counts for the breaker.
     is_counted: bool,
     /// The limit by which the call takes a place, if it takes one.
-    places: Option<ConcurrencyLayer>,
+    places: Option<ConcurrencyLimit>,
     limit: Option<AttemptLimit>,
     /// The time at which the present step began, if any time limit depends on it.
     since: Option<Instant>,
@@ -45,21 +50,20 @@ pub(super) struct Attempts {
 /// The wait of a call for which no attempt runs.
 pub(super) enum Wait {
     /// The call stands in line for a place.
-    InLine { place: BoxFuture<'static, Option<Place>>, until: Instant },
-    /// No attempt was made, or it ended here.
-    Ended { error: Option<Error> },
-    /// The failed attempt is recorded, which counts as a part of the pause.
-    Recording { record: BoxFuture<'static, Result<(), Error>>, due: Instant },
-    /// The next attempt begins when it is due.
-    Pausing { due: Instant },
-    /// The next attempt begins when the service is ready.
-    Readying,
+    InLine(BoxFuture<'static, Option<Place>>),
+    /// No attempt was made.
+    Refused(Error),
+    /// The next attempt follows after a pause.
+    Pausing(Retry),
 }
 
-impl Wait {
-    pub(super) const fn ended(error: Error) -> Self {
-        Self::Ended { error: Some(error) }
-    }
+/// An attempt that failed and is made again.
+pub(super) struct Retry {
+    failed: Error,
+    /// The record of the failed attempt, which is made in the pause.
+    record: Option<BoxFuture<'static, Result<(), Error>>>,
+    /// The time at which the next attempt begins.
+    due: Instant,
 }
 
 /// The end of a time limit.
@@ -84,7 +88,7 @@ pub(super) enum StepEnd {
 
 /// The state of the time limits at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+enum Look {
     /// A time limit has passed.
     Now(Alarm),
     /// No time limit passes before this moment.
@@ -98,14 +102,14 @@ impl Attempts {
     ///
     /// # Errors
     /// 3003 if its deadline is past.
-    pub(super) fn begin(sections: &Arc<Sections>, request: &mut Request) -> Result<Option<Self>, Error> {
+    pub(super) fn begin(settings: &Arc<SendingLayer>, request: &mut Request) -> Result<Option<Self>, Error> {
         if request.kind == RequestKind::Notify {
             return Ok(None);
         }
         let is_open_ended = is_open_ended(request);
-        let limit = sections.attempt.filter(|_| !is_open_ended);
-        let since = (sections.budget.is_some() || limit.is_some()).then(Instant::now);
-        let timed = since.zip(sections.budget);
+        let limit = settings.attempt.filter(|_| !is_open_ended);
+        let since = (settings.budget.is_some() || limit.is_some()).then(Instant::now);
+        let timed = since.zip(settings.budget);
         let term = timed.and_then(|(now, budget)| Term::begin(budget, request, now));
         let ends_with_deadline = term.is_some();
         let (time, said) = match term {
@@ -116,7 +120,7 @@ impl Attempts {
         let watch = match since {
             // Where a message about a call is answered, nothing comes about the message itself.
             Some(since) if limit.is_some() && !request.method.is_about_a_call() => Watch::Server { since },
-            _ if sections.retries.is_some() && request.context.outbox.is_open() => Watch::Caller,
+            _ if settings.retries.is_some() && request.context.outbox.is_open() => Watch::Caller,
             _ => Watch::Nothing,
         };
         let is_watched = time.is_some() || watch != Watch::Nothing;
@@ -124,15 +128,15 @@ impl Attempts {
         let deadline = said.or_else(|| monitor.clone().filter(|_| time.is_some()).map(Attached::Moving));
         let is_late = |now: Instant| deadline.as_ref().is_some_and(|deadline| deadline.end(now) <= now);
         if ends_with_deadline && since.is_some_and(is_late) {
-            return Err(is_over(sections, deadline.as_ref()));
+            return Err(is_over(settings, deadline.as_ref()));
         }
-        if let Some(retries) = &sections.retries {
-            retries.budget.earn();
+        if settings.retries.is_some() {
+            settings.retry_budget.earn();
         }
         let is_counted = !is_open_ended && !is_vital(request);
-        let places = sections.places.as_ref().filter(|_| is_counted).map(|places| places.of(request));
+        let places = settings.places.as_ref().filter(|_| is_counted).map(|places| places.of(request));
         Ok(Some(Self {
-            sections: Arc::clone(sections),
+            settings: Arc::clone(settings),
             monitor,
             deadline,
             ends_with_deadline,
@@ -147,70 +151,175 @@ impl Attempts {
         }))
     }
 
-    /// Enters an attempt: takes a place and asks the breaker. The attempt may begin if there is nothing to wait for. A
-    /// call that would stand in line in vain, because the breaker is open, is refused at once.
-    pub(super) fn enter(&mut self) -> Option<Wait> {
+    /// Enters an attempt: takes a place and asks the breaker.
+    ///
+    /// # Errors
+    /// What is to be waited for first. A call that would stand in line in vain, because the breaker is open, is refused at
+    /// once.
+    pub(super) fn enter(&mut self) -> Result<(), Wait> {
         if let Some(places) = &self.places {
             self.place = places.try_place();
             if self.place.is_none() {
-                let refusal = self.sections.breaker.as_ref().and_then(BreakerLayer::refusal);
-                let now = *self.since.insert(Instant::now());
-                let place = refusal.map_or_else(|| places.stand_in_line(), Err);
-                let until = later(now, places.patience());
-                return Some(place.map_or_else(Wait::ended, |place| Wait::InLine { place, until }));
+                let refusal = self.settings.breaker.as_ref().and_then(SharedBreaker::refusal);
+                self.since = Some(Instant::now());
+                let line = refusal.map_or_else(|| places.stand_in_line(), Err);
+                return Err(line.map_or_else(Wait::Refused, Wait::InLine));
             }
         }
-        self.admit()
+        self.admit().map_err(Wait::Refused)
     }
 
-    /// Goes on with the place for which the call stood in line, if it came in time.
-    pub(super) fn placed(&mut self, place: Option<Place>) -> Option<Wait> {
-        self.place = place;
-        match &self.places {
-            Some(places) if self.place.is_none() => Some(Wait::ended(places.exhausted())),
-            _ => self.admit(),
-        }
-    }
-
-    fn admit(&mut self) -> Option<Wait> {
-        let breaker = self.sections.breaker.as_ref().filter(|_| self.is_counted)?;
-        match breaker.admit() {
-            Ok(pass) => self.pass = Some(pass),
-            Err(error) => {
-                self.place = None;
-                return Some(Wait::ended(error));
-            }
-        }
-        None
+    fn admit(&mut self) -> Result<(), Error> {
+        let Some(breaker) = self.settings.breaker.as_ref().filter(|_| self.is_counted) else { return Ok(()) };
+        self.pass = Some(breaker.admit().inspect_err(|_| self.place = None)?);
+        Ok(())
     }
 
     /// Returns whether another attempt may follow the next one, so that its request is to be kept.
     pub(super) fn may_come_again(&self) -> bool {
-        self.sections.retries.as_ref().is_some_and(|retries| self.retries < retries.policy.max_retries)
+        self.settings.retries.as_ref().is_some_and(|policy| self.retries < policy.max_retries)
     }
 
-    /// Takes the time of an attempt that begins after the call has waited.
-    pub(super) fn resume(&mut self) {
-        self.since = self.since.map(|_| Instant::now());
-    }
-
-    /// Writes the time that is left into the request of an attempt, for a server that reads it.
+    /// Writes the time that is left into the call of a tool, for a server that reads it.
     pub(super) fn carry_deadline(&self, request: &mut Request) {
-        if let Some(reader) = &self.sections.reads_deadlines {
-            let left = || Some(self.deadline.as_ref()?.left(self.since.unwrap_or_else(Instant::now)));
-            reader.carry(left, request);
+        if request.method == Method::TOOLS_CALL
+            && let Some(deadline) = &self.deadline
+            && self.settings.speaks_mgp.as_ref().is_some_and(|speaks_mgp| speaks_mgp())
+        {
+            let left = deadline.left(self.since.unwrap_or_else(Instant::now));
+            let mut wishes = CallOptions::of(&request.params);
+            wishes.deadline_ms = Some(span::millis(left));
+            wishes.write(&mut request.params);
+        }
+    }
+
+    /// Goes on with a call that has to wait, until it has its last answer. The service is ready if the call stands in line.
+    pub(super) async fn go_on<S: RpcService>(
+        mut self,
+        mut service: S,
+        mut request: Request,
+        mut wait: Wait,
+    ) -> Result<Response, Error> {
+        loop {
+            let entered = match wait {
+                Wait::InLine(place) => self.stand_in_line(place).await,
+                Wait::Refused(error) => Err(error),
+                Wait::Pausing(retry) => {
+                    self.pause(retry, &mut service).await?;
+                    match self.enter() {
+                        Ok(()) => Ok(()),
+                        Err(longer) => {
+                            wait = longer;
+                            continue;
+                        }
+                    }
+                }
+            };
+            let answer = match entered {
+                Ok(()) => self.attempt(&mut service, &mut request).await,
+                Err(error) => Err(error),
+            };
+            match answer {
+                Err(error) => wait = Wait::Pausing(self.retry(error, &request)?),
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Waits for the `place` at the end of the line, and asks the breaker.
+    async fn stand_in_line(&mut self, place: BoxFuture<'static, Option<Place>>) -> Result<(), Error> {
+        let Some(places) = self.places.clone() else { return self.admit() };
+        let until = later(self.since.unwrap_or_else(Instant::now), places.patience());
+        match self.bounded(place, StepEnd::At(until)).await {
+            Ok(Some(place)) => self.place = Some(place),
+            Err(Alarm::Deadline) => return Err(self.give_up()),
+            Ok(None) | Err(Alarm::Step) => return Err(places.exhausted()),
+        }
+        self.admit()
+    }
+
+    /// Records a failed attempt, pauses, and waits until the service is ready for the next one.
+    async fn pause<S: RpcService>(&mut self, retry: Retry, service: &mut S) -> Result<(), Error> {
+        let Retry { failed, record, due } = retry;
+        if let Some(record) = record {
+            match self.bounded(record, StepEnd::Open).await {
+                Ok(Ok(())) => {}
+                Ok(Err(cause)) => {
+                    tracing::warn!(
+                        code = cause.code(),
+                        "a call is not made again because that could not be recorded"
+                    );
+                    return Err(failed);
+                }
+                Err(_) => return Err(self.give_up()),
+            }
+        }
+        if self.bounded(pending::<()>(), StepEnd::At(due)).await == Err(Alarm::Deadline) {
+            return Err(self.give_up());
+        }
+        match self.bounded(poll_fn(|cx| service.poll_ready(cx)), StepEnd::Open).await {
+            Ok(ready) => ready.map_err(|_| failed),
+            Err(_) => Err(self.give_up()),
+        }
+    }
+
+    /// Makes an attempt. The request is copied only if another attempt may follow.
+    async fn attempt<S: RpcService>(
+        &mut self,
+        service: &mut S,
+        request: &mut Request,
+    ) -> Result<Response, Error> {
+        let mut sent = if self.may_come_again() { request.clone() } else { request.take() };
+        self.since = self.since.map(|_| Instant::now());
+        self.carry_deadline(&mut sent);
+        let answer = self.bounded(service.call(sent), StepEnd::Attempt).await;
+        self.judge(answer)
+    }
+
+    /// Waits for a step, or for the end of a time limit.
+    async fn bounded<F: Future>(&mut self, step: F, end: StepEnd) -> Result<F::Output, Alarm> {
+        self.has_waited = false;
+        let (mut step, mut timer) = (pin!(step), pin!(None));
+        poll_fn(|cx| self.poll_step(step.as_mut(), timer.as_mut(), end, cx)).await
+    }
+
+    /// Polls a step, and the timer of its end and of the call's. An answer that came in the last moment counts. The timer is
+    /// made when a step is waited for, and moved when it rings and not at each sign of life: there may be thousands of them.
+    pub(super) fn poll_step<F: Future>(
+        &mut self,
+        step: Pin<&mut F>,
+        mut timer: Pin<&mut Option<Sleep>>,
+        end: StepEnd,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<F::Output, Alarm>> {
+        if let Poll::Ready(output) = step.poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        match self.first_look(end) {
+            Some(Look::Now(alarm)) => return Poll::Ready(Err(alarm)),
+            Some(Look::At(moment)) => timer.set(Some(sleep_until(moment))),
+            Some(Look::Never) | None => {}
+        }
+        let Some(mut sleep) = timer.as_pin_mut() else { return Poll::Pending };
+        loop {
+            ready!(sleep.as_mut().poll(cx));
+            match self.look_again(end, Instant::now()) {
+                Look::At(moment) => sleep.as_mut().reset(moment),
+                Look::Now(alarm) => return Poll::Ready(Err(alarm)),
+                Look::Never => return Poll::Pending,
+            }
         }
     }
 
     /// Returns how the time limits stand when a step begins to be waited for; `None` if the step was waited for before.
-    pub(super) fn first_look(&mut self, step: StepEnd) -> Option<Look> {
+    fn first_look(&mut self, step: StepEnd) -> Option<Look> {
         let is_first = !std::mem::replace(&mut self.has_waited, true);
         // Without a beginning there is nothing that ends.
         is_first.then(|| self.since.map_or(Look::Never, |since| self.look(step, since)))
     }
 
     /// Returns how the time limits stand at `now`. If one has passed, the next step begins now.
-    pub(super) fn look_again(&mut self, step: StepEnd, now: Instant) -> Look {
+    fn look_again(&mut self, step: StepEnd, now: Instant) -> Look {
         let look = self.look(step, now);
         if matches!(look, Look::Now(_)) {
             self.since = Some(now);
@@ -236,60 +345,64 @@ impl Attempts {
         }
     }
 
-    /// Begins the next step, which has not been waited for.
-    pub(super) const fn next_step(&mut self) {
-        self.has_waited = false;
-    }
-
-    /// Gives the place back and tells the breaker how the attempt ended.
-    pub(super) fn ended(&mut self, outcome: &Result<Response, Error>) {
+    /// Returns what an attempt comes to, gives its place back, and tells the breaker how it ended.
+    pub(super) fn judge(
+        &mut self,
+        answer: Result<Result<Response, Error>, Alarm>,
+    ) -> Result<Response, Error> {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(Alarm::Step) => Err(late(&self.settings, "the server did not answer in time")),
+            Err(Alarm::Deadline) => return Err(self.give_up()),
+        };
         // An answer that was there at once came when the attempt began.
         let now = self.since.filter(|_| !self.has_waited);
-        self.settle(CallEnd::of(outcome.as_ref().err()), now);
+        self.settle(CallEnd::of(answer.as_ref().err()), now);
+        answer
     }
 
     /// Ends the call because its time is over; for the breaker its attempt has failed.
-    pub(super) fn give_up(&mut self) -> Error {
+    fn give_up(&mut self) -> Error {
         self.settle(CallEnd::Failed, None);
-        is_over(&self.sections, self.deadline.as_ref())
+        is_over(&self.settings, self.deadline.as_ref())
     }
 
     fn settle(&mut self, end: CallEnd, now: Option<Instant>) {
         self.place = None;
-        if let (Some(pass), Some(breaker)) = (self.pass.take(), &self.sections.breaker) {
+        if let (Some(pass), Some(breaker)) = (self.pass.take(), &self.settings.breaker) {
             breaker.settle(pass, end, now.unwrap_or_else(Instant::now));
         }
     }
 
-    /// Returns the error of an attempt that took as long as it may.
-    pub(super) fn attempt_timed_out(&self) -> Error {
-        late(&self.sections, "the server did not answer in time")
-    }
-
-    /// Decides whether another attempt follows one that ended in `error`, and returns the wait before it.
-    pub(super) fn retry(&mut self, error: &Error, request: &Request) -> Option<Wait> {
-        let retries = self.sections.retries.as_ref()?;
+    /// Decides whether another attempt follows one that ended in `error`.
+    ///
+    /// # Errors
+    /// That error if none follows.
+    pub(super) fn retry(&mut self, error: Error, request: &Request) -> Result<Retry, Error> {
         let now = Instant::now();
-        let failed = FailedAttempt {
-            request,
-            error,
-            retries: self.retries,
-            left: self.deadline.as_ref().map(|deadline| deadline.left(now)),
-            has_shown: self.monitor.as_ref().is_some_and(|monitor| monitor.has_shown()),
-        };
-        let pause = retries.pause(&failed, now)?;
+        let Some((pause, advised)) = self.pause_after(&error, request, now) else { return Err(error) };
         let retry = self.retries + 1;
         tracing::debug!(method = %request.method, code = error.code(), retry, ?pause, "the call is made again");
-        let due = later(now, pause);
-        let record = self.sections.audit.clone().map(|port| {
-            let event = retries.event(&failed, pause);
+        let record = self.settings.audit.clone().map(|port| -> BoxFuture<'static, _> {
+            let event = retry::event(request, &error, retry, advised, pause);
             Box::pin(async move { port.record(event).await })
         });
         (self.retries, self.since) = (retry, Some(now));
-        Some(match record {
-            Some(record) => Wait::Recording { record, due },
-            None => Wait::Pausing { due },
-        })
+        Ok(Retry { failed: error, record, due: later(now, pause) })
+    }
+
+    /// Returns the pause before the next attempt, for which the budget has paid, and the number of retries that are made at
+    /// most.
+    fn pause_after(&self, error: &Error, request: &Request, now: Instant) -> Option<(Duration, u32)> {
+        let policy = self.settings.retries.as_ref()?;
+        let recovery = error.recovery()?;
+        let pause = policy.pause(&recovery, self.retries, random_source::draw())?;
+        let is_in_time = self.deadline.as_ref().is_none_or(|deadline| pause < deadline.left(now));
+        let has_shown = self.monitor.as_ref().is_some_and(|monitor| monitor.has_shown());
+        let may_come_again = !has_shown && is_in_time && retry::is_repeatable(request, error);
+        // The budget comes last: what is not made again must not be paid for.
+        let is_paid = may_come_again && self.settings.retry_budget.spend(now);
+        is_paid.then(|| (pause, policy.limit(&recovery)))
     }
 }
 
@@ -304,15 +417,15 @@ impl Drop for Attempts {
 }
 
 /// 3003 for a call that nobody waits for any more.
-fn is_over(sections: &Sections, deadline: Option<&Attached>) -> Error {
+fn is_over(settings: &SendingLayer, deadline: Option<&Attached>) -> Error {
     let message = "the time for the call is over";
     match deadline {
         // The settings set this time, and not the caller.
-        Some(Attached::Moving(_)) => late(sections, message),
+        Some(Attached::Moving(_)) => late(settings, message),
         _ => timed_out(message),
     }
 }
 
-fn late(sections: &Sections, otherwise: &'static str) -> Error {
-    timed_out(sections.late.as_deref().map_or(Cow::Borrowed(otherwise), |late| late.to_owned().into()))
+fn late(settings: &SendingLayer, otherwise: &'static str) -> Error {
+    timed_out(settings.late.as_deref().map_or(Cow::Borrowed(otherwise), |late| late.to_owned().into()))
 }

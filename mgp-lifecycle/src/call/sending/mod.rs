@@ -16,10 +16,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::attempts::Attempts;
-use super::attempt::{AttemptLimit, ReadsDeadlines};
-use super::breaker::BreakerLayer;
-use super::concurrency::ConcurrencyLayer;
-use super::retry::{Retries, RetryBudget, RetryPolicy};
+use super::attempt::AttemptLimit;
+use super::breaker::SharedBreaker;
+use super::concurrency::ConcurrencyLimit;
+use super::retry::{RetryBudget, RetryPolicy};
 use crate::span::LONGEST;
 
 pub use self::future::SendingFuture;
@@ -29,24 +29,20 @@ pub use self::future::SendingFuture;
 /// take a place, or wait in line for one → ask the breaker → make an attempt within its time limit → judge how it ended →
 /// perhaps record that, pause and begin again. Around all of it stands the deadline.
 ///
-/// A section alone is a layer of its own ([`DeadlineLayer`](super::DeadlineLayer), [`RetryLayer`](super::RetryLayer),
-/// [`BreakerLayer`], [`ConcurrencyLayer`], [`AttemptTimeoutLayer`](super::AttemptTimeoutLayer)), which is this loop with all
-/// others off, with the full description of the section. Makes [`Sending`] services.
-#[derive(Debug, Clone, Default)]
-pub struct SendingLayer(Arc<Sections>);
-
-/// The sections that are set.
-#[derive(Debug, Clone, Default)]
-struct Sections {
+/// Sits in front of the way to a server, within whatever waits for people. Makes [`Sending`] services. Each section passes
+/// notifications, and the limits of time pass calls that last as long as a subscription or a task.
+#[derive(Clone, Default)]
+pub struct SendingLayer {
     budget: Option<Duration>,
     attempt: Option<AttemptLimit>,
     /// The message of an attempt that took as long as it may.
     late: Option<Box<str>>,
-    reads_deadlines: Option<ReadsDeadlines>,
-    retries: Option<Retries>,
+    speaks_mgp: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    retries: Option<RetryPolicy>,
+    retry_budget: RetryBudget,
     audit: Option<Arc<dyn AuditPort>>,
-    breaker: Option<BreakerLayer>,
-    places: Option<ConcurrencyLayer>,
+    breaker: Option<SharedBreaker>,
+    places: Option<ConcurrencyLimit>,
 }
 
 impl SendingLayer {
@@ -56,23 +52,32 @@ impl SendingLayer {
     }
 
     /// Gives each call at most `budget` in all, with its retries and their pauses.
+    ///
+    /// The shortest of these times holds: the budget, the wish `_mgp.deadline_ms` of the call, which is taken out of it, and a
+    /// [`Deadline`](super::Deadline) that is attached already. What holds in the end is attached for layers further in. The
+    /// time in which a server waits for the answer to a question of its own does not count against the budget. A call whose
+    /// time is over is dropped, which takes it back at the server, and ends in 3003.
     #[must_use]
     pub fn deadline(mut self, budget: Duration) -> Self {
-        self.sections().budget = Some(budget.min(LONGEST));
+        self.budget = Some(budget.min(LONGEST));
         self
     }
 
     /// Ends an attempt after `timeout` without a sign of life, and after `max_timeout` in all, which is no less.
+    ///
+    /// Progress and chunks are signs of life: each gives the attempt a fresh time. While the server waits for the answer to a
+    /// question of its own, it is not taken for dead, and that time does not count. An attempt that took too long is dropped,
+    /// which takes it back at the server, and ends in 3003.
     #[must_use]
     pub fn attempt_timeout(mut self, timeout: Duration, max_timeout: Duration) -> Self {
-        self.sections().attempt = Some(AttemptLimit::new(timeout, max_timeout));
+        self.attempt = Some(AttemptLimit::new(timeout, max_timeout));
         self
     }
 
     /// Sets the message of the error for an attempt that took as long as it may: the limit, and the setting that raises it.
     #[must_use]
     pub fn timing_out_with(mut self, message: impl Into<Box<str>>) -> Self {
-        self.sections().late = Some(message.into());
+        self.late = Some(message.into());
         self
     }
 
@@ -80,59 +85,66 @@ impl SendingLayer {
     /// `speaks_mgp` says that it reads it. `speaks_mgp` is asked at each attempt: a server that comes back may be another.
     #[must_use]
     pub fn carry_when(mut self, speaks_mgp: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.sections().reads_deadlines = Some(ReadsDeadlines::new(speaks_mgp));
+        self.speaks_mgp = Some(Arc::new(speaks_mgp));
         self
     }
 
-    /// Makes calls again as errors advise, as far as `policy` lets it, within a budget that all calls share.
+    /// Makes calls again that ended in an error which says that it passes (§14.6), as far as `policy` lets it.
+    ///
+    /// A call is made again if all of this is true, and else its error is given back untouched:
+    ///
+    /// * the error says `retryable`, the number of retries is not reached, and the pause is not absurdly long;
+    /// * a second time can do no harm: the method or tool is known to be repeatable, or the error tells that nothing was
+    ///   carried out;
+    /// * the caller has seen no part of a result, and was asked nothing;
+    /// * the pause ends before the deadline;
+    /// * the budget of all calls pays for it;
+    /// * the failed attempt is recorded, if attempts are.
+    ///
+    /// Each attempt is a copy of the request that shares its bytes, on the same stream: a call that is taken back takes
+    /// the attempt that runs with it. The last attempt that the policy allows is no copy.
     #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        let sections = self.sections();
-        let budget = sections.retries.take().map_or_else(RetryBudget::default, |retries| retries.budget);
-        sections.retries = Some(Retries { policy, budget });
+        self.retries = Some(policy);
         self
     }
 
-    /// Pays for retries out of another budget, which others may share. Retries that were off follow the usual policy.
+    /// Pays for retries out of another budget, which others may share.
     #[must_use]
     pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
-        let sections = self.sections();
-        let policy = sections.retries.take().map_or_else(RetryPolicy::default, |retries| retries.policy);
-        sections.retries = Some(Retries { policy, budget });
+        self.retry_budget = budget;
         self
     }
 
     /// Records each attempt that failed and is made again. An attempt that cannot be recorded is not made again.
     #[must_use]
     pub fn audit(mut self, port: Arc<dyn AuditPort>) -> Self {
-        self.sections().audit = Some(port);
+        self.audit = Some(port);
         self
     }
 
-    /// Makes no calls for a while when those that were made have failed: by settings, or with the breaker of a layer.
+    /// Makes no calls for a while when those that were made have failed.
     #[must_use]
-    pub fn breaker(mut self, breaker: impl Into<BreakerLayer>) -> Self {
-        self.sections().breaker = Some(breaker.into());
+    pub fn breaker(mut self, breaker: SharedBreaker) -> Self {
+        self.breaker = Some(breaker);
         self
     }
 
-    /// Lets so many calls run at once: by a number, or with the limit and the line of a layer.
+    /// Lets no more calls run at once than `places` allows.
     #[must_use]
-    pub fn places(mut self, places: impl Into<ConcurrencyLayer>) -> Self {
-        self.sections().places = Some(places.into());
+    pub fn places(mut self, places: ConcurrencyLimit) -> Self {
+        self.places = Some(places);
         self
-    }
-
-    fn sections(&mut self) -> &mut Sections {
-        Arc::make_mut(&mut self.0)
     }
 }
+
+mgp_types::partial_debug!(SendingLayer, self => budget: self.budget, attempt: self.attempt, retries: self.retries);
 
 impl<S> Layer<S> for SendingLayer {
     type Service = Sending<S>;
 
     fn layer(&self, inner: S) -> Sending<S> {
-        Sending { inner, sections: Arc::clone(&self.0) }
+        Sending { inner, settings: Arc::new(self.clone()) }
     }
 }
 
@@ -141,11 +153,12 @@ impl<S> Layer<S> for SendingLayer {
 /// Sits in front of the way to a server, within whatever waits for people. A notification passes untouched. A call that is
 /// answered at once holds no timer, reads the clock once at most, and is answered in the same poll. Its outbox and its deadline
 /// are one allocation, made where calls or attempts are limited in time, or where retries have to know whether the caller
-/// was shown something. Its request is copied only if a further attempt is possible.
+/// was shown something. Its request is copied only if a further attempt is possible. A call that waits in line, or pauses, is
+/// one more allocation.
 #[derive(Debug, Clone)]
 pub struct Sending<S> {
     inner: S,
-    sections: Arc<Sections>,
+    settings: Arc<SendingLayer>,
 }
 
 impl<S: RpcService> Service<Request> for Sending<S> {
@@ -158,7 +171,7 @@ impl<S: RpcService> Service<Request> for Sending<S> {
     }
 
     fn call(&mut self, mut request: Request) -> SendingFuture<S> {
-        match Attempts::begin(&self.sections, &mut request) {
+        match Attempts::begin(&self.settings, &mut request) {
             Ok(Some(attempts)) => SendingFuture::first(&mut self.inner, request, attempts),
             Ok(None) => SendingFuture::untouched(self.inner.call(request)),
             Err(late) => SendingFuture::refused(late),

@@ -20,8 +20,8 @@ fn passing() -> Error {
     peer_error(3000, advice.with_retry_strategy("immediate".into()))
 }
 
-fn places(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLayer {
-    ConcurrencyLayer::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)
+fn places(calls: usize, waiting: usize, patience: Duration) -> ConcurrencyLimit {
+    ConcurrencyLimit::with_line(NonZeroUsize::new(calls).unwrap(), waiting, patience)
 }
 
 fn all() -> SendingLayer {
@@ -30,7 +30,7 @@ fn all() -> SendingLayer {
         .attempt_timeout(millis(50), millis(200))
         .carry_when(|| true)
         .retry(RetryPolicy::default())
-        .breaker(BreakerSettings::default())
+        .breaker(SharedBreaker::new(BreakerSettings::default()))
         .places(places(3, 5, millis(100)))
 }
 
@@ -94,7 +94,10 @@ fn a_call_is_copied_only_if_a_further_attempt_is_possible() {
     let never = RetryPolicy { max_retries: 0, ..RetryPolicy::default() };
     assert_eq!(polled_once(&all().retry(never), tool_call()), (1, 0));
     let no_retries = SendingLayer::new().deadline(millis(400)).attempt_timeout(millis(50), millis(50));
-    assert_eq!(polled_once(&no_retries.places(NonZeroUsize::MIN), tool_call()), (1, 0));
+    assert_eq!(
+        polled_once(&no_retries.places(ConcurrencyLimit::new(NonZeroUsize::MIN)), tool_call()),
+        (1, 0)
+    );
     assert_eq!(polled_once(&all(), Request::notify("notifications/x", Object::new())), (1, 0));
 }
 
@@ -164,7 +167,7 @@ async fn the_deadline_ends_a_call_wherever_it_is() {
 #[tokio::test(start_paused = true)]
 async fn time_in_line_is_not_held_against_the_server() {
     let settings = BreakerSettings { min_calls: NonZeroU32::MIN, ..BreakerSettings::default() };
-    let breaker = BreakerLayer::new(settings);
+    let breaker = SharedBreaker::new(settings);
     let layer = SendingLayer::new().breaker(breaker.clone()).places(places(1, 9, Duration::from_hours(1)));
     let server = Upstream::after(Duration::from_hours(1));
     let mut service = layer.layer(server.clone());
@@ -181,7 +184,7 @@ async fn time_in_line_is_not_held_against_the_server() {
 #[tokio::test(start_paused = true)]
 async fn nobody_stands_in_line_for_a_server_that_gets_no_calls() {
     let settings = BreakerSettings { min_calls: NonZeroU32::MIN, ..BreakerSettings::default() };
-    let breaker = BreakerLayer::new(settings);
+    let breaker = SharedBreaker::new(settings);
     let layer = SendingLayer::new().breaker(breaker.clone()).places(places(1, 9, Duration::from_hours(1)));
     let server = Upstream::working(|number, _| async move {
         sleep(millis(if number == 0 { 20 } else { 10 })).await;
@@ -191,7 +194,7 @@ async fn nobody_stands_in_line_for_a_server_that_gets_no_calls() {
     let (running, waiting) = (service.call(tool_call()), service.call(tool_call()));
     let late = async {
         sleep(millis(5)).await;
-        let _ = breaker.layer(server.clone()).call(tool_call()).await;
+        let _ = SendingLayer::new().breaker(breaker.clone()).layer(server.clone()).call(tool_call()).await;
         assert_eq!(breaker.state(), BreakerState::Open);
         let began = Instant::now();
         let error = layer.layer(server.clone()).call(tool_call()).await.unwrap_err();
@@ -212,7 +215,7 @@ async fn nobody_stands_in_line_for_a_server_that_gets_no_calls() {
 async fn a_dropped_call_gives_its_place_and_its_probe_back() {
     let settings =
         BreakerSettings { min_calls: NonZeroU32::MIN, probes: NonZeroU32::MIN, ..BreakerSettings::default() };
-    let breaker = BreakerLayer::new(settings);
+    let breaker = SharedBreaker::new(settings);
     let server = Upstream::working(|number, _| async move {
         match number {
             0 => Err(Error::disconnected("gone")),

@@ -30,7 +30,12 @@ async fn no_advice_makes_a_call_wait_or_repeat_without_end() {
     ] {
         let server = Upstream::failing(&advising(3000, advice));
         let began = Instant::now();
-        let error = RetryLayer::default().layer(server.clone()).call(tool_call()).await.unwrap_err();
+        let error = SendingLayer::new()
+            .retry(RetryPolicy::default())
+            .layer(server.clone())
+            .call(tool_call())
+            .await
+            .unwrap_err();
         assert_eq!((error.code(), server.calls()), (3000, calls), "{advice}");
         assert!(began.elapsed() <= millis(most + 1), "{advice}: {:?}", began.elapsed());
     }
@@ -42,7 +47,8 @@ async fn no_setting_is_too_large() {
     (policy.base_delay, policy.max_delay) = (Duration::MAX, Duration::MAX);
     (policy.max_retries, policy.usual_retries) = (u32::MAX, u32::MAX);
     let server = Upstream::failing(&advising(3000, r#"{"retryable":true}"#));
-    let mut service = RetryLayer::new(policy).with_budget(RetryBudget::new(u32::MAX, u32::MAX)).layer(server);
+    let mut service =
+        SendingLayer::new().retry(policy).retry_budget(RetryBudget::new(u32::MAX, u32::MAX)).layer(server);
     let years = tokio::time::timeout(Duration::MAX, service.call(tool_call()));
     assert!(
         tokio::time::timeout(Duration::from_hours(24), years).await.is_err(),
@@ -52,19 +58,21 @@ async fn no_setting_is_too_large() {
     let mut settings = BreakerSettings::default();
     (settings.window, settings.open_for, settings.max_open) = (Duration::MAX, Duration::MAX, Duration::MAX);
     settings.failure_percent = u32::MAX;
-    let layer = BreakerLayer::new(settings);
+    let breaker = SharedBreaker::new(settings);
+    let layer = SendingLayer::new().breaker(breaker.clone());
     let gone = Upstream::failing(&Error::disconnected("gone"));
     for _ in 0..25 {
         let _ = layer.layer(gone.clone()).call(tool_call()).await;
     }
-    assert_eq!(layer.state(), BreakerState::Open);
+    assert_eq!(breaker.state(), BreakerState::Open);
     let refused = layer.layer(gone).call(tool_call()).await.unwrap_err();
     assert_eq!(refused.recovery().unwrap().retry_after_ms, Some(u64::MAX));
 
-    let line = ConcurrencyLayer::with_line(NonZeroUsize::MAX, usize::MAX, Duration::MAX);
-    let attempt = AttemptTimeoutLayer::new(Duration::MAX, Duration::ZERO);
-    let mut service =
-        DeadlineLayer::new(Duration::MAX).layer(line.layer(attempt.layer(Upstream::after(millis(1)))));
+    let line = ConcurrencyLimit::with_line(NonZeroUsize::MAX, usize::MAX, Duration::MAX);
+    let attempt = SendingLayer::new().attempt_timeout(Duration::MAX, Duration::ZERO);
+    let mut service = SendingLayer::new()
+        .deadline(Duration::MAX)
+        .layer(SendingLayer::new().places(line).layer(attempt.layer(Upstream::after(millis(1)))));
     let mut request = tool_call();
     request.params.set("_mgp", RawJson::parse(r#"{"deadline_ms":18446744073709551615}"#).unwrap());
     assert!(service.call(request).await.is_ok());
@@ -116,7 +124,8 @@ async fn probes_that_never_end_do_not_keep_a_server_from_its_callers() {
             _ => Ok(Response::empty()),
         }
     });
-    let layer = BreakerLayer::default();
+    let breaker = SharedBreaker::new(BreakerSettings::default());
+    let layer = SendingLayer::new().breaker(breaker.clone());
     for _ in 0..20 {
         let _ = layer.layer(server.clone()).call(tool_call()).await;
     }
@@ -128,7 +137,7 @@ async fn probes_that_never_end_do_not_keep_a_server_from_its_callers() {
     for _ in 0..3 {
         assert!(layer.layer(server.clone()).call(tool_call()).await.is_ok(), "others are let try");
     }
-    assert_eq!(layer.state(), BreakerState::Closed);
+    assert_eq!(breaker.state(), BreakerState::Closed);
     for call in stuck {
         call.abort();
     }
@@ -137,7 +146,7 @@ async fn probes_that_never_end_do_not_keep_a_server_from_its_callers() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_always_names_a_time_to_wait() {
     let settings = BreakerSettings { open_for: Duration::ZERO, ..BreakerSettings::default() };
-    let layer = BreakerLayer::new(settings);
+    let layer = SendingLayer::new().breaker(SharedBreaker::new(settings));
     let gone = Upstream::failing(&Error::disconnected("gone"));
     for _ in 0..20 {
         let _ = layer.layer(gone.clone()).call(tool_call()).await;
@@ -155,7 +164,8 @@ async fn a_refusal_always_names_a_time_to_wait() {
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_waiting_calls_can_be_dropped_at_once() {
     let server = Upstream::after(Duration::from_hours(1));
-    let line = ConcurrencyLayer::with_line(NonZeroUsize::MIN, 10_000, Duration::from_hours(1));
+    let line = ConcurrencyLimit::with_line(NonZeroUsize::MIN, 10_000, Duration::from_hours(1));
+    let line = SendingLayer::new().places(line);
     let calls: Vec<_> =
         (0..10_000).map(|_| tokio::spawn(line.layer(server.clone()).call(tool_call()))).collect();
     sleep(millis(1)).await;

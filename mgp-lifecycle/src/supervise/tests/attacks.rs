@@ -11,7 +11,7 @@ use tower_layer::Layer;
 
 use super::*;
 use crate::ServerEnd;
-use crate::call::{BreakerLayer, BreakerState, NotExecuted};
+use crate::call::{BreakerSettings, BreakerState, NotExecuted, SendingLayer, SharedBreaker};
 use crate::doubles::{AttemptOutcome, ScriptedAttempt, Upstream};
 use crate::supervise::{
     ConnectedServer as Connection, ProbeMethod, ProbeResult, ProbeSettings, Supervisor, probe,
@@ -219,8 +219,8 @@ async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
         ScriptedAttempt { takes: secs(2), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
     );
     let server = running(&world).await;
-    let layer = BreakerLayer::default();
-    let mut service = layer.layer(server.gate());
+    let breaker = SharedBreaker::new(BreakerSettings::default());
+    let mut service = SendingLayer::new().breaker(breaker.clone()).layer(server.gate());
     let restart = tokio::spawn({
         let server = server.clone();
         async move { server.restart(OperatorRequest).await }
@@ -233,7 +233,7 @@ async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
         tokio::time::sleep(millis(10)).await;
     }
     restart.await.unwrap().unwrap();
-    assert_eq!(layer.state(), BreakerState::Closed);
+    assert_eq!(breaker.state(), BreakerState::Closed);
     assert!(service.call(request()).await.is_ok());
 }
 

@@ -8,55 +8,40 @@ use mgp_types::mgp::Category;
 use mgp_types::{Error, Origin, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use tower_layer::Layer;
 
-use super::{Breaker, BreakerSettings, BreakerState, CallEnd, Pass, Sign};
+use super::{Breaker, BreakerSettings, BreakerState, CallEnd, Pass};
 use crate::call::NotExecuted;
-use crate::call::sending::{Sending, SendingLayer};
 use crate::refusal::unsent;
 
-/// Makes no calls to one upstream for a while when those that were made have failed.
-///
-/// Sits around the attempt's timeout, to see it, and within retries, to count each attempt. Reads the
-/// [`Deadline`](crate::call::Deadline): a call that is dropped because of it has failed. A layer, its clones, and the
-/// services behind them share the breaker.
+/// Makes no calls to one upstream for a while when those that were made have failed. Clones share the breaker.
 ///
 /// Only signs of a sick server count as failures: a lost connection, no answer in time, an answer that is none, and the
-/// codes 2xxx and 5xxx. A call that is not made ends in 5002, with the time to wait, marked as
-/// [`NotExecuted`](crate::call::NotExecuted). Notifications, questions about health, calls that end work or feed it, and those that
-/// last as long as a subscription or a task pass uncounted. Allocates for a refusal. Takes a lock for a moment when a call
-/// ends, and before it begins only if the breaker is not closed. Dropping the future drops the call, which says nothing of
-/// the server otherwise.
+/// codes 2xxx and 5xxx; a call that is dropped because of its [`Deadline`](crate::call::Deadline) has failed, too. A call that is
+/// not made ends in 5002, with the time to wait, marked as [`NotExecuted`](crate::call::NotExecuted). Notifications, questions
+/// about health, calls that end work or feed it, and those that last as long as a subscription or a task pass uncounted.
+/// Allocates for a refusal. Takes a lock for a moment when a call ends, and before it begins only if the breaker is not closed.
 #[derive(Debug, Clone)]
-pub struct BreakerLayer(Arc<Shared>);
+pub struct SharedBreaker(Arc<BreakerShared>);
 
-/// A breaker, and a sign of its state that is read without a lock.
+/// A breaker, and its [sign](Breaker::sign), which is read without a lock.
 #[derive(Debug)]
-struct Shared {
-    breaker: Mutex<Clocked>,
+struct BreakerShared {
+    breaker: Mutex<Breaker>,
     sign: AtomicU64,
     began: Instant,
 }
 
-/// A breaker, and the latest time that it was told: calls read the clock before they take the lock.
-#[derive(Debug)]
-struct Clocked {
-    breaker: Breaker,
-    latest: Duration,
-}
-
-impl BreakerLayer {
+impl SharedBreaker {
     /// A breaker that is closed.
     pub fn new(settings: BreakerSettings) -> Self {
         let breaker = Breaker::new(settings);
-        let sign = AtomicU64::new(breaker.sign().to_bits());
-        let breaker = Mutex::new(Clocked { breaker, latest: Duration::ZERO });
-        Self(Arc::new(Shared { breaker, sign, began: Instant::now() }))
+        let sign = AtomicU64::new(breaker.sign());
+        Self(Arc::new(BreakerShared { breaker: Mutex::new(breaker), sign, began: Instant::now() }))
     }
 
-    /// Returns the state of the breaker.
-    pub fn state(&self) -> BreakerState {
-        self.0.breaker.lock().breaker.state()
+    #[cfg(test)]
+    pub(crate) fn state(&self) -> BreakerState {
+        self.0.breaker.lock().state()
     }
 
     /// Lets a call through.
@@ -64,7 +49,7 @@ impl BreakerLayer {
     /// # Errors
     /// 5002 while the server is given time to recover.
     pub(in crate::call) fn admit(&self) -> Result<Pass, Error> {
-        match self.sign().pass() {
+        match self.closed() {
             Some(pass) => Ok(pass),
             None => self.change(Instant::now(), Breaker::admit).map_err(resting),
         }
@@ -72,7 +57,7 @@ impl BreakerLayer {
 
     /// Returns why a call that came now would not be let through.
     pub(in crate::call) fn refusal(&self) -> Option<Error> {
-        if self.sign().is_closed {
+        if self.closed().is_some() {
             return None;
         }
         self.change(Instant::now(), |breaker, now| breaker.wait(now)).map(resting)
@@ -83,19 +68,19 @@ impl BreakerLayer {
         self.change(now, |breaker, now| breaker.settle(pass, end, now));
     }
 
-    fn sign(&self) -> Sign {
-        Sign::from_bits(self.0.sign.load(Ordering::Acquire))
+    /// Returns a pass if the breaker is closed.
+    fn closed(&self) -> Option<Pass> {
+        Pass::by(self.0.sign.load(Ordering::Acquire))
     }
 
     fn change<T>(&self, now: Instant, change: impl FnOnce(&mut Breaker, Duration) -> T) -> T {
         let (outcome, before, after) = {
-            let mut clocked = self.0.breaker.lock();
-            let now = now.saturating_duration_since(self.0.began).max(clocked.latest);
-            clocked.latest = now;
-            let breaker = &mut clocked.breaker;
+            let mut breaker = self.0.breaker.lock();
+            let now = now.saturating_duration_since(self.0.began).max(breaker.latest);
+            breaker.latest = now;
             let before = breaker.state();
-            let outcome = change(breaker, now);
-            self.0.sign.store(breaker.sign().to_bits(), Ordering::Release);
+            let outcome = change(&mut breaker, now);
+            self.0.sign.store(breaker.sign(), Ordering::Release);
             (outcome, before, breaker.state())
         };
         if before != after {
@@ -106,26 +91,6 @@ impl BreakerLayer {
             }
         }
         outcome
-    }
-}
-
-impl Default for BreakerLayer {
-    fn default() -> Self {
-        Self::new(BreakerSettings::default())
-    }
-}
-
-impl From<BreakerSettings> for BreakerLayer {
-    fn from(settings: BreakerSettings) -> Self {
-        Self::new(settings)
-    }
-}
-
-impl<S> Layer<S> for BreakerLayer {
-    type Service = Sending<S>;
-
-    fn layer(&self, inner: S) -> Sending<S> {
-        SendingLayer::new().breaker(self.clone()).layer(inner)
     }
 }
 

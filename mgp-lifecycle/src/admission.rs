@@ -4,11 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::Method;
 use mgp_types::mgp::ServerState;
+use tokio::sync::Notify;
 
 /// The state of a server and the number of calls inside, in one word, so that no call slips in behind one that shuts,
 /// and that entering and leaving need no lock.
 #[derive(Debug)]
-pub(crate) struct AdmissionCounter(AtomicU64);
+pub(crate) struct AdmissionCounter {
+    word: AtomicU64,
+    /// Notified when the last call leaves a server that takes no more. Only one task can wait.
+    pub(crate) stirred: Notify,
+}
 
 /// The calls inside, at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +26,6 @@ pub(crate) enum AdmissionKind {
     Call,
     /// A subscription, which is done when the server is.
     Listener,
-}
-
-/// The outcome of an attempt to enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AdmissionResult {
-    Entered,
-    Refused(InFlightCount),
-    /// The call is refused too, and has to leave.
-    TurnsAround(InFlightCount),
 }
 
 /// The kinds of calls that may enter.
@@ -48,31 +44,37 @@ const STATE: u64 = 0x7f << STATE_SHIFT;
 impl AdmissionCounter {
     /// Creates a turnstile without calls inside.
     pub(crate) fn new(state: ServerState) -> Self {
-        Self(AtomicU64::new(bits(state)))
+        Self { word: AtomicU64::new(bits(state)), stirred: Notify::new() }
     }
 
     /// Lets one more call in, or returns the state that keeps it out.
-    ///
-    /// A call that comes in the moment in which the turnstile shuts is counted until it has turned around; it has to
-    /// leave like others then, because a drain may wait for the last one.
-    pub(crate) fn enter(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> AdmissionResult {
+    pub(crate) fn enter(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
         let before = self.inside();
-        if before.admits(pass) { self.step_in(seat, pass) } else { AdmissionResult::Refused(before) }
+        if before.admits(pass) { self.step_in(seat, pass) } else { Err(before) }
     }
 
-    fn step_in(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> AdmissionResult {
+    fn step_in(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
         // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
-        let inside = InFlightCount(self.0.fetch_add(seat.unit(), Ordering::AcqRel));
-        if inside.admits(pass) { AdmissionResult::Entered } else { AdmissionResult::TurnsAround(inside) }
+        let inside = InFlightCount(self.word.fetch_add(seat.unit(), Ordering::AcqRel));
+        if inside.admits(pass) {
+            return Ok(());
+        }
+        // The turnstile shut in this moment. The call was counted, so that it leaves like others: a drain may wait for it.
+        self.leave(seat);
+        Err(inside)
     }
 
     /// Lets a call out that had entered, and returns the calls that are left.
     pub(crate) fn leave(&self, seat: AdmissionKind) -> InFlightCount {
-        InFlightCount(self.0.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit())
+        let left = InFlightCount(self.word.fetch_sub(seat.unit(), Ordering::AcqRel) - seat.unit());
+        if left.calls() == 0 && left.state() != ServerState::Connected {
+            self.stirred.notify_one();
+        }
+        left
     }
 
     pub(crate) fn inside(&self) -> InFlightCount {
-        InFlightCount(self.0.load(Ordering::Acquire))
+        InFlightCount(self.word.load(Ordering::Acquire))
     }
 
     /// Sets the state of the server. Only the owner of its lifecycle may do so.
@@ -87,7 +89,7 @@ impl AdmissionCounter {
 
     fn set(&self, cleared: u64, set: u64) -> InFlightCount {
         let changed =
-            self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(word & !cleared | set));
+            self.word.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(word & !cleared | set));
         InFlightCount(changed.unwrap_or_else(|word| word))
     }
 }
@@ -147,21 +149,17 @@ const fn bits(state: ServerState) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[test]
     fn the_word_holds_every_state_beside_both_counts() {
         for &state in ServerState::ALL {
             let turnstile = AdmissionCounter::new(ServerState::Connected);
-            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New), AdmissionResult::Entered);
-            assert_eq!(
-                turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::New),
-                AdmissionResult::Entered
-            );
-            assert_eq!(
-                turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing),
-                AdmissionResult::Entered
-            );
+            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::New), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing), Ok(()));
             turnstile.set_state(state);
             assert_eq!((turnstile.inside().state(), turnstile.inside().calls()), (state, 2));
             assert_eq!(turnstile.leave(AdmissionKind::Call).calls(), 1);
@@ -175,24 +173,14 @@ mod tests {
     fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
         for &state in ServerState::ALL {
             let turnstile = AdmissionCounter::new(state);
-            let entered =
-                turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New) == AdmissionResult::Entered;
+            let entered = turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New).is_ok();
             assert_eq!(entered, state == ServerState::Connected, "{state}");
-            assert_eq!(
-                turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing),
-                AdmissionResult::Entered
-            );
+            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing), Ok(()));
             assert!(!turnstile.end().is_ended());
             let ended = turnstile.inside();
             assert!(ended.is_ended());
-            assert_eq!(
-                turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New),
-                AdmissionResult::Refused(ended)
-            );
-            assert_eq!(
-                turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::Finishing),
-                AdmissionResult::Refused(ended)
-            );
+            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New), Err(ended));
+            assert_eq!(turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::Finishing), Err(ended));
             assert_eq!(turnstile.inside().state(), state);
         }
     }
@@ -202,11 +190,9 @@ mod tests {
         let turnstile = AdmissionCounter::new(ServerState::Connected);
         assert!(turnstile.inside().admits(AdmissionPolicy::New));
         turnstile.set_state(ServerState::Draining);
-        assert!(matches!(
-            turnstile.step_in(AdmissionKind::Call, AdmissionPolicy::New),
-            AdmissionResult::TurnsAround(_)
-        ));
-        assert_eq!(turnstile.inside().calls(), 1, "it is in the way until it has left");
-        assert!(turnstile.leave(AdmissionKind::Call).is_empty());
+        assert!(turnstile.step_in(AdmissionKind::Call, AdmissionPolicy::New).is_err());
+        assert!(turnstile.inside().is_empty());
+        let woken = turnstile.stirred.notified().now_or_never();
+        assert!(woken.is_some(), "whoever waits for the last call looks again, for this one was in the way");
     }
 }

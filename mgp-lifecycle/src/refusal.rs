@@ -26,21 +26,14 @@ impl NotExecuted {
     }
 }
 
-/// The time at which a server that takes no calls will.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ExpectedReturn {
-    /// No return is planned.
-    Never,
-    /// The server returns after this time, as far as is known.
-    After(Duration),
-}
-
 /// The time to wait for a condition that may be over at any time. Even once a server is gone, the next one needs a
 /// moment.
 const LEAST_WAIT: Duration = Duration::from_millis(500);
 
 /// Returns the refusal of a call to a server that takes none: 2000, 2001 or 2002, by the server's state.
-pub(crate) fn not_admitted(state: ServerState, back: ExpectedReturn) -> Error {
+///
+/// The server is expected `back` after the time, or never.
+pub(crate) fn not_admitted(state: ServerState, back: Option<Duration>) -> Error {
     let (code, message) = match state {
         ServerState::Registered => (code::SERVER_NOT_READY, "the server was not started"),
         ServerState::Disconnected => (code::SERVER_NOT_READY, "the server is stopped"),
@@ -53,11 +46,11 @@ pub(crate) fn not_admitted(state: ServerState, back: ExpectedReturn) -> Error {
     };
     match back {
         // A server that drains may have a successor elsewhere.
-        ExpectedReturn::Never if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
-        ExpectedReturn::Never => {
+        None if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
+        None => {
             Error::new(code, message).with_source(NotExecuted).with_recovery(told(code).with_retryable(false))
         }
-        ExpectedReturn::After(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
+        Some(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
     }
 }
 
@@ -135,9 +128,9 @@ mod tests {
                 ServerState::Restarting => 2002,
                 _ => 2000,
             };
-            let never = not_admitted(state, ExpectedReturn::Never);
-            let soon = not_admitted(state, ExpectedReturn::After(Duration::ZERO));
-            let later = not_admitted(state, ExpectedReturn::After(Duration::MAX));
+            let never = not_admitted(state, None);
+            let soon = not_admitted(state, Some(Duration::ZERO));
+            let later = not_admitted(state, Some(Duration::MAX));
             for error in [&never, &soon, &later] {
                 assert_eq!((error.code(), NotExecuted::is_cause_of(error)), (expected, true), "{state}");
                 assert_eq!(error.recovery().unwrap().category, Some(Category::Lifecycle));

@@ -16,7 +16,7 @@ use super::in_work::TrackedCall;
 use super::run::ServerRun;
 use crate::admission::{AdmissionKind, AdmissionPolicy, InFlightCount};
 use crate::methods::helps_to_finish;
-use crate::refusal::{self, ExpectedReturn};
+use crate::refusal;
 
 pin_project! {
     /// A call that is inside: it counts until it is dropped, and is woken when it has to end.
@@ -38,7 +38,7 @@ pin_project! {
             if let Some(begun) = this.begun.take() {
                 this.run.in_work.end(begun);
             }
-            this.run.left(*this.seat);
+            this.run.gate.leave(*this.seat);
         }
     }
 }
@@ -50,15 +50,11 @@ impl AdmittedCall {
     /// The refusal of a server that takes no calls.
     pub(super) fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
         let seat = AdmissionKind::of(&request.method);
-        run.enter(seat, AdmissionPolicy::New)
-            .or_else(|inside| {
-                if helps_to_finish(&request.method) {
-                    run.enter(seat, AdmissionPolicy::Finishing)
-                } else {
-                    Err(inside)
-                }
-            })
-            .map_err(|inside| refuse(run, inside, request))?;
+        let entered = match run.gate.enter(seat, AdmissionPolicy::New) {
+            Err(_) if helps_to_finish(&request.method) => run.gate.enter(seat, AdmissionPolicy::Finishing),
+            entered => entered,
+        };
+        entered.map_err(|inside| refuse(run, inside, request))?;
         Ok(Self { run: Arc::clone(run), seat, slot: DurationSlot::of(request), begun: None, gone: None })
     }
 
@@ -104,8 +100,8 @@ fn refuse(run: &ServerRun, inside: InFlightCount, request: &Request) -> Error {
     match inside.state() {
         _ if inside.is_ended() => refusal::gone(),
         state @ (ServerState::Draining | ServerState::Disconnected) => {
-            refusal::not_admitted(state, ExpectedReturn::After(run.remaining(inside.calls())))
+            refusal::not_admitted(state, Some(run.remaining(inside.calls())))
         }
-        state => refusal::not_admitted(state, ExpectedReturn::After(Duration::ZERO)),
+        state => refusal::not_admitted(state, Some(Duration::ZERO)),
     }
 }

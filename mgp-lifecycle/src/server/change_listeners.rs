@@ -17,21 +17,12 @@ use tokio::time::timeout;
 /// The sessions that are told of changes.
 ///
 /// Sessions are held weakly: one that is over is forgotten, and so is one whose peer does not take a message in time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ChangeListeners {
     sessions: Mutex<HashMap<usize, Weak<Session>>>,
     has_herald: AtomicBool,
     /// Set once no more changes will be told.
     left: watch::Sender<bool>,
-}
-
-/// The state of the task that tells sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotifierPresence {
-    /// No task exists; the caller has to start [`ChangeListeners::tell_all`].
-    Missing,
-    /// The task exists.
-    Present,
 }
 
 /// The time to tell one session: a peer that does not read must not hold up the others, nor the end.
@@ -40,8 +31,9 @@ const LONGEST_TELLING: Duration = Duration::from_millis(400);
 const MAX_SESSIONS: usize = 1024;
 
 impl ChangeListeners {
-    /// Adds a session that is told of changes from now on.
-    pub(super) fn note(&self, session: &Arc<Session>) -> NotifierPresence {
+    /// Adds a session that is told of changes from now on, and returns whether it is the first one: the caller has to
+    /// start [`tell_all`](Self::tell_all) then.
+    pub(super) fn note(&self, session: &Arc<Session>) -> bool {
         let mut sessions = self.sessions.lock();
         // No other session can have the address as long as the weak pointer is kept.
         let address = Arc::as_ptr(session).addr();
@@ -56,11 +48,7 @@ impl ChangeListeners {
             }
         }
         drop(sessions);
-        if self.has_herald.swap(true, Ordering::AcqRel) {
-            NotifierPresence::Present
-        } else {
-            NotifierPresence::Missing
-        }
+        !self.has_herald.swap(true, Ordering::AcqRel)
     }
 
     /// Tells the sessions of all changes, up to the last one.
@@ -117,15 +105,5 @@ impl ChangeListeners {
         sessions.retain(|_, session| session.strong_count() > 0);
         let live = sessions.iter().filter_map(|(address, session)| Some((*address, session.upgrade()?)));
         live.map(|(address, session)| (address, session.outbox.clone())).collect()
-    }
-}
-
-impl Default for ChangeListeners {
-    fn default() -> Self {
-        Self {
-            sessions: Mutex::default(),
-            has_herald: AtomicBool::new(false),
-            left: watch::Sender::new(false),
-        }
     }
 }

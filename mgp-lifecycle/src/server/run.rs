@@ -13,7 +13,7 @@ use super::change_listeners::ChangeListeners;
 use super::in_work::CallsInWork;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
-use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy, AdmissionResult, InFlightCount};
+use crate::admission::AdmissionCounter;
 use crate::span::millis;
 use crate::state::{CHANGES_KEPT, LifecycleState, tell};
 
@@ -28,8 +28,6 @@ pub(super) struct ServerRun {
     pub(super) changes: broadcast::Sender<LifecycleChange>,
     pub(super) audience: ChangeListeners,
     course: Mutex<RunState>,
-    /// Wakes the task that drains the server: a call left, or there is less time.
-    stirred: Notify,
     drained: watch::Sender<Option<DrainOutcome>>,
 }
 
@@ -47,15 +45,6 @@ struct PlannedStop {
     reason: ShutdownReason,
     /// The time until which calls may finish.
     deadline: Instant,
-}
-
-/// The outcome of an order to stop the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DrainStart {
-    /// The order is the first one: the caller has to [drain](ServerRun::drain) the server.
-    Begins,
-    /// The server stops already.
-    GoesOn,
 }
 
 /// The time for the last messages once no call is waited for any more.
@@ -77,7 +66,6 @@ impl ServerRun {
             changes: broadcast::Sender::new(CHANGES_KEPT),
             audience: ChangeListeners::default(),
             course: Mutex::new(course),
-            stirred: Notify::new(),
             drained: watch::Sender::new(None),
         }
     }
@@ -106,16 +94,18 @@ impl ServerRun {
 
     /// Stops the server: new calls are refused, those inside have until `timeout` is over.
     ///
-    /// Of several orders the one with the least time counts.
-    pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> DrainStart {
+    /// Of several orders the one with the least time counts. Returns whether this is the first one: the caller has to
+    /// [drain](Self::drain) the server then.
+    pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout.min(LONGEST_TIMEOUT);
         let mut course = self.course.lock();
         if let Some(stop) = &mut course.stop {
             if deadline < stop.deadline {
                 stop.deadline = deadline;
-                self.stirred.notify_one();
+                // The task that drains the server has less time than it thought.
+                self.gate.stirred.notify_one();
             }
-            return DrainStart::GoesOn;
+            return false;
         }
         // A server that never got connected, or has broken, stops in its state: the figure has no way out of there, and
         // its gate is shut anyway.
@@ -123,7 +113,7 @@ impl ServerRun {
             let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
         }
         course.stop = Some(PlannedStop { reason, deadline });
-        DrainStart::Begins
+        true
     }
 
     /// Returns the answer to a peer that asked the server to stop.
@@ -143,26 +133,6 @@ impl ServerRun {
         self.in_work.remaining(calls, now).map_or(left, |remaining| remaining.min(left))
     }
 
-    /// Lets a call in, or returns the state that keeps it out.
-    pub(super) fn enter(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
-        match self.gate.enter(seat, pass) {
-            AdmissionResult::Entered => Ok(()),
-            AdmissionResult::Refused(inside) => Err(inside),
-            AdmissionResult::TurnsAround(inside) => {
-                self.left(seat);
-                Err(inside)
-            }
-        }
-    }
-
-    /// Notes that a call left. The task that drains the server waits for the last one.
-    pub(super) fn left(&self, seat: AdmissionKind) {
-        let inside = self.gate.leave(seat);
-        if inside.calls() == 0 && inside.state() != ServerState::Connected {
-            self.stirred.notify_one();
-        }
-    }
-
     /// Waits for the calls inside as long as they have time, and ends the server.
     pub(super) async fn drain(self: Arc<Self>) {
         while self.gate.inside().calls() > 0 {
@@ -170,12 +140,12 @@ impl ServerRun {
             if Instant::now() >= deadline {
                 break;
             }
-            let _ = timeout_at(deadline, self.stirred.notified()).await;
+            let _ = timeout_at(deadline, self.gate.stirred.notified()).await;
         }
         let cut_off = self.end();
         let farewell = async {
             while !self.gate.inside().is_empty() {
-                self.stirred.notified().await;
+                self.gate.stirred.notified().await;
             }
             self.audience.left().await;
         };

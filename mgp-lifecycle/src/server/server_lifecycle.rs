@@ -12,9 +12,8 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use super::answer::report;
-use super::change_listeners::NotifierPresence;
 use super::examination::{Findings, HealthExamination};
-use super::run::{DrainStart, ServerRun};
+use super::run::ServerRun;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::{InvalidTransition, LifecycleChanges};
 
@@ -179,14 +178,14 @@ impl ServerLifecycle {
     }
 
     pub(super) fn begin_shutdown(&self, reason: ShutdownReason, timeout: Duration) {
-        if self.0.run.stop(reason, timeout) == DrainStart::Begins {
+        if self.0.run.stop(reason, timeout) {
             self.0.tasks.spawn(Arc::clone(&self.0.run).drain());
         }
     }
 
     /// Adds a session that is told of changes from now on.
     pub(super) fn note(&self, session: &Arc<Session>) {
-        if self.0.run.audience.note(session) == NotifierPresence::Missing {
+        if self.0.run.audience.note(session) {
             let (run, changes) = (Arc::clone(&self.0.run), self.0.run.changes.subscribe());
             self.0.tasks.spawn(async move { run.audience.tell_all(changes).await });
         }

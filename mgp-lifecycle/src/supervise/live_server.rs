@@ -8,15 +8,13 @@ use mgp_types::{Error, Origin, Request, RequestKind, Response};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy, AdmissionResult};
+use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy};
 use crate::methods::helps_to_finish;
 
 /// One incarnation of a server, and its calls in progress. A restarted server is another one.
 pub(super) struct LiveServer<T> {
     service: T,
     turnstile: AdmissionCounter,
-    /// Notified when the last call leaves.
-    idle: Notify,
     /// Notified when no answer can come any more.
     over: Arc<Notify>,
     /// True if the server has answered a call since somebody last looked.
@@ -26,13 +24,7 @@ pub(super) struct LiveServer<T> {
 impl<T> LiveServer<T> {
     pub(super) fn new(service: T) -> Self {
         let turnstile = AdmissionCounter::new(ServerState::Connected);
-        Self {
-            service,
-            turnstile,
-            idle: Notify::new(),
-            over: Arc::default(),
-            has_answered: AtomicBool::new(false),
-        }
+        Self { service, turnstile, over: Arc::default(), has_answered: AtomicBool::new(false) }
     }
 
     pub(super) const fn service(&self) -> &T {
@@ -45,19 +37,9 @@ impl<T> LiveServer<T> {
         let over = Arc::clone(&self.over).notified_owned();
         let seat = AdmissionKind::of(&request.method);
         let helps = request.kind == RequestKind::Notify || helps_to_finish(&request.method);
-        match self
-            .turnstile
-            .enter(seat, if helps { AdmissionPolicy::Finishing } else { AdmissionPolicy::New })
-        {
-            AdmissionResult::Refused(_) => None,
-            AdmissionResult::TurnsAround(_) => {
-                self.leave(seat);
-                None
-            }
-            AdmissionResult::Entered => {
-                Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
-            }
-        }
+        let pass = if helps { AdmissionPolicy::Finishing } else { AdmissionPolicy::New };
+        self.turnstile.enter(seat, pass).ok()?;
+        Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
     }
 
     /// Refuses all further calls but those that help others to finish.
@@ -82,7 +64,7 @@ impl<T> LiveServer<T> {
     /// Waits until a server that is shut has no calls. Only one task can wait.
     pub(super) async fn idle(&self) {
         while self.in_flight() > 0 {
-            self.idle.notified().await;
+            self.turnstile.stirred.notified().await;
         }
     }
 
@@ -91,13 +73,6 @@ impl<T> LiveServer<T> {
         self.shut();
         self.turnstile.end();
         self.over.notify_waiters();
-    }
-
-    fn leave(&self, seat: AdmissionKind) {
-        let left = self.turnstile.leave(seat);
-        if left.calls() == 0 && left.state() != ServerState::Connected {
-            self.idle.notify_one();
-        }
     }
 }
 
@@ -131,7 +106,7 @@ impl<T> InFlightCall<T> {
 
 impl<T> Drop for InFlightCall<T> {
     fn drop(&mut self) {
-        self.live.leave(self.seat);
+        self.live.turnstile.leave(self.seat);
     }
 }
 

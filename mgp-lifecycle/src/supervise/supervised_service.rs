@@ -3,10 +3,10 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tower_service::Service;
@@ -25,7 +25,8 @@ use super::supervisor_shared::SupervisorShared;
 ///
 /// The gate reads no slot but that extension, and writes none. A call that is answered at once takes no lock; a call
 /// that waits stands on the list of those that are woken at the server's end, whose lock is held for a moment. The gate
-/// allocates on refusals and waits only. Dropping the future of a call takes it back, as the service does.
+/// allocates on refusals and waits only, for the server or its capacity. Dropping the future of a call takes it back, as
+/// the service does.
 pub struct SupervisedService<S> {
     shared: Arc<SupervisorShared<S>>,
 }
@@ -54,17 +55,22 @@ impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
     //= mgp §11.2
     //# Graceful shutdown initiated — finishing in-flight requests, rejecting new ones
     fn call(&mut self, request: Request) -> Self::Future {
-        if let Some(entered) = self.shared.enter(&request) {
-            return SupervisedServiceFuture { state: SupervisedCallState::calling(entered, request) };
-        }
-        let Some(&WaitUntilReady(wait)) = request.extensions.get() else {
-            return SupervisedServiceFuture {
-                state: SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
-            };
+        let state = match self.shared.enter(&request) {
+            Some(entered) => SupervisedCallState::entered(entered, request),
+            None => match request.extensions.get() {
+                Some(&WaitUntilReady(wait)) => {
+                    let shared = Arc::clone(&self.shared);
+                    let outcome = Box::pin(async move {
+                        let (entered, request) = shared.enter_within(wait, request).await?;
+                        let service = entered.call.service().clone();
+                        carry_out(entered, service, request).await
+                    });
+                    SupervisedCallState::Waiting { outcome }
+                }
+                None => SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
+            },
         };
-        let shared = Arc::clone(&self.shared);
-        let entered = Box::pin(async move { shared.enter_within(wait, request).await });
-        SupervisedServiceFuture { state: SupervisedCallState::Waiting { entered } }
+        SupervisedServiceFuture { state }
     }
 }
 
@@ -95,96 +101,77 @@ pin_project! {
         S: Service<Request>,
     {
         Refused { error: Option<Error> },
-        Waiting { entered: BoxFuture<'static, Result<(EnteredCall<S>, Request), Error>> },
-        Calling { #[pin] calling: Calling<S> },
+        Waiting { outcome: BoxFuture<'static, Result<Response, Error>> },
+        Called {
+            #[pin]
+            answer: S::Future,
+            #[pin]
+            over: OwnedNotified,
+            call: Option<InFlightCall<S>>,
+        },
     }
 }
 
-pin_project! {
-    /// A call that one incarnation works on.
-    struct Calling<S>
-    where
-        S: Service<Request>,
-    {
-        service: S,
-        // The request, until there is room for it.
-        request: Option<Request>,
-        #[pin]
-        answer: Option<S::Future>,
-        #[pin]
-        over: OwnedNotified,
-        call: Option<InFlightCall<S>>,
+impl<S: RpcService + Sync> SupervisedCallState<S> {
+    /// Sends a call that was let in, as soon as its incarnation has the capacity.
+    fn entered(entered: EnteredCall<S>, request: Request) -> Self {
+        let mut service = entered.call.service().clone();
+        match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => {
+                let EnteredCall { call, over } = entered;
+                Self::Called { answer: service.call(request), over, call: Some(call) }
+            }
+            Poll::Ready(Err(error)) => Self::Refused { error: Some(error) },
+            Poll::Pending => Self::Waiting { outcome: Box::pin(carry_out(entered, service, request)) },
+        }
     }
 }
 
 impl<S: RpcService + Sync> Future for SupervisedServiceFuture<S> {
     type Output = Result<Response, Error>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        loop {
-            let next = match self.as_mut().project().state.project() {
-                StateProj::Refused { error } => {
-                    return Poll::Ready(Err(error
-                        .take()
-                        .expect("a future is not polled again after it was ready")));
-                }
-                StateProj::Calling { calling } => return calling.poll(cx),
-                StateProj::Waiting { entered } => match ready!(entered.as_mut().poll(cx)) {
-                    Err(error) => return Poll::Ready(Err(error)),
-                    Ok((entered, request)) => SupervisedCallState::calling(entered, request),
-                },
-            };
-            self.as_mut().project().state.set(next);
-        }
-    }
-}
-
-impl<S: RpcService + Sync> SupervisedCallState<S> {
-    fn calling(EnteredCall { call, over }: EnteredCall<S>, request: Request) -> Self {
-        let service = call.service().clone();
-        let calling = Calling { service, request: Some(request), answer: None, over, call: Some(call) };
-        Self::Calling { calling }
-    }
-}
-
-impl<S: RpcService> Future for Calling<S> {
-    type Output = Result<Response, Error>;
-
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let outcome = match answer(this.service, this.request, this.answer.as_mut(), cx) {
-            Poll::Ready(outcome) => outcome,
-            // The service is polled first: its answer may be there, and its own error tells more.
-            Poll::Pending => {
-                ready!(this.over.poll(cx));
-                Err(Error::disconnected("the server ended before it answered"))
+        match self.project().state.project() {
+            StateProj::Refused { error } => {
+                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
             }
-        };
-        // The call counts as answered, whenever its future is dropped.
-        if let Some(call) = this.call.take() {
-            call.ended(&outcome);
+            StateProj::Waiting { outcome } => outcome.as_mut().poll(cx),
+            StateProj::Called { answer, over, call } => {
+                let outcome = match answer.poll(cx) {
+                    Poll::Ready(outcome) => outcome,
+                    // The service is polled first: its answer may be there, and its own error tells more.
+                    Poll::Pending => {
+                        ready!(over.poll(cx));
+                        Err(ended_early())
+                    }
+                };
+                // The call counts as answered, whenever its future is dropped.
+                if let Some(call) = call.take() {
+                    call.ended(&outcome);
+                }
+                Poll::Ready(outcome)
+            }
         }
-        Poll::Ready(outcome)
     }
 }
 
-fn answer<S: RpcService>(
-    service: &mut S,
-    request: &mut Option<Request>,
-    mut answer: Pin<&mut Option<S::Future>>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Response, Error>> {
-    if request.is_some() {
-        ready!(service.poll_ready(cx))?;
-    }
-    if let Some(request) = request.take() {
-        answer.set(Some(service.call(request)));
-    }
-    match answer.as_pin_mut() {
-        Some(answer) => answer.poll(cx),
-        // The service failed in `poll_ready`, and that was the answer.
-        None => Poll::Pending,
-    }
+/// Carries out a call that has to wait until its incarnation has the capacity.
+async fn carry_out<S: RpcService>(
+    EnteredCall { call, over }: EnteredCall<S>,
+    service: S,
+    request: Request,
+) -> Result<Response, Error> {
+    let outcome = tokio::select! {
+        biased;
+        outcome = call_once(service, request) => outcome,
+        () = over => Err(ended_early()),
+    };
+    call.ended(&outcome);
+    outcome
+}
+
+fn ended_early() -> Error {
+    Error::disconnected("the server ended before it answered")
 }
 
 mgp_types::partial_debug!([S: Service<Request>] SupervisedServiceFuture<S>);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::command::{CommandSlot, SupervisorCommand};
 use super::health_tracker::ServerHealth;
 use super::live_server::{EnteredCall, LiveServer};
-use crate::refusal::{ExpectedReturn, not_admitted};
+use crate::refusal::not_admitted;
 
 /// The state that a supervisor shares with its handles and gates.
 pub(super) struct SupervisorShared<T> {
@@ -46,11 +46,12 @@ pub(super) enum ReturnOutlook {
 }
 
 impl ReturnOutlook {
-    fn of_a_return(self) -> ExpectedReturn {
+    /// Returns the time until then; `None` if that is never.
+    fn wait(self) -> Option<Duration> {
         match self {
-            Self::Ended | Self::Never => ExpectedReturn::Never,
-            Self::Soon => ExpectedReturn::After(Duration::ZERO),
-            Self::At(time) => ExpectedReturn::After(time.saturating_duration_since(Instant::now())),
+            Self::Ended | Self::Never => None,
+            Self::Soon => Some(Duration::ZERO),
+            Self::At(time) => Some(time.saturating_duration_since(Instant::now())),
         }
     }
 
@@ -79,7 +80,7 @@ impl<T> SupervisorShared<T> {
     /// Returns the refusal of a server that takes no calls now.
     pub(super) fn refusal(&self) -> Error {
         let position = self.position();
-        let error = not_admitted(position.state, position.outlook.of_a_return());
+        let error = not_admitted(position.state, position.outlook.wait());
         // The message names the server, because callers may know several.
         let message = format!("`{}`: {}", self.server, error.message());
         error.with_message(message)

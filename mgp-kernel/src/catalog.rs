@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
+use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
 use mgp_toolindex::{Index, SentVectorPolicy};
 use tokio::sync::OnceCell;
 
@@ -32,16 +32,16 @@ impl ToolCatalog {
         } else {
             SentVectorPolicy::Ignored
         };
-        let builder = Index::builder(EmbedderChoice::Static.open().await).sent_vectors(sent);
         // The vectors of the built-in table are made faster than they are read.
-        let index = if choice == EmbedderChoice::Static {
+        let store: Option<Arc<dyn VectorStore>> = if choice == EmbedderChoice::Static {
             tracing::info!("tools are found by meaning with the built-in table of words");
-            builder.build()
+            None
         } else {
             let vectors = SqliteVectors::open(&state.join("vectors"), MAX_VECTORS);
             let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
-            builder.store(vectors).build()
+            Some(Arc::new(vectors))
         };
+        let index = Index::with_vectors(EmbedderChoice::Static.open().await, store, sent);
         let mut tools = Self { catalog: Catalog::new(), index, encoder: None, loaded: Arc::default() };
         match choice {
             EmbedderChoice::Static => {}

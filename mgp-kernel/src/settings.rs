@@ -290,11 +290,7 @@ fn rate(calls: Option<u32>) -> Option<NonZeroU32> {
 
 /// Returns the settings by which a model gets tools.
 pub(crate) fn tool_discovery(config: &Config) -> ToolDiscoverySettings {
-    let settings = ToolDiscoverySettings::new().strategy(SearchStrategy::Hybrid);
-    match configured_level(config) {
-        Some(level) => settings.level(level),
-        None => settings.level_by_budget(),
-    }
+    ToolDiscoverySettings::new().strategy(SearchStrategy::Hybrid).level(configured_level(config))
 }
 
 /// Returns the level that the configuration names; `None` if the number of tokens decides.

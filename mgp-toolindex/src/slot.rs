@@ -1,6 +1,6 @@
 //! Numbers of tools, sets of them, and the best of them by score.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// The number of a tool in the index. Numbers are reused once their tool is gone, so that one has a meaning only
@@ -51,7 +51,8 @@ const fn place(slot: Slot) -> (usize, u64) {
 pub(crate) struct BestSlots {
     limit: usize,
     floor: f32,
-    hits: BinaryHeap<ScoredSlot>,
+    /// The worst tool is on top.
+    hits: BinaryHeap<(Reverse<Score>, Slot)>,
 }
 
 impl BestSlots {
@@ -62,7 +63,8 @@ impl BestSlots {
 
     /// Returns the score that has to be exceeded.
     pub(crate) fn least(&self) -> f32 {
-        self.hits.peek().filter(|_| self.hits.len() == self.limit).map_or(self.floor, |worst| worst.score)
+        let worst = self.hits.peek().filter(|_| self.hits.len() == self.limit);
+        worst.map_or(self.floor, |(Reverse(score), _)| score.0)
     }
 
     /// Adds a tool whose score exceeds the least one, and drops the worst if there are too many.
@@ -70,41 +72,38 @@ impl BestSlots {
         if self.hits.len() == self.limit {
             self.hits.pop();
         }
-        self.hits.push(ScoredSlot { score, slot });
+        self.hits.push((Reverse(Score(score)), slot));
     }
 
     /// Returns the tools, the best first, and of two equal ones that of the lower slot.
     pub(crate) fn into_sorted(self) -> Vec<(Slot, f32)> {
-        self.hits.into_sorted_vec().into_iter().map(|hit| (hit.slot, hit.score)).collect()
+        self.hits.into_sorted_vec().into_iter().map(|(Reverse(score), slot)| (slot, score.0)).collect()
     }
 }
 
-/// A tool and its score, ordered so that the heap has the worst one on top.
-#[derive(Debug)]
-struct ScoredSlot {
-    score: f32,
-    slot: Slot,
-}
+/// A number that is ordered among all others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Score(pub(crate) f32);
 
-impl Ord for ScoredSlot {
+impl Ord for Score {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
+        self.0.total_cmp(&other.0)
     }
 }
 
-impl PartialOrd for ScoredSlot {
+impl PartialOrd for Score {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for ScoredSlot {
+impl PartialEq for Score {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for ScoredSlot {}
+impl Eq for Score {}
 
 #[cfg(test)]
 mod tests {

@@ -98,7 +98,7 @@ async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path)
     let corpus = Corpus::new(&rows).map_err(|error| Failure::file(tools, error))?;
     let embedder = args.embedder.try_open().await;
     let embedder = embedder.map_err(|error| Failure::usage(format!("--embedder: {error}")))?;
-    let index = Index::builder(embedder).build();
+    let index = Index::new(embedder);
     corpus.index(&index).await;
     let strategy = args.strategy.unwrap_or(SearchStrategy::Hybrid);
     for query in &asked {

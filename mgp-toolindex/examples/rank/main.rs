@@ -17,11 +17,12 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Parser;
-use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors};
+use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
 use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow};
-use mgp_toolindex::{FusionWeights, Index, Search};
+use mgp_toolindex::{FusionWeights, Index, Search, SentVectorPolicy};
 use mgp_types::mgp::SearchStrategy;
 
 use self::rivals::Rival;
@@ -73,11 +74,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return Ok(out.flush()?);
     }
     let corpus = Corpus::new(&rows)?;
-    let mut index = Index::builder(args.embedder.try_open().await?);
-    if let Some(folder) = &args.store {
-        index = index.store(SqliteVectors::open(folder, MAX_KEPT)?);
-    }
-    let index = index.build();
+    let store = args.store.as_deref().map(|folder| SqliteVectors::open(folder, MAX_KEPT)).transpose()?;
+    let store = store.map(|store| Arc::new(store) as Arc<dyn VectorStore>);
+    let index = Index::with_vectors(args.embedder.try_open().await?, store, SentVectorPolicy::Ignored);
     corpus.index(&index).await;
     for query in &queries {
         let search = Search::new(&query.text)
@@ -95,7 +94,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn weights(words: &str) -> Result<FusionWeights, &'static str> {
     let numbers: Vec<f32> = words.split(',').filter_map(|word| word.parse().ok()).collect();
     let [meaning, by_chance, named_server] = numbers[..] else { return Err("expected three numbers") };
-    Ok(FusionWeights::default().meaning(meaning).by_chance(by_chance).named_server(named_server))
+    let mut weights = FusionWeights::default();
+    (weights.meaning, weights.by_chance, weights.named_server) = (meaning, by_chance, named_server);
+    Ok(weights)
 }
 
 fn strategy(word: &str) -> Result<SearchStrategy, &'static str> {

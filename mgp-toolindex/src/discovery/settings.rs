@@ -13,7 +13,8 @@ use crate::level::Level;
 #[derive(Clone)]
 #[must_use]
 pub struct ToolDiscoverySettings {
-    pub(super) level: LevelSetting,
+    /// All tools are listed where there is no level and their definitions fit into the budget, a part of them otherwise.
+    pub(super) level: Option<Level>,
     pub(super) strategy: SearchStrategy,
     pub(super) names: Arc<dyn Fn(&Context) -> NameStyle + Send + Sync>,
     pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
@@ -25,20 +26,12 @@ pub struct ToolDiscoverySettings {
 /// A function that returns whether the caller of a request waits for its first tools.
 type AwaitsTools = dyn Fn(&Context) -> bool + Send + Sync;
 
-/// The rule that decides the level.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum LevelSetting {
-    Fixed(Level),
-    /// All tools are listed where their definitions fit into the budget, a part of them otherwise.
-    ByBudget,
-}
-
 impl ToolDiscoverySettings {
     /// Creates the default settings: pinned and used tools are listed beside `discover` and `request`, searches go by
     /// keyword unless they name a strategy, all callers see all tools and no tools are made.
     pub fn new() -> Self {
         Self {
-            level: LevelSetting::Fixed(Level::L3),
+            level: Some(Level::L3),
             strategy: SearchStrategy::Keyword,
             names: Arc::new(NameStyle::of_peer),
             eyes: None,
@@ -48,16 +41,11 @@ impl ToolDiscoverySettings {
         }
     }
 
-    /// Sets the level of the list.
-    pub const fn level(mut self, level: Level) -> Self {
-        self.level = LevelSetting::Fixed(level);
-        self
-    }
-
-    /// Lists all tools where the definitions of those that a session sees fit into `max_tokens` of the budget, and as
-    /// many as the cache has room for otherwise. A session that once had too many keeps to that.
-    pub const fn level_by_budget(mut self) -> Self {
-        self.level = LevelSetting::ByBudget;
+    /// Sets the level of the list. `None` lists all tools where the definitions of those that a session sees fit into
+    /// `max_tokens` of the budget, and as many as the cache has room for otherwise; a session that once had too many
+    /// keeps to that.
+    pub fn level(mut self, level: impl Into<Option<Level>>) -> Self {
+        self.level = level.into();
         self
     }
 

@@ -9,7 +9,6 @@ use mgp_types::mgp::NameStyle;
 use super::ToolDiscoverySettings;
 use super::callers::CallerNames;
 use super::notifier::ListChangeNotifier;
-use super::settings::LevelSetting;
 use super::visibility::VisibilityCache;
 use crate::level::Level;
 use crate::session::{SessionKey, ToolSessions, ToolView};
@@ -70,20 +69,17 @@ impl DiscoveryShared {
 
     /// Returns the level of the caller's session.
     pub(super) fn level(&self, key: &SessionKey, context: &Context) -> Level {
-        match self.settings.level {
-            LevelSetting::Fixed(level) => level,
-            LevelSetting::ByBudget => {
-                let snapshot = self.index.snapshot();
-                let visible = self.visible_tools.of(key, context, &snapshot);
-                let seen = visible.map_or(snapshot.len(), |visible| visible.count());
-                self.with_view_of(&snapshot, context, |view| self.sessions.level_by_budget(key, view, seen))
-            }
-        }
+        self.settings.level.unwrap_or_else(|| {
+            let snapshot = self.index.snapshot();
+            let visible = self.visible_tools.of(key, context, &snapshot);
+            let seen = visible.map_or(snapshot.len(), |visible| visible.count());
+            self.with_view_of(&snapshot, context, |view| self.sessions.level_by_budget(key, view, seen))
+        })
     }
 
     /// Returns whether the caller sees no tool yet because servers are still starting, so that its list would be empty.
     pub(super) fn awaits_tools(&self, context: &Context) -> bool {
-        !matches!(self.settings.level, LevelSetting::Fixed(Level::L1 | Level::L2 | Level::L3))
+        !matches!(self.settings.level, Some(Level::L1 | Level::L2 | Level::L3))
             && self.settings.awaits_tools.as_ref().is_some_and(|awaits| awaits(context))
     }
 

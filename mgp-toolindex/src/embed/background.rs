@@ -7,7 +7,7 @@ use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
 use super::queue::{FailureBlame, Queue, QueuedTool};
-use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, VectorStore, checked};
+use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, VectorStore, checked, off_thread};
 use crate::slot::Slot;
 
 /// The background work for one embedder, for as long as this value lives.
@@ -124,7 +124,7 @@ impl Worker {
             Some(store) => {
                 let (store, embedder) = (Arc::clone(store), Arc::clone(&self.lane.embedder));
                 let hashes: Vec<_> = some.iter().map(|waiting| waiting.lacking.hash).collect();
-                blocking(move || store.get_many(embedder.id(), &hashes)).await.unwrap_or_default()
+                off_thread(move || store.get_many(embedder.id(), &hashes)).await.unwrap_or_default()
             }
             None => Vec::new(),
         };
@@ -211,7 +211,7 @@ impl Worker {
                 kept.iter().filter_map(|made| Some((made.hash, made.vector.as_deref()?))).collect();
             store.put_many(embedder.id(), &vectors);
         };
-        if blocking(keep).await.is_none() {
+        if off_thread(keep).await.is_none() {
             tracing::debug!("a store of vectors panicked");
         }
         made
@@ -257,11 +257,6 @@ fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
         }
     }
     batches
-}
-
-/// Runs work that takes milliseconds off the async runtime; `None` if the work panicked.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    tokio::task::spawn_blocking(work).await.ok()
 }
 
 /// The time to wait after a failure: longer with each further failure in a row.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder, JoinedEmbedder, SentenceEncoder, StaticEmbedder};
+use super::{EmbedError, Embedder, JoinedEmbedder, SentenceEncoder, StaticEmbedder, off_thread};
 
 /// The choice of an embedder, in the words of a configuration: `static`, `encoder:FOLDER` or `fastembed:PATH`.
 ///
@@ -95,14 +95,8 @@ fn built_in() -> Arc<dyn Embedder> {
 async fn loaded<T: Send + 'static>(
     load: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
 ) -> Result<T, EmbedError> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => runtime
-            .spawn_blocking(load)
-            .await
-            .unwrap_or_else(|_| Err(EmbedError::new("the model panicked while it was loaded"))),
-        // Outside of a runtime it holds up no other task.
-        Err(_) => load(),
-    }
+    let failed = || Err(EmbedError::new("the model panicked while it was loaded"));
+    off_thread(load).await.unwrap_or_else(failed)
 }
 
 #[cfg(feature = "fastembed")]

@@ -10,9 +10,8 @@ use ort::environment::Environment;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
-use tokio::runtime::Handle;
 
-use super::{EmbedError, Embedder};
+use super::{EmbedError, Embedder, off_thread};
 
 /// A sentence encoder, run on this machine by onnxruntime.
 ///
@@ -115,16 +114,8 @@ impl Embedder for FastEmbedder {
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
         let (model, most) = (Arc::clone(&self.model), self.batch);
         let work = move || in_batches(&texts, most, |batch| model.lock().embed(batch));
-        Box::pin(async move {
-            match Handle::try_current() {
-                Ok(runtime) => runtime
-                    .spawn_blocking(work)
-                    .await
-                    .unwrap_or_else(|_| Err(EmbedError::new("the model panicked, or the program is ending"))),
-                // Outside of a runtime the work holds up no other task.
-                Err(_) => work(),
-            }
-        })
+        let failed = || Err(EmbedError::new("the model panicked, or the program is ending"));
+        Box::pin(async move { off_thread(work).await.unwrap_or_else(failed) })
     }
 }
 

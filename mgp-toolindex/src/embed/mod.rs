@@ -17,6 +17,7 @@ mod table;
 use std::fmt;
 
 use mgp_types::BoxFuture;
+use tokio::runtime::Handle;
 
 pub(crate) use self::background::{BackgroundEmbedding, EmbeddingBackend, MadeVector};
 pub use self::choice::{ChoiceError, EmbedderChoice};
@@ -78,6 +79,14 @@ impl EmbedError {
     /// Creates an error with this reason.
     pub fn new(why: impl Into<Box<str>>) -> Self {
         Self(why.into())
+    }
+}
+
+/// Does work that takes long beside the runtime, where there is one; `None` if it panicked, or the program is ending.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match Handle::try_current() {
+        Ok(runtime) => runtime.spawn_blocking(work).await.ok(),
+        Err(_) => Some(work()),
     }
 }
 

@@ -118,18 +118,12 @@ impl VectorStore for SqliteVectors {
 /// The reason why vectors cannot be stored in a folder.
 #[derive(Debug, thiserror::Error)]
 #[error("vectors cannot be stored in this folder")]
-pub struct StoreError(#[source] Box<dyn std::error::Error + Send + Sync>);
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self(Box::new(error))
-    }
-}
-
-impl From<std::io::Error> for StoreError {
-    fn from(error: std::io::Error) -> Self {
-        Self(Box::new(error))
-    }
+#[non_exhaustive]
+pub enum StoreError {
+    /// The database cannot be used.
+    Database(#[from] rusqlite::Error),
+    /// The folder cannot be used.
+    Folder(#[from] std::io::Error),
 }
 
 const BUSY: Duration = Duration::from_secs(5);

@@ -182,7 +182,7 @@ async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
     for (sent_vectors, expected) in [(SentVectorPolicy::Ignored, false), (SentVectorPolicy::Trusted, true)] {
         let embedder = HashedWords::new(2);
         let id = embedder.id().to_owned();
-        let index = Index::builder(Arc::new(embedder)).sent_vectors(sent_vectors).build();
+        let index = Index::with_vectors(Arc::new(embedder), None, sent_vectors);
         let listed = vec![sends("fits", &[3.0, -4.0], &id), sends("strange", &[3.0, -4.0], "strange")];
         index.put_server(ServerTools::new("s", listed)).await;
         index.settled().await;
@@ -201,7 +201,11 @@ async fn vectors_that_are_kept_are_not_made_again() {
     for expected in [5, 0] {
         let embedder = Arc::new(HashedWords::slow(16));
         let store = crate::embed::SqliteVectors::open(folder.path(), 100).unwrap();
-        let index = Index::builder(Arc::clone(&embedder) as Arc<dyn Embedder>).store(store).build();
+        let index = Index::with_vectors(
+            Arc::clone(&embedder) as Arc<dyn Embedder>,
+            Some(Arc::new(store)),
+            SentVectorPolicy::Ignored,
+        );
         index.put_server(ServerTools::new("s", tools(5))).await;
         index.embedded().await;
         assert_eq!(index.snapshot().vectors.len(), 5);

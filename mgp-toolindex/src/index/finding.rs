@@ -44,7 +44,7 @@ impl Snapshot {
     }
 
     fn by_words(&self, search: &Search<'_>, request: &SearchRequest) -> Vec<SearchHit> {
-        self.ranked(search, Some(&self.words), None, request)
+        self.ranked(search, Some(&*self.words), None, request)
     }
 
     /// Searches by meaning; by words instead, if the meaning is not available.
@@ -66,7 +66,7 @@ impl Snapshot {
             .zip(request.parts())
             .map(|(vector, part)| QueryMeaning::of(vector.as_deref()?, self.embedder.grasps(&part.meant)))
             .collect();
-        let words = (sides == SearchSides::Both).then_some(&self.words);
+        let words = (sides == SearchSides::Both).then_some(&*self.words);
         let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);
         SearchResult { hits, fallback: None }
     }

@@ -47,18 +47,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const MAX_WAITING: usize = 1024;
 
 impl Index {
-    /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps.
+    /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps. Vectors that servers send are ignored.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self::builder(embedder).build()
+        Self::with_vectors(embedder, None, SentVectorPolicy::Ignored)
     }
 
-    /// Returns a builder for an index without tools, whose vectors `embedder` makes.
-    pub fn builder(embedder: Arc<dyn Embedder>) -> IndexBuilder {
-        IndexBuilder::new(embedder)
-    }
-
-    fn build(builder: IndexBuilder) -> Self {
-        let IndexBuilder { embedder, store, sent_vectors } = builder;
+    /// Creates an index without tools, whose vectors `embedder` makes or servers send. Vectors that take long to make lie in
+    /// `store`; without one each index makes them anew.
+    ///
+    /// Within a tokio runtime, vectors that take long to make are made by a task of that runtime, for as long as both
+    /// live; outside of one, by a thread of the index.
+    pub fn with_vectors(
+        embedder: Arc<dyn Embedder>,
+        store: Option<Arc<dyn VectorStore>>,
+        sent_vectors: SentVectorPolicy,
+    ) -> Self {
         let mut words = KeywordWriter::new().expect("the system can start threads");
         let no_words = words.commit().expect("an index in memory has no files that could fail");
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
@@ -150,51 +153,15 @@ impl Index {
 #[cfg(test)]
 mod embedding_tests;
 
-/// The settings of an [`Index`].
-#[derive(Debug)]
-#[must_use]
-pub struct IndexBuilder {
-    embedder: Arc<dyn Embedder>,
-    store: Option<Arc<dyn VectorStore>>,
-    sent_vectors: SentVectorPolicy,
-}
-
 /// The treatment of vectors that servers send with their tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "they are used, or they are not")]
 pub enum SentVectorPolicy {
     /// Sent vectors are ignored: all vectors are made here.
-    #[default]
     Ignored,
     /// Sent vectors are used if they name the embedder in use. A server that lies can make its tools near to any query,
     /// which cannot be seen from the vectors; so this setting is for trusted servers.
     Trusted,
-}
-
-impl IndexBuilder {
-    fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder, store: None, sent_vectors: SentVectorPolicy::default() }
-    }
-
-    /// Sets the store of vectors that take long to make; without a store each index makes them anew.
-    pub fn store(mut self, store: impl VectorStore) -> Self {
-        self.store = Some(Arc::new(store));
-        self
-    }
-
-    /// Sets the treatment of vectors that servers send.
-    pub const fn sent_vectors(mut self, sent_vectors: SentVectorPolicy) -> Self {
-        self.sent_vectors = sent_vectors;
-        self
-    }
-
-    /// Creates an index without tools.
-    ///
-    /// Within a tokio runtime, vectors that take long to make are made by a task of that runtime, for as long as both
-    /// live; outside of one, by a thread of the index.
-    pub fn build(self) -> Index {
-        Index::build(self)
-    }
 }
 
 #[cfg(test)]

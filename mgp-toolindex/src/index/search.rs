@@ -45,8 +45,8 @@ impl<'a> Search<'a> {
 
     /// Creates a search for the tools that have a capability. Its words count in full, and meaning less than usual.
     pub(crate) fn capability(text: &'a str) -> Self {
-        let weights = FusionWeights::default().meaning(2.0).by_chance(0.0);
-        Self { is_capability: true, ..Self::new(text).weights(weights) }
+        let weights = FusionWeights { meaning: 2.0, by_chance: 0.0, ..FusionWeights::default() };
+        Self { is_capability: true, weights, ..Self::new(text) }
     }
 
     /// Sets the strategy.

@@ -25,7 +25,7 @@ pub struct Snapshot {
     pub(super) connected: Slots,
     pub(crate) categories: Hierarchy,
     /// The words of the tools.
-    pub(crate) words: KeywordReader,
+    pub(crate) words: Arc<KeywordReader>,
     pub(crate) embedder: Arc<dyn Embedder>,
     /// The vectors of the tools, made by `embedder`.
     pub(crate) vectors: Vectors,
@@ -39,7 +39,7 @@ pub(crate) struct ServerSlots {
 }
 
 impl Snapshot {
-    pub(super) fn empty(words: KeywordReader, embedder: Arc<dyn Embedder>) -> Self {
+    pub(super) fn empty(words: Arc<KeywordReader>, embedder: Arc<dyn Embedder>) -> Self {
         let vectors = Vectors::new(embedder.dimension());
         Self {
             generation: 0,

@@ -8,7 +8,7 @@ use tantivy::index::InvertedIndexReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::reader::KeywordIndex;
+use super::KeywordReader;
 use super::similar::FuzzyMatcher;
 use crate::slot::Slot;
 use crate::text::{NameCandidate, called};
@@ -25,9 +25,10 @@ const BEGINNING: f32 = 0.5;
 /// The exactness of a similar name at most, and of a whole name by its beginning.
 const ROUGH: f32 = 0.95;
 
-impl KeywordIndex {
-    /// Returns the tools whose name is in a text, the most exact first; 1 is a name as it is.
-    pub(super) fn named(
+impl KeywordReader {
+    /// Returns the tools that are called by a text, or nearly so, the most exact first; 1 is a name as it is. Of a
+    /// sentence the name has to be a good part, unless it is spelled as names are.
+    pub(crate) fn named(
         &self,
         text: &str,
         limit: usize,

@@ -2,7 +2,7 @@
 
 use tantivy::postings::TermInfo;
 
-use super::reader::{KeywordIndex, LengthNorms};
+use super::reader::{KeywordReader, LengthNorms};
 use super::scan::PostingScan;
 use super::segment::SegmentField;
 use crate::slot::{BestSlots, Slot};
@@ -10,7 +10,7 @@ use crate::text::QueryWords;
 
 /// A query whose words were looked up. Scores are BM25 over all text, and half as much again for the name.
 pub(crate) struct KeywordQuery<'a> {
-    index: &'a KeywordIndex,
+    index: &'a KeywordReader,
     /// The worth of each word: its rarity times its weight in the query.
     worth: Vec<f32>,
     /// The occurrences in each part: the number of the word, and its postings in all text and in names.
@@ -30,7 +30,7 @@ const STRETCH: u32 = 4096;
 const NAME_SHARE: f32 = 0.5;
 
 impl<'a> KeywordQuery<'a> {
-    pub(super) fn new(index: &'a KeywordIndex, words: &QueryWords) -> Self {
+    pub(super) fn new(index: &'a KeywordReader, words: &QueryWords) -> Self {
         let find = |text: &SegmentField| {
             let terms = words.terms().iter().enumerate();
             terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()

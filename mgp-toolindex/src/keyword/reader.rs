@@ -10,13 +10,8 @@ use super::segment::{IndexSegment, SegmentField};
 use crate::slot::Slot;
 use crate::text::QueryWords;
 
-/// The words of all tools at one time. A copy costs nothing.
-#[derive(Clone)]
+/// The words of all tools at one time.
 pub(crate) struct KeywordReader {
-    inner: Arc<KeywordIndex>,
-}
-
-pub(super) struct KeywordIndex {
     pub(super) parts: Vec<Arc<IndexSegment>>,
     alive: Vec<Option<AliveBitSet>>,
     /// The position of the tool of each slot: the number of the part, and the document within it.
@@ -50,42 +45,28 @@ impl KeywordReader {
             }
         }
         let count = parts.iter().map(|part| u64::from(part.len())).sum();
-        let inner = KeywordIndex {
+        Self {
             words: LengthNorms::of(&parts, count, |part| &part.words),
             name: LengthNorms::of(&parts, count, |part| &part.name),
             places: places.into(),
             count,
             parts,
             alive,
-        };
-        Self { inner: Arc::new(inner) }
+        }
     }
 
     /// Looks up the words of a query.
     pub(crate) fn ask(&self, words: &QueryWords) -> KeywordQuery<'_> {
-        KeywordQuery::new(&self.inner, words)
+        KeywordQuery::new(self, words)
     }
 
     /// Returns whether a word, in any form, is part of the name of a tool.
     pub(crate) fn is_in_a_name(&self, word: &str) -> bool {
         let words = QueryWords::of(word);
-        let is_found = |term: &str| self.inner.parts.iter().any(|part| part.name.find(term).is_some());
+        let is_found = |term: &str| self.parts.iter().any(|part| part.name.find(term).is_some());
         !words.terms().is_empty() && words.terms().iter().all(|term| is_found(&term.text))
     }
 
-    /// Returns the tools that are called by a text, or nearly so, the most exact first; 1 is a name as it is. Of a
-    /// sentence the name has to be a good part, unless it is spelled as names are.
-    pub(crate) fn named(
-        &self,
-        text: &str,
-        limit: usize,
-        fits: &mut dyn FnMut(Slot) -> bool,
-    ) -> Vec<(Slot, f32)> {
-        self.inner.named(text, limit, fits)
-    }
-}
-
-impl KeywordIndex {
     /// Returns the slot of a document, if it is not deleted.
     pub(super) fn slot(&self, part: usize, doc: u32) -> Option<Slot> {
         let alive = self.alive[part].as_ref().is_none_or(|alive| alive.is_alive(doc));
@@ -122,4 +103,4 @@ impl LengthNorms {
     }
 }
 
-mgp_types::partial_debug!(KeywordReader, self => parts: self.inner.parts.len());
+mgp_types::partial_debug!(KeywordReader, self => parts: self.parts.len());

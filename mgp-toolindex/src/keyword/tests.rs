@@ -5,6 +5,7 @@ mod names;
 mod scripts;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::*;
 use crate::slot::Slot;
@@ -25,7 +26,7 @@ fn tool<'a>(name: &'a str, description: &'a str) -> ToolText<'a> {
 }
 
 /// Returns an index whose slots are the positions in `tools`.
-fn index(tools: &[ToolText<'_>]) -> (KeywordWriter, KeywordReader) {
+fn index(tools: &[ToolText<'_>]) -> (KeywordWriter, Arc<KeywordReader>) {
     let mut writer = KeywordWriter::new().unwrap();
     for (slot, tool) in (0..).zip(tools) {
         writer.put(Slot(slot), tool).unwrap();

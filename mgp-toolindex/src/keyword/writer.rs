@@ -35,7 +35,7 @@ pub(crate) struct KeywordWriter {
     fresh: Option<OpenSegment>,
     parts: Vec<Arc<IndexSegment>>,
     /// The state after the last commit; `None` if words have changed since.
-    latest: Option<KeywordReader>,
+    latest: Option<Arc<KeywordReader>>,
 }
 
 /// The document of a slot.
@@ -164,7 +164,7 @@ impl KeywordWriter {
     }
 
     /// Makes all changes visible.
-    pub(crate) fn commit(&mut self) -> Result<KeywordReader, KeywordError> {
+    pub(crate) fn commit(&mut self) -> Result<Arc<KeywordReader>, KeywordError> {
         if let Some(latest) = &self.latest {
             return Ok(latest.clone());
         }
@@ -176,7 +176,7 @@ impl KeywordWriter {
     }
 
     /// Returns the state of the last commit in fewer parts, if merging has made them fewer since.
-    pub(crate) fn merged(&mut self) -> Result<Option<KeywordReader>, KeywordError> {
+    pub(crate) fn merged(&mut self) -> Result<Option<Arc<KeywordReader>>, KeywordError> {
         let now = self.index.searchable_segment_ids()?;
         let same = now.len() == self.parts.len() && self.parts.iter().all(|part| now.contains(&part.id));
         if same {
@@ -197,7 +197,7 @@ impl KeywordWriter {
         Ok(())
     }
 
-    fn reader(&mut self) -> Result<KeywordReader, KeywordError> {
+    fn reader(&mut self) -> Result<Arc<KeywordReader>, KeywordError> {
         let mut tries = 0;
         let opened = loop {
             match self.open() {
@@ -210,7 +210,7 @@ impl KeywordWriter {
         self.parts = opened.iter().map(|(part, _)| Arc::clone(part)).collect();
         let (parts, alive) =
             opened.into_iter().map(|(part, segment)| (part, segment.alive_bitset().cloned())).unzip();
-        Ok(KeywordReader::new(parts, alive))
+        Ok(Arc::new(KeywordReader::new(parts, alive)))
     }
 
     fn open(&self) -> Result<Vec<(Arc<IndexSegment>, SegmentReader)>, TantivyError> {

@@ -56,12 +56,6 @@ impl Sizes {
         (self.meta_tokens, self.pinned_tokens) = (meta_tokens, pinned_tokens);
         self
     }
-
-    /// Returns the mean tokens of a definition.
-    #[expect(clippy::cast_precision_loss, reason = "far fewer tokens than a double counts exactly")]
-    pub fn mean_definition_tokens(&self) -> f64 {
-        if self.tools == 0 { 0.0 } else { self.definition_tokens as f64 / self.tools as f64 }
-    }
 }
 
 #[cfg(test)]

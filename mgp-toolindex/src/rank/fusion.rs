@@ -4,10 +4,12 @@
 //! good one, which is how fusion loses to words alone. A small sum of words counts less than its share, because a
 //! request meets one word of any tool by chance.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use mgp_types::mgp::MatchEvidence;
+
+use crate::slot::Score;
 
 /// The scores of some candidates for one part of a request, by words and by meaning.
 #[derive(Debug, Clone)]
@@ -45,26 +47,6 @@ impl Default for FusionWeights {
     /// Returns the weights that serve all kinds of requests about equally well.
     fn default() -> Self {
         Self { meaning: 3.4, by_chance: 15.0, named_server: 4.0 }
-    }
-}
-
-impl FusionWeights {
-    /// Returns these weights with another worth of a standard deviation of likeness.
-    pub const fn meaning(mut self, meaning: f32) -> Self {
-        self.meaning = meaning;
-        self
-    }
-
-    /// Returns these weights with another score of words that is as likely met by chance as not.
-    pub const fn by_chance(mut self, by_chance: f32) -> Self {
-        self.by_chance = by_chance;
-        self
-    }
-
-    /// Returns these weights with another worth of the request's naming of the server.
-    pub const fn named_server(mut self, named_server: f32) -> Self {
-        self.named_server = named_server;
-        self
     }
 }
 
@@ -141,12 +123,12 @@ pub(super) fn order(whole: &[f32], needs: &[Vec<f32>], most: usize) -> Vec<usize
         && let Some(first) = waiting.pop()
     {
         // Worths only fall, so that a candidate still ahead with its current worth is ahead of all.
-        let now = WaitingCandidate::new(first.candidate, &whole, &needs, &met);
+        let now = WaitingCandidate::new(first.candidate.0, &whole, &needs, &met);
         if waiting.peek().is_some_and(|next| *next > now) {
             waiting.push(now);
             continue;
         }
-        order.push(now.candidate);
+        order.push(now.candidate.0);
         if let Some(need) = now.need {
             met[need] *= MET;
         }
@@ -160,11 +142,11 @@ fn shares(numbers: &[f32]) -> Vec<f32> {
     numbers.iter().map(|number| number / greatest).collect()
 }
 
-/// A candidate that has no place yet.
-#[derive(Debug, PartialEq)]
+/// A candidate that has no place yet. Of two that are worth the same, the first one is greater.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct WaitingCandidate {
-    worth: f32,
-    candidate: usize,
+    worth: Score,
+    candidate: Reverse<usize>,
     /// The need that the candidate meets best.
     need: Option<usize>,
 }
@@ -175,21 +157,7 @@ impl WaitingCandidate {
         let each = needs.iter().zip(met).map(|(need, met)| need[candidate].max(0.0) * met).enumerate();
         let best = each.max_by(|a, b| a.1.total_cmp(&b.1));
         let worth = WHOLE * whole[candidate] + best.map_or(0.0, |best| best.1);
-        Self { worth, candidate, need: best.map(|best| best.0) }
-    }
-}
-
-impl Eq for WaitingCandidate {}
-
-impl PartialOrd for WaitingCandidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for WaitingCandidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.worth.total_cmp(&other.worth).then(other.candidate.cmp(&self.candidate))
+        Self { worth: Score(worth), candidate: Reverse(candidate), need: best.map(|best| best.0) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the ranking.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -13,7 +14,7 @@ use crate::tool::{ToolParameter, ToolText};
 /// Some tools, by name and description, that can be searched by words and by meaning.
 struct Tools {
     names: Vec<String>,
-    words: KeywordReader,
+    words: Arc<KeywordReader>,
     vectors: Vectors,
     embedder: StaticEmbedder,
 }

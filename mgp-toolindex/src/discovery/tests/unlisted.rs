@@ -101,7 +101,7 @@ async fn each_level_that_hides_tools_lists_what_calls_them() {
         let search = list["tools"][0]["description"].as_str().unwrap();
         assert!(search.contains("mgp_tools_call"), "{search}");
     }
-    let waiting = ToolDiscoverySettings::new().level_by_budget().awaiting_tools(|_| true);
+    let waiting = ToolDiscoverySettings::new().level(None).awaiting_tools(|_| true);
     assert_eq!(World::with(waiting).await.listed(&Peer::plain()).await[1], "mgp_tools_call");
 }
 
@@ -146,7 +146,7 @@ async fn what_was_found_makes_room_before_what_was_used() {
 
 /// Returns a gateway by the budget, with so many tools of about 80 tokens beside the usual ones.
 async fn by_budget(tools: usize) -> World {
-    let settings = ToolDiscoverySettings::new().level_by_budget();
+    let settings = ToolDiscoverySettings::new().level(None);
     let words = "Says at length what it does, and to what, and why, and when not to. ".repeat(3);
     let some = |range: std::ops::Range<usize>| {
         range.map(|n| tool(&format!("tool{n}"), &words, &json!({}))).collect()

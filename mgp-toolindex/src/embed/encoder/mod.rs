@@ -24,13 +24,12 @@ use std::sync::Arc;
 
 use mgp_types::BoxFuture;
 use sha2::{Digest as _, Sha256};
-use tokio::runtime::Handle;
 
 use self::config::ModelConfig;
 use self::network::Network;
 use self::safetensors::Safetensors;
 use self::word_pieces::WordPieces;
-use super::{EmbedError, Embedder, StaticEmbedder};
+use super::{EmbedError, Embedder, StaticEmbedder, off_thread};
 
 /// A sentence encoder, from the files of a published model.
 ///
@@ -143,16 +142,8 @@ impl Embedder for SentenceEncoder {
         let model = Arc::clone(&self.model);
         // Nothing is locked, so that a query does not wait for the texts of tools.
         let work = move || model.vectors(&texts);
-        Box::pin(async move {
-            match Handle::try_current() {
-                Ok(runtime) => runtime
-                    .spawn_blocking(work)
-                    .await
-                    .map_err(|_| EmbedError::new("the encoder panicked, or the program is ending")),
-                // Outside of a runtime the work holds up no other task.
-                Err(_) => Ok(work()),
-            }
-        })
+        let failed = || EmbedError::new("the encoder panicked, or the program is ending");
+        Box::pin(async move { off_thread(work).await.ok_or_else(failed) })
     }
 
     /// Returns the share of words in a script that such a model knows: it has little but letters of others, as the

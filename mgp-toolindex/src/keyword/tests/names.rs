@@ -1,5 +1,7 @@
 //! Tests of search by names.
 
+use std::sync::Arc;
+
 use super::{index, tool};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
@@ -8,7 +10,7 @@ fn named(reader: &KeywordReader, text: &str) -> Vec<(u32, f32)> {
     reader.named(text, 10, &mut |_| true).into_iter().map(|(slot, exact)| (slot.0, exact)).collect()
 }
 
-fn files() -> KeywordReader {
+fn files() -> Arc<KeywordReader> {
     let mut github = tool("read_file", "");
     github.server = "github".into();
     index(&[tool("read_file", ""), tool("readFiles", ""), tool("write_file", ""), github, tool("search", "")])

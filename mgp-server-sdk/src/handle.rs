@@ -78,7 +78,7 @@ impl ServerHandle {
         let catalog = shared.catalog();
         catalog.tools.get(name).map_or_else(StepRule::default, |tool| StepRule {
             is_read_only: tool.is_read_only(),
-            undone_by: tool.undone_by.clone(),
+            undone_by: tool.undone_by().map(Into::into),
         })
     }
 

@@ -22,7 +22,7 @@ use crate::tool::{CallInput, ToolError, form};
 )]
 pub trait MethodHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn serve(&self, input: CallInput) -> MethodFuture;
+    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error>;
 }
 
 /// An async function that handles a notification of a vendor: its typed params, the params and then [`Cx`], or the
@@ -34,7 +34,7 @@ pub trait MethodHandler<M>: Send + Sync + 'static {
 )]
 pub trait NotificationHandler<M>: Send + Sync + 'static {
     #[doc(hidden)]
-    fn take(&self, input: CallInput) -> MethodFuture;
+    fn take(&self, input: CallInput) -> Result<MethodFuture, Error>;
 }
 
 pub(crate) type MethodFuture = BoxFuture<'static, Result<Response, Error>>;
@@ -45,9 +45,9 @@ where
     Fut: Future<Output = Result<Response, E>> + Send + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: CallInput) -> MethodFuture {
+    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error> {
         let future = self(input.request);
-        Box::pin(async move { future.await.map_err(|error| error.into().into_error()) })
+        Ok(Box::pin(async move { future.await.map_err(|error| error.into().into_error()) }))
     }
 }
 
@@ -59,11 +59,8 @@ where
     T: Serialize + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: CallInput) -> MethodFuture {
-        match input.request.body() {
-            Ok(params) => written(self(params)),
-            Err(error) => failed(error),
-        }
+    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error> {
+        Ok(written(self(input.request.body()?)))
     }
 }
 
@@ -75,11 +72,8 @@ where
     T: Serialize + 'static,
     E: Into<ToolError> + 'static,
 {
-    fn serve(&self, input: CallInput) -> MethodFuture {
-        match input.request.body() {
-            Ok(params) => written(self(params, input.into_cx())),
-            Err(error) => failed(error),
-        }
+    fn serve(&self, input: CallInput) -> Result<MethodFuture, Error> {
+        Ok(written(self(input.request.body()?, input.into_cx())))
     }
 }
 
@@ -88,8 +82,8 @@ where
     F: Fn(Request) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn take(&self, input: CallInput) -> MethodFuture {
-        taken(self(input.request))
+    fn take(&self, input: CallInput) -> Result<MethodFuture, Error> {
+        Ok(taken(self(input.request)))
     }
 }
 
@@ -99,11 +93,8 @@ where
     Fut: Future<Output = ()> + Send + 'static,
     P: DeserializeOwned + 'static,
 {
-    fn take(&self, input: CallInput) -> MethodFuture {
-        match input.request.body() {
-            Ok(params) => taken(self(params)),
-            Err(error) => failed(error),
-        }
+    fn take(&self, input: CallInput) -> Result<MethodFuture, Error> {
+        Ok(taken(self(input.request.body()?)))
     }
 }
 
@@ -113,11 +104,8 @@ where
     Fut: Future<Output = ()> + Send + 'static,
     P: DeserializeOwned + 'static,
 {
-    fn take(&self, input: CallInput) -> MethodFuture {
-        match input.request.body() {
-            Ok(params) => taken(self(params, input.into_cx())),
-            Err(error) => failed(error),
-        }
+    fn take(&self, input: CallInput) -> Result<MethodFuture, Error> {
+        Ok(taken(self(input.request.body()?, input.into_cx())))
     }
 }
 
@@ -139,9 +127,5 @@ fn taken(future: impl Future<Output = ()> + Send + 'static) -> MethodFuture {
     })
 }
 
-fn failed(error: Error) -> MethodFuture {
-    Box::pin(std::future::ready(Err(error)))
-}
-
 /// A handler of a method or notification with its type erased.
-pub(crate) type ErasedMethod = Erased<CallInput, MethodFuture>;
+pub(crate) type ErasedMethod = Erased<CallInput, Result<MethodFuture, Error>>;

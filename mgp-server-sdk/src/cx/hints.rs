@@ -1,9 +1,69 @@
 //! The hints about the result of a call: what it cost, where it comes from, and which tool fits better.
 
-use mgp_types::RawJson;
-use mgp_types::ext::{ExtensionId, MAX_SOURCES, Provenance, Quota, Suggestion};
+use mgp_types::ext::{ExtensionId, Intent, MAX_SOURCES, Provenance, Quota, Suggestion};
 use mgp_types::mcp::Meta;
+use mgp_types::{Error, Object, RawJson};
 use serde::Serialize;
+
+use super::Cx;
+use crate::step_undo::StepUndo;
+
+impl Cx {
+    /// Returns the purpose of the call, if the caller told it. It is a claim: what the caller may do never depends on it.
+    ///
+    /// # Errors
+    /// -32602: the purpose is no text, or has more than 1024 bytes.
+    pub fn intent(&self) -> Result<Option<Intent>, Error> {
+        let meta = self.request().params.object("_meta").unwrap_or_default();
+        Intent::read(&meta)
+    }
+
+    /// Tells what the call has cost: `_meta.cost` of the result. The last value counts.
+    ///
+    /// As all hints about results, it goes to clients that declared the extension if the server did so, too
+    /// ([`Server::hints`](crate::Server::hints)); for others it does nothing.
+    pub fn cost(&self, units: f64, unit_label: &str) {
+        self.0.hints.lock().cost(units, unit_label);
+    }
+
+    /// Tells what is left of the caller's quota after the call: `_meta.quota` of the result.
+    pub fn quota(&self, quota: Quota) {
+        self.0.hints.lock().quota = Some(quota);
+    }
+
+    /// Adds a source of the result: `_meta.provenance`. Sources beyond the 64th are left out.
+    pub fn source(&self, source: Provenance) {
+        self.0.hints.lock().source(source);
+    }
+
+    /// Suggests a tool that suits the [purpose](Self::intent) better: `_meta.suggestion` of the result. Without a purpose
+    /// of the call it does nothing.
+    pub fn suggest(&self, suggestion: Suggestion) {
+        self.0.hints.lock().suggestion = Some(suggestion);
+    }
+
+    /// Tells the arguments with which the tool of [`Tool::undone_by`](crate::Tool::undone_by) takes the effect of this call
+    /// back. A handler says so as soon as there is an effect, even if it fails afterwards. Outside of a transaction, and for
+    /// a tool that no other takes back, it does nothing.
+    pub fn undo_with(&self, arguments: Object) {
+        if let Some(undo) = self.extensions().get::<StepUndo>() {
+            undo.note(arguments);
+        }
+    }
+
+    /// Returns the hints of the result that the caller understands.
+    pub(crate) fn result_hints(&self) -> Meta {
+        let declared = self.session().extensions();
+        let offered = self.extras().shared.as_ref().map(|shared| &shared.about.extensions);
+        let mut hints = std::mem::take(&mut *self.0.hints.lock());
+        if !matches!(self.intent(), Ok(Some(_))) {
+            hints.suggestion = None;
+        }
+        hints.for_caller(|id| {
+            declared.has(id) && offered.is_some_and(|offered| offered.get(id.id()).is_some())
+        })
+    }
+}
 
 /// The hints that a handler gave for the result of its call.
 #[derive(Debug, Default)]

@@ -126,9 +126,8 @@ impl Router {
     fn other(&mut self, request: Request) -> RouterFuture {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
-            return RouterFuture::handed(Ok(
-                method.call(CallInput { request, extras: CallExtras::of(&self.shared) })
-            ));
+            let input = CallInput { request, extras: CallExtras::of(&self.shared) };
+            return RouterFuture::handed(method.call(input));
         }
         match &mut self.fallback {
             #[cfg(feature = "ext")]

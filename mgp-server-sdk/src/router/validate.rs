@@ -21,7 +21,7 @@ pub(crate) async fn validate(input: CallInput) -> Result<Response, Error> {
     let name = params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing"))?.into_owned();
     let tool = shared.catalog().tools.get(&name).cloned().ok_or_else(|| unknown_tool(&name))?;
     let arguments = arguments::members(&params).map_err(|fault| Error::invalid_params(fault.0))?;
-    let errors = tool.checks.all_violations(&shared.about.registry, arguments).await?;
-    let schema_dialect = tool.checks.dialect();
+    let errors = tool.checks().all_violations(&shared.about.registry, arguments).await?;
+    let schema_dialect = tool.checks().dialect();
     Response::with_body(&ValidateResult { valid: errors.is_empty(), errors, schema_dialect })
 }

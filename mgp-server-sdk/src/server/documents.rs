@@ -18,7 +18,7 @@ impl<L> Server<L> {
     pub fn offer_manifest(self) -> Self {
         let mut server = self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object());
         let methods = Arc::make_mut(&mut server.parts.catalog.methods);
-        methods.insert(method::MANIFEST_GET.into(), ErasedMethod::new(|input| Box::pin(manifest(input))));
+        methods.insert(method::MANIFEST_GET.into(), ErasedMethod::new(|input| Ok(Box::pin(manifest(input)))));
         server
     }
 

@@ -404,7 +404,7 @@ impl ServerParts {
 #[cfg(feature = "ext")]
 fn without_undo(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.tools.iter().filter_map(|tool| {
-        let undo = tool.undone_by.as_deref().filter(|undo| catalog.tools.get(undo).is_none())?;
+        let undo = tool.undone_by().filter(|undo| catalog.tools.get(undo).is_none())?;
         Some(Fault::new(
             format!("tool `{}`", tool.name()),
             format!("there is no tool `{undo}` that takes it back"),

@@ -30,7 +30,7 @@ impl<L> Server<L> {
     pub fn offer_validation(mut self) -> Self {
         let methods = Arc::make_mut(&mut self.parts.catalog.methods);
         for name in ["tools/validate", "mgp/tools/validate"] {
-            methods.insert(name.into(), ErasedMethod::new(|input| Box::pin(validate(input))));
+            methods.insert(name.into(), ErasedMethod::new(|input| Ok(Box::pin(validate(input)))));
         }
         self
     }

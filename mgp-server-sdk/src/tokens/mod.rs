@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod confirm;
+mod open;
 mod session;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Params, RawJson, Request};
 
 pub(crate) use self::checkpoint::CallCheckpoints;
-pub(crate) use self::confirm::{ConfirmForm, Confirmation, declined};
+pub(crate) use self::open::with_tokens;
 pub(crate) use self::session::{CallSession, invalid as invalid_session};
 
 /// The tokens that a server gives, and their keys.

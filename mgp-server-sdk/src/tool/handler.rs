@@ -1,14 +1,8 @@
 //! The forms of functions that a tool runs.
 
 use std::future::Future;
-#[cfg(feature = "ext")]
-use std::future::ready;
 use std::pin::Pin;
-#[cfg(feature = "ext")]
-use std::sync::Arc;
 
-#[cfg(feature = "ext")]
-use mgp_types::mcp::Elicited;
 use mgp_types::{Error, Object, RawJson, Request};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -18,10 +12,6 @@ use super::{IntoToolResult, ToolResult};
 use crate::cx::{CallExtras, Cx};
 use crate::erased::Erased;
 use crate::schema;
-#[cfg(feature = "ext")]
-use crate::tokens::{
-    CallCheckpoints, CallSession, CallTokens, ConfirmForm, Confirmation, TokenSettings, TokenTool, declined,
-};
 
 /// An async function that a tool runs.
 ///
@@ -200,73 +190,3 @@ fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static
 
 /// A handler with its type erased.
 pub(crate) type ErasedTool = Erased<CallInput, Result<ToolFuture, ArgumentFault>>;
-
-/// Puts what the caller carries for the server around the handler of a tool: the state of its session, a place to go on
-/// from, and the confirmation of a person.
-#[cfg(feature = "ext")]
-pub(super) fn with_tokens(tool: TokenTool, handler: ErasedTool) -> ErasedTool {
-    ErasedTool::new(move |input: CallInput| match input.extras.shared.clone() {
-        Some(shared) => open_tokens(&tool, &shared.about.tokens, &handler, input),
-        None => handler.call(input),
-    })
-}
-
-#[cfg(feature = "ext")]
-fn open_tokens(
-    tool: &TokenTool,
-    settings: &TokenSettings,
-    handler: &ErasedTool,
-    mut input: CallInput,
-) -> Result<ToolFuture, ArgumentFault> {
-    let session = match CallSession::of(settings, &input.request) {
-        Ok(session) => session,
-        Err(refused) => {
-            return Ok(Box::pin(async move { Err(refused.tell(input.request.context.outbox).await) }));
-        }
-    };
-    let checkpoints = CallCheckpoints::of(settings, tool, &input.request);
-    let confirmation = Confirmation::of(settings, tool, &input.request);
-    let (checkpoints, confirmation) =
-        match checkpoints.and_then(|checkpoints| Ok((checkpoints, confirmation?))) {
-            Ok(both) => both,
-            Err(error) => return Ok(Box::pin(ready(Err(error)))),
-        };
-    if session.is_some() || checkpoints.is_some() {
-        input.extras.tokens = Some(Arc::new(CallTokens { session, checkpoints }));
-    }
-    match confirmation {
-        Confirmation::Given => carry(handler, input),
-        Confirmation::Required(answer) => Ok(Box::pin(ready(Ok(ToolResult::from(*answer))))),
-        Confirmation::Asked(question) => {
-            let handler = handler.clone();
-            Ok(Box::pin(async move {
-                let cx = Cx::new(input.request.clone(), input.extras.clone());
-                match cx.elicit::<ConfirmForm>("mgp.confirm", question).await? {
-                    Elicited::Accepted(ConfirmForm { confirm: true }) => {}
-                    _ => return Err(declined()),
-                }
-                match carry(&handler, input) {
-                    Ok(future) => future.await,
-                    Err(fault) => Ok(ToolResult::refused(fault)),
-                }
-            }))
-        }
-    }
-}
-
-/// Runs the handler, and writes the state of the session into its result.
-#[cfg(feature = "ext")]
-fn carry(handler: &ErasedTool, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
-    let Some(tokens) = input.extras.tokens.clone().filter(|tokens| tokens.session.is_some()) else {
-        return handler.call(input);
-    };
-    let outbox = input.request.context.outbox.clone();
-    let future = handler.call(input)?;
-    Ok(Box::pin(async move {
-        let result = future.await?;
-        match &tokens.session {
-            Some(session) => Ok(result.with_hints(&session.close(&outbox).await)),
-            None => Ok(result),
-        }
-    }))
-}

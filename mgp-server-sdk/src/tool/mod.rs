@@ -1,31 +1,27 @@
 //! Tools: async functions that a server runs for its clients.
 
 pub(crate) mod arguments;
-#[cfg(feature = "ext")]
-mod declaration;
 mod entry;
 mod error;
+#[cfg(feature = "ext")]
+mod extended;
 mod handler;
 mod result;
-#[cfg(feature = "ext")]
-mod result_check;
 
 use mgp_types::RawJson;
-#[cfg(feature = "ext")]
-use mgp_types::ext::{Impact, ToolDeclaration};
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
-#[cfg(feature = "ext")]
-use mgp_types::mgp::RiskLevel;
 use mgp_types::mgp::ToolSecurity;
 
 use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
+#[cfg(feature = "ext")]
+use self::extended::ToolExtensions;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
 #[cfg(feature = "ext")]
-use crate::signature::Signature;
+pub(crate) use self::{arguments::ArgumentFault, handler::ErasedTool};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]
@@ -38,11 +34,7 @@ pub struct Tool {
     inline: bool,
     mode: TaskMode,
     #[cfg(feature = "ext")]
-    signature: Option<Box<Signature>>,
-    #[cfg(feature = "ext")]
-    declared: Option<Box<ToolDeclaration>>,
-    #[cfg(feature = "ext")]
-    undone_by: Option<Box<str>>,
+    extensions: ToolExtensions,
 }
 
 /// The decision whether calls of a tool run as tasks.
@@ -74,13 +66,6 @@ impl Tool {
         Self::listed(mcp::Tool::new(name, schema).with_description(description))
     }
 
-    /// Creates the tool that a signature describes. All its constraints hold for calls; the handler can take an
-    /// [`Object`](crate::Object), or a type that such arguments can be read into.
-    #[cfg(feature = "ext")]
-    pub fn from_signature(signature: &Signature) -> Self {
-        Self { signature: Some(Box::new(signature.clone())), ..Self::listed(signature.to_mcp_tool()) }
-    }
-
     fn listed(wire: mcp::Tool) -> Self {
         Self {
             wire,
@@ -90,11 +75,7 @@ impl Tool {
             inline: false,
             mode: TaskMode::Never,
             #[cfg(feature = "ext")]
-            signature: None,
-            #[cfg(feature = "ext")]
-            declared: None,
-            #[cfg(feature = "ext")]
-            undone_by: None,
+            extensions: ToolExtensions::default(),
         }
     }
 
@@ -169,71 +150,6 @@ impl Tool {
     /// ```
     pub fn security(mut self, security: &ToolSecurity) -> Self {
         self.security = Some(Box::new(ListedSecurity::new(security)));
-        self
-    }
-
-    /// Declares the latency, the costs, the media and the other facts about calls of the tool; they stand on the top level
-    /// of its definition.
-    ///
-    /// A call whose arguments have more bytes than declared, or whose estimate is above the budget of its caller, is
-    /// refused before the handler runs.
-    ///
-    /// ```
-    /// use mgp_server_sdk::Tool;
-    /// use mgp_types::ext::{Cost, LatencyClass, ToolDeclaration};
-    ///
-    /// let tool = Tool::new("render", "Renders a film.").declare(ToolDeclaration {
-    ///     latency: Some(LatencyClass::Minutes),
-    ///     cost: Some(Cost::metered(5.0, "credits")),
-    ///     max_input_size_bytes: Some(10_485_760),
-    ///     ..ToolDeclaration::default()
-    /// });
-    /// ```
-    #[cfg(feature = "ext")]
-    pub fn declare(mut self, declaration: ToolDeclaration) -> Self {
-        let members = mgp_types::Object::from_value(&declaration).unwrap_or_default();
-        for (name, value) in members.iter() {
-            self.wire.extra.insert(name.into_owned(), value);
-        }
-        self.declared = Some(Box::new(declaration));
-        self
-    }
-
-    /// Has a person confirm each call. `{name}` in the question stands for the argument of that name.
-    ///
-    /// The handler runs once a person has agreed: through a client that knows confirmations, a gateway that speaks MGP, or a
-    /// form that the client shows. For any other client calls are refused.
-    ///
-    /// ```
-    /// use mgp_server_sdk::Tool;
-    /// use mgp_types::ext::Impact;
-    ///
-    /// let tool = Tool::new("delete_repository", "Deletes a repository.")
-    ///     .confirm("This deletes {owner}/{name} for good. Proceed?", Impact::Destructive);
-    /// ```
-    #[cfg(feature = "ext")]
-    pub fn confirm(mut self, question: impl Into<Box<str>>, impact: Impact) -> Self {
-        let mut declared = self.declared.take().map_or_else(ToolDeclaration::default, |declared| *declared);
-        declared.requires_confirmation = true;
-        declared.confirmation_message = Some(question.into());
-        declared.risk_level = Some(impact);
-        if self.security.is_none() {
-            let risk = match impact {
-                Impact::Safe => RiskLevel::Safe,
-                Impact::Reversible => RiskLevel::Moderate,
-                Impact::Destructive => RiskLevel::Dangerous,
-            };
-            self = self.security(&ToolSecurity::new(risk).with_confirmation_required(true));
-        }
-        self.declare(declared).destructive(impact == Impact::Destructive)
-    }
-
-    /// Names the tool that takes the effect of this one back, where this one is a step of a transaction
-    /// ([`Server::transactions`](crate::Server::transactions)). The handler says with
-    /// [`Cx::undo_with`](crate::Cx::undo_with) which arguments that takes.
-    #[cfg(feature = "ext")]
-    pub fn undone_by(mut self, tool: impl Into<Box<str>>) -> Self {
-        self.undone_by = Some(tool.into());
         self
     }
 

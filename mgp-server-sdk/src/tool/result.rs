@@ -2,12 +2,6 @@
 
 use std::borrow::Cow;
 
-#[cfg(feature = "ext")]
-use mgp_types::Object;
-#[cfg(feature = "ext")]
-use mgp_types::ext::{ExtensionId, ResultStatus, ToolResult as EnvelopeResult};
-#[cfg(feature = "ext")]
-use mgp_types::mcp::Meta;
 use mgp_types::mcp::{CallToolResult, ContentBlock, ForRevision};
 use mgp_types::mgp::written;
 use mgp_types::{Error, RawJson, Response, Revision, json};
@@ -15,16 +9,15 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::ToolError;
-use super::arguments::ArgumentFault;
 use crate::cx::Cx;
 use crate::schema;
 
 /// The outcome of a tool: text, a full result, or an answer that is no result yet.
 #[derive(Debug)]
-pub struct ToolResult(ResultForm);
+pub struct ToolResult(pub(super) ResultForm);
 
 #[derive(Debug)]
-enum ResultForm {
+pub(super) enum ResultForm {
     /// A text, the usual case, written without building a result first.
     Text {
         text: Cow<'static, str>,
@@ -80,19 +73,8 @@ impl ToolResult {
 
     /// Creates the failure that tells the caller of arguments that do not fit.
     #[cfg(not(feature = "ext"))]
-    pub(crate) fn refused(fault: ArgumentFault) -> Self {
+    pub(crate) fn refused(fault: super::arguments::ArgumentFault) -> Self {
         Self::error(fault.0)
-    }
-
-    /// Creates the failure that tells the caller of arguments that do not fit: a text, and a structured error beside it.
-    #[cfg(feature = "ext")]
-    pub(crate) fn refused(fault: ArgumentFault) -> Self {
-        use mgp_types::ext::{ErrorClass, StructuredError};
-
-        let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, fault.0.as_str());
-        let mut meta = Meta::new();
-        meta.insert("error", error.to_object().to_raw());
-        CallToolResult::error(fault.0).with_meta(meta).into()
     }
 
     pub(crate) fn written(response: Response) -> Self {
@@ -107,21 +89,6 @@ impl ToolResult {
         }
     }
 
-    /// Returns the structured content, if there is some.
-    #[cfg(feature = "ext")]
-    pub(crate) fn structured(&self) -> Option<&RawJson> {
-        match &self.0 {
-            ResultForm::Full(result) => result.structured_content.as_ref(),
-            ResultForm::Text { .. } | ResultForm::Written(_) => None,
-        }
-    }
-
-    /// Returns whether the call goes on elsewhere, as a task does.
-    #[cfg(feature = "ext")]
-    pub(crate) const fn is_unfinished(&self) -> bool {
-        matches!(self.0, ResultForm::Written(_))
-    }
-
     /// Puts the streamed parts into the result, if it has no content of its own.
     pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
         if let ResultForm::Full(result) = &mut self.0
@@ -131,27 +98,6 @@ impl ToolResult {
             result.content = cx.take_parts();
         }
         self
-    }
-
-    /// Adds the hints to the metadata of the result; what the handler wrote there itself stays.
-    #[cfg(feature = "ext")]
-    pub(crate) fn with_hints(self, hints: &Meta) -> Self {
-        if hints.is_empty() {
-            return self;
-        }
-        let mut result = match self.0 {
-            ResultForm::Text { text, is_error: false } => Box::new(CallToolResult::text(text)),
-            ResultForm::Text { text, is_error: true } => Box::new(CallToolResult::error(text)),
-            ResultForm::Full(result) => result,
-            written @ ResultForm::Written(_) => return Self(written),
-        };
-        let meta = result.meta.get_or_insert_with(Meta::new);
-        for (name, value) in hints.members().iter() {
-            if meta.get(name).is_none() {
-                meta.insert(name, value.clone());
-            }
-        }
-        Self(ResultForm::Full(result))
     }
 
     /// Returns the result as `revision` writes it.
@@ -252,28 +198,6 @@ impl<const N: usize> IntoToolResult for [ContentBlock; N] {
 impl IntoToolResult for CallToolResult {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         Ok(self.into())
-    }
-}
-
-/// The result of a tool that knows of envelopes: one that changed nothing or did a part is no failure, and says so in the
-/// metadata. Clients of MCP get the data as structured content, and the error or the explanation as text.
-#[cfg(feature = "ext")]
-impl IntoToolResult for EnvelopeResult {
-    fn into_tool_result(self) -> Result<ToolResult, Error> {
-        let text = match (self.error(), self.explanation(), self.data()) {
-            (Some(error), _, _) => error.error_message.to_string(),
-            (None, Some(explanation), _) => explanation.to_owned(),
-            (None, None, Some(data)) => data.to_raw().to_string(),
-            (None, None, None) => self.status().to_string(),
-        };
-        let has_failed = self.status() == ResultStatus::Failure;
-        let mut result = if has_failed { CallToolResult::error(text) } else { CallToolResult::text(text) };
-        result.structured_content = self.data().map(Object::to_raw);
-        let mut told = Object::new();
-        told.set("result", self.to_raw());
-        let mut meta = Meta::new();
-        meta.insert(ExtensionId::Envelopes.id(), told.to_raw());
-        Ok(result.with_meta(meta).into())
     }
 }
 

@@ -72,6 +72,15 @@ impl AtomicFile {
     }
 }
 
+/// Creates a folder that only its owner may open, and those above it.
+pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
+    let mut folders = fs::DirBuilder::new();
+    folders.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+    folders.create(path)
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((beside, _)) = &self.moves {

@@ -27,6 +27,7 @@ mod atomic_file;
 pub mod catalog;
 pub mod clients;
 pub mod config;
+mod document;
 pub mod launch;
 mod names;
 mod nearest;

@@ -18,7 +18,7 @@ use super::uri::{ResourceOwner, parts, qualified};
 /// The tools, prompts and resources of all servers at one time. A snapshot does not change.
 ///
 /// All lists are in the order of the servers' ids, and for each server in its own order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CatalogSnapshot {
     generation: u64,
     pub(super) servers: BTreeMap<ServerId, Arc<ServerOffer>>,
@@ -196,20 +196,7 @@ impl CatalogSnapshot {
         servers: BTreeMap<ServerId, Arc<ServerOffer>>,
         changed: &[ChangedKind],
     ) -> Self {
-        let mut next = Self {
-            generation: self.generation + 1,
-            servers,
-            tools: self.tools.clone(),
-            tool_names: self.tool_names.clone(),
-            prompts: self.prompts.clone(),
-            prompt_names: self.prompt_names.clone(),
-            resources: self.resources.clone(),
-            templates: self.templates.clone(),
-            tool_list: self.tool_list.clone(),
-            prompt_list: self.prompt_list.clone(),
-            resource_list: self.resource_list.clone(),
-            template_list: self.template_list.clone(),
-        };
+        let mut next = Self { generation: self.generation + 1, servers, ..self.clone() };
         for change in changed {
             next.gather(*change);
         }

@@ -35,9 +35,12 @@ impl OperatingSystem {
 pub struct ClientDirectories {
     system: OperatingSystem,
     home: PathBuf,
-    config: PathBuf,
-    claude: Option<PathBuf>,
-    project: Option<PathBuf>,
+    /// The directory for settings: `$XDG_CONFIG_HOME`, `%APPDATA%`, or the usual one.
+    pub config: PathBuf,
+    /// The directory of the settings of Claude Code, if it is not the usual one: `$CLAUDE_CONFIG_DIR`.
+    pub claude: Option<PathBuf>,
+    /// The directory of a project, whose files count as well.
+    pub project: Option<PathBuf>,
 }
 
 impl ClientDirectories {
@@ -50,27 +53,6 @@ impl ClientDirectories {
             OperatingSystem::Windows => home.join("AppData").join("Roaming"),
         };
         Self { system, home, config, claude: None, project: None }
-    }
-
-    /// Sets the directory for settings, if it is not the usual one: `$XDG_CONFIG_HOME`, `%APPDATA%`.
-    #[must_use]
-    pub fn config(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.config = directory.into();
-        self
-    }
-
-    /// Sets the directory of the settings of Claude Code, if it is not the usual one: `$CLAUDE_CONFIG_DIR`.
-    #[must_use]
-    pub fn claude(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.claude = Some(directory.into());
-        self
-    }
-
-    /// Adds the files of a project.
-    #[must_use]
-    pub fn project(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.project = Some(directory.into());
-        self
     }
 
     /// Returns the files in which a client may have servers, those of the user first. A new file is created at the
@@ -219,8 +201,8 @@ mod tests {
 
     #[test]
     fn directories_that_were_moved_are_honoured() {
-        let places =
-            ClientDirectories::new(OperatingSystem::Linux, "/h").config("/x").claude("/c").project("/p");
+        let mut places = ClientDirectories::new(OperatingSystem::Linux, "/h");
+        (places.config, places.claude, places.project) = ("/x".into(), Some("/c".into()), Some("/p".into()));
         assert_eq!(places.candidates(ClientKind::Goose)[0].path, Path::new("/x/goose/config.yaml"));
         let code = places.candidates(ClientKind::ClaudeCode);
         assert_eq!(code[0].path, Path::new("/c/.claude.json"));

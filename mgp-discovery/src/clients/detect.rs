@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ClientDirectories, ClientKind, FileScope, ImportError, MAX_FILE_BYTES, document, import};
+use super::{ClientDirectories, ClientKind, FileScope, ImportError, MAX_FILE_BYTES, import};
+use crate::document;
 
 /// Reads a client's file; `None` if there is no such file. Of a file longer than [`MAX_FILE_BYTES`] it reads one byte
 /// more than that.
@@ -115,7 +116,9 @@ mod tests {
             fs::write(file, text).unwrap();
         }
         let (home, project) = (folder.path().join("h"), folder.path().join("p"));
-        let found = detect(&ClientDirectories::new(OperatingSystem::Linux, &home).project(project));
+        let mut places = ClientDirectories::new(OperatingSystem::Linux, &home);
+        places.project = Some(project);
+        let found = detect(&places);
         let kinds: Vec<&str> = found.iter().map(|found| found.kind.name()).collect();
         assert_eq!(kinds, ["claude-code", "cursor", "goose", "codex"]);
         assert!(matches!(found[0].state, FileState::Servers(0)));

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::document::Format;
+use crate::document::Format;
 
 /// Defines the clients with their names on the command line and the names that their makers give them.
 macro_rules! clients {

@@ -6,7 +6,6 @@
 
 mod client_directories;
 mod detect;
-mod document;
 mod export;
 mod import;
 mod kind;
@@ -15,7 +14,6 @@ mod secret;
 pub use self::{
     client_directories::{CandidateFile, ClientDirectories, FileScope, OperatingSystem},
     detect::{DetectedClient, FileState, detect, read_file},
-    document::Format,
     export::{ApplyError, ClientEntry, ClientFileChange, ExportError, ExportPlan, plan, roll_back},
     import::{
         Concealer, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS,
@@ -24,3 +22,4 @@ pub use self::{
     kind::{ClientKind, UnknownClient},
     secret::{args_without_secrets, line_without_secrets, without_secrets},
 };
+pub use crate::document::Format;

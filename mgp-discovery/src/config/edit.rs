@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, Value};
 
 use super::model::{Config, FolderRule, ServerConfig};
 use super::problem::ConfigError;
+use crate::document::{self, DocumentNode, DocumentValue, Format};
 use crate::{AtomicFile, FileReaders};
 
 /// A configuration file that a program changes while its comments and order stay.
@@ -16,7 +17,7 @@ use crate::{AtomicFile, FileReaders};
 pub struct ConfigFile {
     path: PathBuf,
     before: String,
-    document: DocumentMut,
+    text: String,
 }
 
 /// The reason for which a file was not changed.
@@ -67,8 +68,7 @@ impl ConfigFile {
 
     fn new(path: PathBuf, before: String) -> Result<Self, EditError> {
         Config::parse(&path, &before)?;
-        let document = before.parse().map_err(|error: toml_edit::TomlError| unwritable(&error))?;
-        Ok(Self { path, before, document })
+        Ok(Self { path, text: before.clone(), before })
     }
 
     /// Adds a server after the others, without keys that have their default. Text above it stays there: comments, too.
@@ -76,59 +76,61 @@ impl ConfigFile {
         if self.position(&server.id).is_some() {
             return Err(EditError::Exists(server.id.clone()));
         }
-        let table = self.judged(server)?;
-        self.push("servers", table);
-        Ok(())
+        let table = written(server)?;
+        if let Err(error) = Config::parse(&self.path, &alone("servers", &table)) {
+            return Err(EditError::Unfit { id: server.id.clone(), why: told(&error) });
+        }
+        self.push("servers", table)
     }
 
     /// Adds a rule for the folders that are open to clients after the others.
     pub fn open_folders(&mut self, rule: &FolderRule) -> Result<(), EditError> {
-        let table = without_defaults(rule)?;
-        self.push("folders", table);
+        self.push("folders", without_defaults(rule)?)
+    }
+
+    fn push(&mut self, list: &str, table: Table) -> Result<(), EditError> {
+        let mut document = self.document()?;
+        if let Some(Item::Value(Value::Array(array))) = document.get_mut(list) {
+            array.push(table.into_inline_table());
+            self.text = document.to_string();
+            return Ok(());
+        }
+        let headers = Headers::of(&self.text);
+        let (before, after) = self.text.split_at(headers.end_of(list));
+        let blank = match before {
+            "" => "",
+            _ if before.ends_with('\n') => "\n",
+            _ => "\n\n",
+        };
+        self.text = format!("{before}{blank}{}{after}", alone(list, &table));
         Ok(())
-    }
-
-    fn push(&mut self, list: &str, mut table: Table) {
-        if !matches!(self.document.get(list), Some(Item::Value(_))) {
-            self.place(list, &mut table);
-        }
-        let all = self.document.entry(list).or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-        match all {
-            Item::ArrayOfTables(tables) => tables.push(table),
-            Item::Value(Value::Array(array)) => array.push(table.into_inline_table()),
-            other => *other = Item::ArrayOfTables(ArrayOfTables::from_iter([table])),
-        }
-    }
-
-    /// Returns a server as a table of the file, if a file with this server alone would be valid.
-    fn judged(&self, server: &ServerConfig) -> Result<Table, EditError> {
-        let table = written(server)?;
-        let mut alone = DocumentMut::new();
-        alone.insert("servers", Item::ArrayOfTables(ArrayOfTables::from_iter([table.clone()])));
-        match Config::parse(&self.path, &alone.to_string()) {
-            Ok(_) => Ok(table),
-            Err(error) => Err(EditError::Unfit { id: server.id.clone(), why: told(&error) }),
-        }
     }
 
     /// Removes a server, with the comment right above it.
     pub fn remove(&mut self, id: &str) -> Result<(), EditError> {
         let index = self.position(id).ok_or_else(|| EditError::Missing(id.to_owned()))?;
-        match self.document.get_mut("servers") {
-            Some(Item::ArrayOfTables(tables)) => {
-                let removed = tables.get(index).map(|table| (table.position(), kept_comment(table)));
-                tables.remove(index);
-                if tables.is_empty() {
-                    self.document.remove("servers");
-                }
-                if let Some((position, comment)) = removed.filter(|(_, comment)| !comment.is_empty()) {
-                    self.put_before_next(position, &comment);
-                }
-            }
-            Some(Item::Value(Value::Array(array))) => {
-                array.remove(index);
-            }
-            _ => {}
+        let mut document = self.document()?;
+        if let Some(Item::Value(Value::Array(array))) = document.get_mut("servers") {
+            array.remove(index);
+            self.text = document.to_string();
+            return Ok(());
+        }
+        let headers = Headers::of(&self.text);
+        let entry = headers.entries("servers").swap_remove(index);
+        let sections: Vec<_> = entry
+            .iter()
+            .map(|header| (headers.text_above(*header), headers.text_above(headers.next(*header))))
+            .collect();
+        let kept = sections[0].0 + kept_comment(&self.text[sections[0].0..entry[0]]);
+        let has_kept = kept > sections[0].0;
+        for (start, end) in sections.into_iter().rev() {
+            self.text.replace_range(start.max(kept)..end, "");
+        }
+        if has_kept {
+            let rest = self.text.split_off(kept);
+            let rest = rest.trim_start_matches('\n');
+            self.text.truncate(if rest.is_empty() { self.text.trim_end().len() + 1 } else { kept });
+            self.text.push_str(rest);
         }
         Ok(())
     }
@@ -139,8 +141,8 @@ impl ConfigFile {
     }
 
     /// Returns the text of the file after the changes.
-    pub fn text(&self) -> String {
-        self.document.to_string()
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the text of the file when it was opened.
@@ -151,124 +153,99 @@ impl ConfigFile {
     /// Writes the file in one step: at any time the file is the old one or the new one. A new file is only for its owner.
     /// A text that could not be read again is not written.
     pub fn save(&self, readers: FileReaders) -> Result<(), EditError> {
-        let text = self.text();
-        Config::parse(&self.path, &text)?;
-        AtomicFile::put(&self.path, &text, readers)
+        Config::parse(&self.path, &self.text)?;
+        AtomicFile::put(&self.path, &self.text, readers)
             .map_err(|error| EditError::Io { path: self.path.clone(), error })
     }
 
     fn position(&self, id: &str) -> Option<usize> {
-        let is_it = |found: Option<&str>| found == Some(id);
-        match self.document.get("servers")? {
-            Item::ArrayOfTables(tables) => {
-                tables.iter().position(|table| is_it(table.get("id").and_then(Item::as_str)))
-            }
-            Item::Value(Value::Array(array)) => array.iter().position(|server| {
-                is_it(server.as_inline_table().and_then(|table| table.get("id")).and_then(Value::as_str))
-            }),
-            _ => None,
-        }
+        let is_it = |server: &DocumentNode| server.get("id").and_then(DocumentNode::text) == Some(id);
+        tree(&self.text).get("servers")?.items().iter().position(is_it)
     }
 
-    /// Sets the position of a new entry of `list`: behind the last one, or at the end of the file. Comments of the section
-    /// before stay above it.
-    fn place(&mut self, list: &str, table: &mut Table) {
-        let position = match self.document.get_mut(list) {
-            Some(Item::ArrayOfTables(tables)) => tables.iter_mut().filter_map(last_position).max(),
-            _ => last_position(self.document.as_table_mut()).map(|last| last + 1),
+    fn document(&self) -> Result<DocumentMut, EditError> {
+        self.text.parse().map_err(|error: TomlError| unwritable(&error))
+    }
+}
+
+/// The headers of a file, such as `[listen]`, and the ends of its values, by their offsets.
+struct Headers<'t> {
+    text: &'t str,
+    root: DocumentNode,
+    all: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl<'t> Headers<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut headers = Self { text, root: tree(text), all: Vec::new(), ends: Vec::new() };
+        for member in headers.root.members() {
+            visit(&member.node, text, &mut headers.all, &mut headers.ends);
+        }
+        headers
+    }
+
+    /// Returns the headers of each entry of a list: its own, then those within it.
+    fn entries(&self, list: &str) -> Vec<Vec<usize>> {
+        let entries = self.root.get(list).map(DocumentNode::items).unwrap_or_default();
+        let headers_of = |entry| {
+            let mut headers = Vec::new();
+            visit(entry, self.text, &mut headers, &mut Vec::new());
+            headers.sort_unstable();
+            headers
         };
-        table.set_position(position);
-        let mut above = String::new();
-        match self.next_after(position) {
-            None => {
-                above.push_str(self.document.trailing().as_str().unwrap_or_default());
-                self.document.set_trailing("");
-            }
-            Some(next) => self.change_prefix(next, |prefix| {
-                let (of_last, own) = of_last_section(prefix);
-                above.push_str(of_last);
-                own.to_owned()
-            }),
-        }
-        if !above.is_empty() && !above.ends_with('\n') {
-            above.push('\n');
-        }
-        if !above.is_empty() || !self.document.is_empty() {
-            above.push('\n');
-        }
-        table.decor_mut().set_prefix(above);
+        entries.iter().map(headers_of).collect()
     }
 
-    fn put_before_next(&mut self, removed: Option<isize>, comment: &str) {
-        let Some(next) = self.next_after(removed) else {
-            let trailing = format!("{comment}{}", self.document.trailing().as_str().unwrap_or_default());
-            return self.document.set_trailing(format!("{}\n", trailing.trim_end()));
-        };
-        self.change_prefix(next, |prefix| format!("{comment}{}", prefix.trim_start_matches('\n')));
+    /// Returns the next header, or the end of the file.
+    fn next(&self, header: usize) -> usize {
+        self.all.iter().copied().filter(|other| *other > header).min().unwrap_or(self.text.len())
     }
 
-    /// Returns the position of the section that follows this one.
-    fn next_after(&mut self, position: Option<isize>) -> Option<isize> {
-        let mut next = None;
-        each_table(self.document.as_table_mut(), &mut |table| {
-            let after = table.position().filter(|other| Some(*other) > position);
-            next = next.into_iter().chain(after).min();
-        });
-        next
+    /// Returns the start of the comments and blank lines above a header.
+    fn text_above(&self, header: usize) -> usize {
+        let Some(end) = self.ends.iter().copied().filter(|end| *end <= header).max() else { return 0 };
+        self.text[end..header].find('\n').map_or(header, |newline| end + newline + 1)
     }
 
-    fn change_prefix(&mut self, position: isize, mut change: impl FnMut(&str) -> String) {
-        each_table(self.document.as_table_mut(), &mut |table| {
-            if table.position() == Some(position) {
-                let changed = change(prefix(table));
-                table.decor_mut().set_prefix(changed);
-            }
-        });
+    /// Returns the place of a new entry of a list: behind the last one, or at the end of the file. Lines that follow the
+    /// section before without a blank line belong to that one.
+    fn end_of(&self, list: &str) -> usize {
+        let next = self.entries(list).concat().into_iter().max().map(|last| self.next(last));
+        let Some(next) = next.filter(|next| *next < self.text.len()) else { return self.text.len() };
+        let start = self.text_above(next);
+        let above = &self.text[start..next];
+        let blank = above.find("\n\n").filter(|_| !above.starts_with('\n'));
+        blank.map_or(start, |blank| start + blank + 1)
     }
 }
 
-/// Returns the last position of a table and the tables in it.
-fn last_position(table: &mut Table) -> Option<isize> {
-    let mut last = table.position();
-    each_table(table, &mut |inner| last = last.max(inner.position()));
-    last
-}
-
-/// Splits the text above a section: lines that follow the section before without a blank line belong to that one.
-fn of_last_section(prefix: &str) -> (&str, &str) {
-    match prefix.find("\n\n") {
-        Some(blank) if !prefix.starts_with('\n') => prefix.split_at(blank + 1),
-        _ => ("", prefix),
+/// Collects the headers in a value, and the ends of all values in it.
+fn visit(node: &DocumentNode, text: &str, headers: &mut Vec<usize>, ends: &mut Vec<usize>) {
+    ends.push(node.span.end);
+    let is_header = matches!(node.value, DocumentValue::Map(_)) && text[node.span.start..].starts_with('[');
+    headers.extend(is_header.then_some(node.span.start));
+    for inner in node.items().iter().chain(node.members().iter().map(|member| &member.node)) {
+        visit(inner, text, headers, ends);
     }
 }
 
-/// Returns the text above the comment of a table, up to a blank line, which does not belong to the table.
-fn kept_comment(table: &Table) -> String {
-    let prefix = prefix(table);
-    let kept = prefix.rfind("\n\n").map_or("", |blank| &prefix[..blank + 2]);
-    if kept.contains('#') { kept.to_owned() } else { String::new() }
+/// Returns the tree of a text, which was read before.
+fn tree(text: &str) -> DocumentNode {
+    let empty = DocumentNode::new(0..0, DocumentValue::Null);
+    document::parse(Format::Toml, text).unwrap_or(empty)
 }
 
-fn prefix(table: &Table) -> &str {
-    table.decor().prefix().and_then(RawString::as_str).unwrap_or_default()
+/// Returns the length of the text above the comment of a section, up to a blank line, which does not belong to the section.
+fn kept_comment(above: &str) -> usize {
+    above.rfind("\n\n").map(|blank| blank + 2).filter(|end| above[..*end].contains('#')).unwrap_or_default()
 }
 
-fn each_table(table: &mut Table, act: &mut impl FnMut(&mut Table)) {
-    for (_, item) in table.iter_mut() {
-        match item {
-            Item::Table(table) => {
-                act(table);
-                each_table(table, act);
-            }
-            Item::ArrayOfTables(tables) => {
-                for table in tables.iter_mut() {
-                    act(table);
-                    each_table(table, act);
-                }
-            }
-            _ => {}
-        }
-    }
+/// Returns the text of an entry of a list.
+fn alone(list: &str, table: &Table) -> String {
+    let mut document = DocumentMut::new();
+    document.insert(list, Item::ArrayOfTables(ArrayOfTables::from_iter([table.clone()])));
+    document.to_string()
 }
 
 /// Returns the text of an error, without the positions in a file that does not exist.

@@ -171,7 +171,7 @@ impl ServerConfig {
     }
 
     /// Returns the texts that may have references, each with its key: `env.TOKEN`, `agents.ada.env.TOKEN`.
-    pub(super) fn texts(&self) -> Vec<(String, &str)> {
+    pub(crate) fn texts(&self) -> Vec<(String, &str)> {
         let mut texts: Vec<(String, &str)> = Vec::new();
         let one =
             [("command", &self.command), ("cwd", &self.cwd), ("url", &self.url), ("socket", &self.socket)];

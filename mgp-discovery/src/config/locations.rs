@@ -9,18 +9,12 @@ use super::trust::{FolderFile, FolderTrust, TrustedFolders, UntrustedFile};
 /// of the user. The folder's file counts only if the user trusts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locations {
-    files: Vec<PathBuf>,
-    kind: LocationKind,
+    folder: Option<PathBuf>,
+    /// The file that the user named, or the user's.
+    own: Option<PathBuf>,
+    /// Set if the user named the file, which has to exist then.
+    is_named: bool,
     trusted: Option<TrustedFolders>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LocationKind {
-    /// The only file is one that the user named, and it has to exist.
-    Named,
-    /// The first file is that of a folder.
-    FolderAndUser,
-    UserOnly,
 }
 
 impl Locations {
@@ -44,14 +38,13 @@ impl Locations {
 
     /// Creates the location of this file only, which has to exist.
     pub fn only(file: impl Into<PathBuf>) -> Self {
-        Self { files: vec![file.into()], kind: LocationKind::Named, trusted: None }
+        Self { folder: None, own: Some(file.into()), is_named: true, trusted: None }
     }
 
     /// Creates the locations of a folder's file and its user's file, either of which may be missing. No folder is
     /// trusted.
     pub fn of(folder: Option<PathBuf>, user: Option<PathBuf>) -> Self {
-        let kind = if folder.is_some() { LocationKind::FolderAndUser } else { LocationKind::UserOnly };
-        Self { files: folder.into_iter().chain(user).collect(), kind, trusted: None }
+        Self { folder, own: user, is_named: false, trusted: None }
     }
 
     /// Trusts the folders that are noted in `trusted`.
@@ -61,30 +54,29 @@ impl Locations {
     }
 
     /// Returns the files, whether they exist or not, that of a folder first.
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.folder_file().into_iter().chain(self.own_file())
     }
 
     /// Returns whether a missing file is an error.
     pub fn required(&self) -> bool {
-        self.kind == LocationKind::Named
+        self.is_named
     }
 
     /// Returns the file of a folder, which counts only if it is trusted.
     pub fn folder_file(&self) -> Option<&Path> {
-        self.files.first().filter(|_| self.kind == LocationKind::FolderAndUser).map(PathBuf::as_path)
+        self.folder.as_deref()
     }
 
     /// Returns the file that counts in any case: the one that the user named, or the user's.
     pub fn own_file(&self) -> Option<&Path> {
-        let index = usize::from(self.kind == LocationKind::FolderAndUser);
-        self.files.get(index).map(PathBuf::as_path)
+        self.own.as_deref()
     }
 
     /// Returns an `mgp.toml` beside the user's file, where nothing reads it.
     pub(super) fn misnamed(&self) -> Option<PathBuf> {
         let file = self.own_file().filter(|_| !self.required())?.with_file_name("mgp.toml");
-        (!self.files.contains(&file) && file.is_file()).then_some(file)
+        (self.folder.as_ref() != Some(&file) && file.is_file()).then_some(file)
     }
 
     /// Returns the notes of trusted folders; `None` if there is no home for them.
@@ -115,7 +107,10 @@ mod tests {
         let environment = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Locations::from_env(&environment, Path::new("/project")).files().to_vec()
+        Locations::from_env(&environment, Path::new("/project"))
+            .files()
+            .map(Path::to_path_buf)
+            .collect::<Vec<_>>()
     }
 
     // covers: MGP-15.2-02, MGP-15.2-03

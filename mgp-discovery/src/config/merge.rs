@@ -11,12 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
-use toml_edit::Item;
 
 use super::folder_keys::{FOLDER_KEYS, FolderRule, IgnoredReason};
 use super::model::{AccessRule, AccessSettings, Config, PermissionSettings, RuleSource};
 use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
+use crate::document::{DocumentNode, DocumentValue};
 
 /// The configuration of a user and a folder, and the treatment of the folder's keys.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ fn root() -> ValuePath {
 
 impl Merge<'_> {
     fn says(&self, section: &str, key: &str) -> bool {
-        self.source.document().get(section).and_then(|section| section.get(key)).is_some()
+        self.source.root().at(&[section, key]).is_some()
     }
 
     fn apply(&mut self, place: ValuePath) {
@@ -69,19 +69,18 @@ impl Merge<'_> {
 
     /// Ignores the keys of the folder's file for which nothing was done: only the user may set them.
     fn users_only(&mut self) {
-        let document = self.source.document();
-        let is_said = |item: Option<&Item>| {
-            item.is_some_and(|item| !item.as_array().is_some_and(toml_edit::Array::is_empty))
-        };
+        let source = self.source;
+        let is_said =
+            |node: &DocumentNode| !matches!(&node.value, DocumentValue::List(all) if all.is_empty());
         for KeyShape { name: section, shape, .. } in &shape::root().keys {
-            let Some(item) = document.get(section).filter(|_| section != "servers") else { continue };
+            let Some(said) = source.root().get(section).filter(|_| section != "servers") else { continue };
             let places: Vec<ValuePath> = match shape {
                 Shape::Table(TableShape { keys, .. }) => keys
                     .iter()
-                    .filter(|key| is_said(item.get(&key.name)))
+                    .filter(|key| said.get(&key.name).is_some_and(is_said))
                     .map(|key| root().key(section).key(&key.name))
                     .collect(),
-                _ => is_said(Some(item)).then(|| root().key(section)).into_iter().collect(),
+                _ => is_said(said).then(|| root().key(section)).into_iter().collect(),
             };
             for place in places {
                 let ignored = self.merged.ignored.iter().map(|(place, _)| place);

@@ -140,7 +140,8 @@ impl fmt::Display for Problem {
     }
 }
 
-const MAX_PROBLEMS: usize = 50;
+/// The largest number of problems of a severity that are told.
+pub(super) const MAX_PROBLEMS: usize = 50;
 
 impl ConfigError {
     /// Returns the error of these problems, of which there is at least one.
@@ -172,12 +173,6 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
-
-/// Returns whether there are as many problems of a severity as a person would read. Finding the line of each in a file
-/// with a mistake in every line would take the square of its length.
-pub(super) fn enough(problems: &[Problem], severity: Severity) -> bool {
-    problems.iter().filter(|problem| problem.severity == severity).count() >= MAX_PROBLEMS
-}
 
 const LONGEST_QUOTE: usize = 160;
 

@@ -11,15 +11,15 @@ use mgp_types::mgp::{Glob, ToolPattern};
 
 use super::endpoint::{ServerFault, is_http_url};
 use super::model::{Config, ServerConfig};
-use super::problem::{Problem, Severity, enough};
-use super::source::{ConfigSource, ValuePath};
+use super::problem::{Problem, Severity};
+use super::source::{ConfigSource, FileProblems, ValuePath};
 use super::template::Template;
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 use crate::nearest::nearest;
 
 /// Returns the problems within one file.
 pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
-    let mut checks = Checks { source, problems: Vec::new() };
+    let mut checks = Checks(FileProblems::of(source));
     let servers = ValuePath::default().key("servers");
     let mut seen = HashMap::new();
     for (index, server) in config.servers.iter().enumerate() {
@@ -36,12 +36,12 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     checks.rules(config);
     checks.settings(config);
     checks.authorization(config);
-    checks.problems
+    checks.0.into_vec()
 }
 
 /// Returns a warning for each name of a server that no file declares.
 pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeSet<&str>) -> Vec<Problem> {
-    let mut checks = Checks { source, problems: Vec::new() };
+    let mut checks = Checks(FileProblems::of(source));
     let root = ValuePath::default();
     for (index, rule) in config.access.rules.iter().enumerate() {
         let glob = Glob::new(rule.server.as_str());
@@ -74,13 +74,10 @@ pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeS
             }
         }
     }
-    checks.problems
+    checks.0.into_vec()
 }
 
-struct Checks<'a> {
-    source: &'a ConfigSource,
-    problems: Vec<Problem>,
-}
+struct Checks<'a>(FileProblems<'a>);
 
 impl Checks<'_> {
     fn id(&mut self, id: &str, place: &ValuePath) {
@@ -289,16 +286,11 @@ impl Checks<'_> {
     }
 
     fn warn(&mut self, place: &ValuePath, what: String, instead: impl Into<String>) {
-        if !enough(&self.problems, Severity::Warning) {
-            self.problems.push(self.source.value(Severity::Warning, place, what).instead(instead));
-        }
+        self.0.value(Severity::Warning, place, what, instead.into());
     }
 
     fn error(&mut self, place: &ValuePath, what: impl Into<String>, instead: impl Into<String>) {
-        if enough(&self.problems, Severity::Error) {
-            return;
-        }
-        self.problems.push(self.source.value(Severity::Error, place, what).instead(instead));
+        self.0.value(Severity::Error, place, what.into(), instead.into());
     }
 }
 

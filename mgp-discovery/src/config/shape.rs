@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
 
 use super::model::Config;
 
@@ -52,11 +53,9 @@ pub(super) struct KnownWord {
     pub doc: String,
 }
 
-static SCHEMA: LazyLock<schemars::Schema> = LazyLock::new(|| schemars::schema_for!(Config));
-
 /// Returns the JSON Schema of the file, for editors.
 pub fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(SCHEMA.as_value()).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&schemars::schema_for!(Config)).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -64,87 +63,67 @@ pub fn schema() -> String {
 /// Returns the shape of the whole file.
 pub(super) fn root() -> &'static TableShape {
     static ROOT: LazyLock<TableShape> = LazyLock::new(|| {
-        let Some(root) = SCHEMA.as_value().as_object() else { return TableShape::empty() };
-        match (SchemaReader { root }).shape(SCHEMA.as_value()) {
+        let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+        match shape(settings.into_generator().into_root_schema_for::<Config>().as_value()) {
             Shape::Table(table) => table,
-            _ => TableShape::empty(),
+            _ => TableShape { keys: Vec::new(), closed: false },
         }
     });
     &ROOT
 }
 
 impl TableShape {
-    const fn empty() -> Self {
-        Self { keys: Vec::new(), closed: false }
-    }
-
     pub(super) fn key(&self, name: &str) -> Option<&KeyShape> {
         self.keys.iter().find(|key| key.name == name)
     }
 }
 
-struct SchemaReader<'a> {
-    root: &'a Map<String, Value>,
+/// Returns the shape of what fits a schema, which refers to no other one.
+fn shape(schema: &Value) -> Shape {
+    if let Some(either) = schema.get("anyOf").and_then(Value::as_array) {
+        return one_of(either);
+    }
+    if let Some(words) = words(schema) {
+        return Shape::Words { words, open: false };
+    }
+    match type_of(schema) {
+        Some("object") => object(schema),
+        Some("array") => Shape::List(Box::new(schema.get("items").map_or(Shape::Anything, shape))),
+        Some("string") => Shape::Text,
+        Some("boolean") => Shape::Flag,
+        Some("integer") => number(schema),
+        _ => Shape::Anything,
+    }
 }
 
-impl SchemaReader<'_> {
-    fn shape(&self, schema: &Value) -> Shape {
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            let name = target.rsplit('/').next().unwrap_or_default();
-            return self
-                .root
-                .get("$defs")
-                .and_then(|defs| defs.get(name))
-                .map_or(Shape::Anything, |it| self.shape(it));
-        }
-        if let Some(either) = schema.get("anyOf").and_then(Value::as_array) {
-            return self.either(either);
-        }
-        if let Some(words) = words(schema) {
-            return Shape::Words { words, open: false };
-        }
-        match type_of(schema) {
-            Some("object") => self.object(schema),
-            Some("array") => {
-                Shape::List(Box::new(schema.get("items").map_or(Shape::Anything, |it| self.shape(it))))
-            }
-            Some("string") => Shape::Text,
-            Some("boolean") => Shape::Flag,
-            Some("integer") => number(schema),
-            _ => Shape::Anything,
-        }
+/// Returns the shape of one of several schemas. The schema of an optional value has `null` beside it, which TOML does not
+/// know.
+fn one_of(schemas: &[Value]) -> Shape {
+    let mut shapes = schemas.iter().filter(|schema| type_of(schema) != Some("null")).map(shape);
+    match (shapes.next(), shapes.next()) {
+        (Some(shape), None) => shape,
+        (Some(Shape::Words { words, .. }), Some(Shape::Text)) => Shape::Words { words, open: true },
+        _ => Shape::Anything,
     }
+}
 
-    /// Returns the shape of one of several schemas. The schema of an optional value has `null` beside it, which TOML
-    /// does not know.
-    fn either(&self, schemas: &[Value]) -> Shape {
-        let mut shapes =
-            schemas.iter().filter(|schema| type_of(schema) != Some("null")).map(|it| self.shape(it));
-        match (shapes.next(), shapes.next()) {
-            (Some(shape), None) => shape,
-            (Some(Shape::Words { words, .. }), Some(Shape::Text)) => Shape::Words { words, open: true },
-            _ => Shape::Anything,
-        }
-    }
-
-    fn object(&self, schema: &Value) -> Shape {
-        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
-            let values = schema.get("additionalProperties").filter(|schema| schema.is_object());
-            return Shape::Map(Box::new(values.map_or(Shape::Anything, |schema| self.shape(schema))));
-        };
-        let required = schema.get("required").and_then(Value::as_array);
-        let keys = properties.iter().map(|(name, schema)| KeyShape {
-            name: name.clone(),
-            doc: description(schema),
-            shape: self.shape(schema),
-            required: required.is_some_and(|names| names.iter().any(|known| known == name)),
-            default: schema.get("default").and_then(said),
-        });
-        Shape::Table(TableShape {
-            keys: keys.collect(),
-            closed: schema.get("additionalProperties") == Some(&Value::Bool(false)),
-        })
-    }
+fn object(schema: &Value) -> Shape {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        let values = schema.get("additionalProperties").filter(|schema| schema.is_object());
+        return Shape::Map(Box::new(values.map_or(Shape::Anything, shape)));
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let keys = properties.iter().map(|(name, schema)| KeyShape {
+        name: name.clone(),
+        doc: description(schema),
+        shape: shape(schema),
+        required: required.is_some_and(|names| names.iter().any(|known| known == name)),
+        default: schema.get("default").and_then(said),
+    });
+    Shape::Table(TableShape {
+        keys: keys.collect(),
+        closed: schema.get("additionalProperties") == Some(&Value::Bool(false)),
+    })
 }
 
 fn words(schema: &Value) -> Option<Vec<KnownWord>> {

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Document, Item, Key, Table, TableLike, Value};
+use toml_edit::{Document, Key};
 
-use super::problem::{ConfigError, Problem, Severity};
+use super::problem::{ConfigError, MAX_PROBLEMS, Problem, Severity};
+use crate::document::{DocumentNode, toml};
 
 /// The texts of the parser for common mistakes, and how to mend each.
 const HELP: [(&str, &str); 7] = [
@@ -22,6 +23,48 @@ const HELP: [(&str, &str); 7] = [
 pub(super) struct ConfigSource {
     file: PathBuf,
     document: Document<String>,
+    root: DocumentNode,
+}
+
+/// The problems of a file, of each severity as many as a person would read: finding the line of each in a file with a
+/// mistake in every line would take the square of its length.
+pub(super) struct FileProblems<'a> {
+    source: &'a ConfigSource,
+    found: Vec<Problem>,
+}
+
+impl<'a> FileProblems<'a> {
+    pub(super) fn of(source: &'a ConfigSource) -> Self {
+        Self { source, found: Vec::new() }
+    }
+
+    /// Adds a problem of a value.
+    pub(super) fn value(&mut self, severity: Severity, place: &ValuePath, what: String, instead: String) {
+        self.add(severity, |source| source.value(severity, place, what).instead(instead));
+    }
+
+    /// Adds a problem of a key.
+    pub(super) fn key(
+        &mut self,
+        severity: Severity,
+        place: &ValuePath,
+        what: String,
+        instead: Option<String>,
+    ) {
+        self.add(severity, |source| {
+            instead.into_iter().fold(source.key(severity, place, what), Problem::instead)
+        });
+    }
+
+    fn add(&mut self, severity: Severity, problem: impl FnOnce(&ConfigSource) -> Problem) {
+        if self.found.iter().filter(|other| other.severity == severity).count() < MAX_PROBLEMS {
+            self.found.push(problem(self.source));
+        }
+    }
+
+    pub(super) fn into_vec(self) -> Vec<Problem> {
+        self.found
+    }
 }
 
 /// The path to a value, from the outside in.
@@ -34,18 +77,10 @@ enum PathStep {
     Index(usize),
 }
 
-/// A value of a document, in any of its forms.
-#[derive(Clone, Copy)]
-pub(super) enum TomlNode<'a> {
-    Item(&'a Item),
-    Value(&'a Value),
-    Table(&'a Table),
-}
-
 impl ConfigSource {
     pub(super) fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
         match Document::parse(text.to_owned()) {
-            Ok(document) => Ok(Self { file: file.into(), document }),
+            Ok(document) => Ok(Self { file: file.into(), root: toml::tree(&document), document }),
             Err(error) => {
                 let span = error.span().unwrap_or(text.len()..text.len());
                 let what = error.message().trim_end().replace('\n', "; ");
@@ -65,6 +100,15 @@ impl ConfigSource {
 
     pub(super) fn document(&self) -> &Document<String> {
         &self.document
+    }
+
+    pub(super) fn text(&self) -> &str {
+        self.document.raw()
+    }
+
+    /// Returns the whole file as a tree.
+    pub(super) fn root(&self) -> &DocumentNode {
+        &self.root
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -96,24 +140,19 @@ impl ConfigSource {
     }
 
     fn spans(&self, place: &ValuePath) -> (Option<Range<usize>>, Range<usize>) {
-        let mut node = TomlNode::Table(self.document.as_table());
+        let mut node = &self.root;
         let (mut key, mut value) = (None, 0..0);
         for step in &place.0 {
             let next = match step {
-                PathStep::Key(name) => {
-                    node.table().and_then(|table| table.get_key_value(name)).map(|(name, item)| {
-                        key = name.span();
-                        TomlNode::Item(item)
-                    })
-                }
-                PathStep::Index(index) => node.element(*index),
+                PathStep::Key(name) => node.member(name).map(|member| {
+                    key = Some(member.key_span.clone());
+                    &member.node
+                }),
+                PathStep::Index(index) => node.items().get(*index),
             };
             let Some(next) = next else { break };
             node = next;
-            // A table that only appears in dotted keys or the headers below it has no position of its own.
-            if let Some(span) = node.span().or_else(|| key.clone()) {
-                value = span;
-            }
+            value = node.span.clone();
         }
         (key, value)
     }
@@ -187,64 +226,5 @@ impl std::fmt::Display for ValuePath {
             }
         }
         Ok(())
-    }
-}
-
-impl<'a> TomlNode<'a> {
-    pub(super) fn table(self) -> Option<&'a dyn TableLike> {
-        match self {
-            Self::Item(item) => item.as_table_like(),
-            Self::Value(value) => value.as_inline_table().map(|table| table as &dyn TableLike),
-            Self::Table(table) => Some(table),
-        }
-    }
-
-    /// Returns the number of elements of a list; `None` for other values.
-    pub(super) fn len(self) -> Option<usize> {
-        match self {
-            Self::Item(Item::ArrayOfTables(tables)) => Some(tables.len()),
-            _ => self.array().map(toml_edit::Array::len),
-        }
-    }
-
-    pub(super) fn element(self, index: usize) -> Option<Self> {
-        match self {
-            Self::Item(Item::ArrayOfTables(tables)) => tables.get(index).map(Self::Table),
-            _ => self.array()?.get(index).map(Self::Value),
-        }
-    }
-
-    pub(super) fn scalar(self) -> Option<&'a Value> {
-        match self {
-            Self::Item(item) => item.as_value(),
-            Self::Value(value) => Some(value),
-            Self::Table(_) => None,
-        }
-    }
-
-    /// Returns the kind of the value, in words for messages.
-    pub(super) fn kind(self) -> &'static str {
-        match self.scalar() {
-            Some(Value::String(_)) => "a text",
-            Some(Value::Integer(_)) => "a whole number",
-            Some(Value::Float(_)) => "a number with a fraction",
-            Some(Value::Boolean(_)) => "a boolean",
-            Some(Value::Datetime(_)) => "a date or time",
-            Some(Value::Array(_)) => "a list",
-            None if self.len().is_some() => "a list of tables",
-            Some(Value::InlineTable(_)) | None => "a table",
-        }
-    }
-
-    fn array(self) -> Option<&'a toml_edit::Array> {
-        self.scalar().and_then(Value::as_array)
-    }
-
-    fn span(self) -> Option<Range<usize>> {
-        match self {
-            Self::Item(item) => item.span(),
-            Self::Value(value) => value.span(),
-            Self::Table(table) => table.span(),
-        }
     }
 }

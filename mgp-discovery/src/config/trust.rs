@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::template::Environment;
+use crate::atomic_file::create_private_folder;
 use crate::{AtomicFile, FileReaders};
 
 /// The `mgp.toml` of a folder, read once: the bytes that are shown, judged and used are the same.
@@ -156,11 +157,7 @@ impl TrustedFolders {
         let note = TrustedFile { path: file.path.clone(), sha256: file.sha256() };
         // A path that is not UTF-8 is an error here, and such a folder stays untrusted.
         let text = serde_json::to_string(&note).map_err(io::Error::other)?;
-        let mut folders = fs::DirBuilder::new();
-        folders.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-        folders.create(&self.directory)?;
+        create_private_folder(&self.directory)?;
         AtomicFile::put(&self.note_of(&file.path), &text, FileReaders::Owner)
     }
 

@@ -6,9 +6,10 @@ use mgp_types::{Principal, PrincipalRole};
 use super::policy::{RegistrationPolicy, is_web};
 use super::program::{CommandCode, loads_code};
 use super::{
-    Approval, LaunchMethod, Registrant, RegistrationTerms, RegistryError, ServerRegistration, WebTransport,
+    Approval, LaunchMethod, ProgramScript, Registrant, RegistrationTerms, RegistryError, ServerRegistration,
 };
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
+use crate::config::model::TransportKind;
 
 /// A server that the policy allows, apart from its code.
 #[derive(Debug)]
@@ -94,22 +95,11 @@ pub(super) fn check_again(
     }
 }
 
-/// A script that is to be inspected.
-#[derive(Debug)]
-pub(super) struct ServerScript<'a> {
-    pub(super) path: &'a str,
-    pub(super) language: &'static str,
-    /// The index of the argument that names the script.
-    pub(super) argument: usize,
-}
-
 /// Returns the script that is to be inspected, if there is one.
-pub(super) fn script(server: &ServerRegistration) -> Option<ServerScript<'_>> {
+pub(super) fn script(server: &ServerRegistration) -> Option<ProgramScript<'_>> {
     let LaunchMethod::Program { command, args, .. } = &server.launch else { return None };
     match CommandCode::of(command, args) {
-        CommandCode::Script { path, language, argument } if server.trust == TrustLevel::Sandboxed => {
-            Some(ServerScript { path, language, argument })
-        }
+        CommandCode::Script(script) if server.trust == TrustLevel::Sandboxed => Some(script),
         _ => None,
     }
 }
@@ -148,8 +138,8 @@ fn launch(
         }
         (None, Some(url)) => {
             let transport = match transport {
-                None | Some("http" | "streamable-http" | "streamable_http") => WebTransport::Http,
-                Some("sse") => WebTransport::Sse,
+                None | Some("http" | "streamable-http" | "streamable_http") => TransportKind::Http,
+                Some("sse") => TransportKind::Sse,
                 Some(_) => return Err(malformed("`transport` of a `url` is `http` or `sse`")),
             };
             if !wanted.args.is_empty() || !wanted.env.is_empty() {

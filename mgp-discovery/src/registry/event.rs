@@ -17,21 +17,23 @@ pub(super) enum RegistrationAction {
     Hold,
 }
 
-/// The principal that acts, the chain of requests to which the action belongs, and the reason that the principal gives.
+/// A change of the registered servers: the action and the principal that acts, the chain of requests to which the action belongs, and
+/// the reason that the principal gives.
 #[derive(Debug, Clone)]
-pub(super) struct RegistrationActor {
+pub(super) struct RegistrationChange {
+    action: RegistrationAction,
     actor: Actor,
     trace: TraceId,
     reason: Option<String>,
 }
 
-impl RegistrationActor {
-    pub(super) fn new(principal: &Principal, trace: Option<TraceId>) -> Self {
-        Self::of(Actor::of(principal), trace)
+impl RegistrationChange {
+    pub(super) fn new(principal: &Principal, trace: Option<TraceId>, action: RegistrationAction) -> Self {
+        Self::of(Actor::of(principal), trace, action)
     }
 
-    pub(super) fn kernel() -> Self {
-        Self::of(Actor::kernel(), None)
+    pub(super) fn kernel(action: RegistrationAction) -> Self {
+        Self::of(Actor::kernel(), None, action)
     }
 
     /// Adds the reason of the action, in the words of the principal.
@@ -39,69 +41,61 @@ impl RegistrationActor {
         Self { reason, ..self }
     }
 
-    fn of(actor: Actor, trace: Option<TraceId>) -> Self {
-        Self { actor, trace: trace.unwrap_or_else(random_trace), reason: None }
+    fn of(actor: Actor, trace: Option<TraceId>, action: RegistrationAction) -> Self {
+        Self { action, actor, trace: trace.unwrap_or_else(random_trace), reason: None }
+    }
+
+    /// Returns the event of a change that was made, or failed.
+    pub(super) fn done(&self, server: &ServerRegistration, outcome: Outcome) -> AuditEvent {
+        let event = self
+            .event(self.action.kind(), &server.id, outcome)
+            .with_detail("trust_level", &server.trust)
+            .with_detail("registrant", &server.registrant)
+            .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
+        let event = match &self.reason {
+            Some(reason) => event.with_detail("reason", reason),
+            None => event,
+        };
+        if !matches!(
+            self.action,
+            RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold
+        ) {
+            return event;
+        }
+        let event = match &server.launch {
+            LaunchMethod::Program { command, env, .. } => event
+                .with_detail("command", command)
+                .with_detail("command_line", &server.launch.line())
+                .with_detail("folder", &std::env::current_dir().ok())
+                .with_detail("env", env)
+                .with_detail("inline_code", &server.inline_code())
+                .with_detail("unconfined", &server.unconfined),
+            LaunchMethod::Web { transport, .. } => event.with_detail("transport", transport),
+        };
+        event
+            .with_detail("approval", &server.approval)
+            .with_detail("permissions_required", &server.permissions)
+            .with_detail("code_digest", &server.digest)
+            .with_detail("code_files", &server.files)
+            .with_detail("created_by_label", &server.label)
+            .with_detail("justification", &server.justification)
+    }
+
+    /// Returns the event of a change that was refused.
+    pub(super) fn refused(&self, id: &ServerId, why: &RegistryError) -> AuditEvent {
+        match why {
+            RegistryError::Code(rejection) => self
+                .event(EventType::CodeRejected, id, Outcome::Blocked)
+                .with_detail("violations", &rejection.violations),
+            other => {
+                self.event(self.action.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string())
+            }
+        }
     }
 
     fn event(&self, kind: EventType, id: &ServerId, outcome: Outcome) -> AuditEvent {
         let target = AuditTarget::new(Some(id.clone()), None);
         AuditEvent::new(Timestamp::now(), self.trace, kind, self.actor.clone(), target, outcome)
-    }
-}
-
-/// Returns the event of an action that was done, or failed.
-pub(super) fn done(
-    actor: &RegistrationActor,
-    action: RegistrationAction,
-    server: &ServerRegistration,
-    outcome: Outcome,
-) -> AuditEvent {
-    let event = actor
-        .event(action.kind(), &server.id, outcome)
-        .with_detail("trust_level", &server.trust)
-        .with_detail("registrant", &server.registrant)
-        .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
-    let event = match &actor.reason {
-        Some(reason) => event.with_detail("reason", reason),
-        None => event,
-    };
-    if !matches!(
-        action,
-        RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold
-    ) {
-        return event;
-    }
-    let event = match &server.launch {
-        LaunchMethod::Program { command, env, .. } => event
-            .with_detail("command", command)
-            .with_detail("command_line", &server.launch.line())
-            .with_detail("folder", &std::env::current_dir().ok())
-            .with_detail("env", env)
-            .with_detail("inline_code", &server.inline_code())
-            .with_detail("unconfined", &server.unconfined),
-        LaunchMethod::Web { transport, .. } => event.with_detail("transport", transport),
-    };
-    event
-        .with_detail("approval", &server.approval)
-        .with_detail("permissions_required", &server.permissions)
-        .with_detail("code_digest", &server.digest)
-        .with_detail("code_files", &server.files)
-        .with_detail("created_by_label", &server.label)
-        .with_detail("justification", &server.justification)
-}
-
-/// Returns the event of an action that was refused.
-pub(super) fn refused(
-    actor: &RegistrationActor,
-    action: RegistrationAction,
-    id: &ServerId,
-    why: &RegistryError,
-) -> AuditEvent {
-    match why {
-        RegistryError::Code(rejection) => actor
-            .event(EventType::CodeRejected, id, Outcome::Blocked)
-            .with_detail("violations", &rejection.violations),
-        other => actor.event(action.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Detection of programs that are given code, or another program, on their command line.
 
+use self::InlinePosition::{Behind, First, Rest};
 use super::program::program_name;
 
 /// Code, or another program, that stands on a command line.
@@ -11,97 +12,51 @@ pub(super) struct InlineCode {
     pub(super) text: String,
 }
 
-const GIVEN_CODE: &[InlineRule] = &[
-    InlineRule {
-        names: &["python", "pypy", "pythonw", "py"],
-        what: "runs code",
-        how: InlinePosition::Option(&["-c"]),
-    },
-    InlineRule {
-        names: &["node", "nodejs", "bun", "tsx", "ts-node"],
-        what: "runs code",
-        how: InlinePosition::Option(&["-e", "-p", "--eval", "--print"]),
-    },
-    InlineRule { names: &["deno"], what: "runs code", how: InlinePosition::Rest(&["eval"]) },
-    InlineRule {
-        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh"],
-        what: "runs a shell's commands",
-        how: InlinePosition::Option(&["-c"]),
-    },
-    InlineRule { names: &["perl"], what: "runs code", how: InlinePosition::Option(&["-e", "-E"]) },
-    InlineRule {
-        names: &["ruby", "lua", "luajit", "rscript", "osascript"],
-        what: "runs code",
-        how: InlinePosition::Option(&["-e"]),
-    },
-    InlineRule { names: &["php"], what: "runs code", how: InlinePosition::Option(&["-r", "-B", "-R"]) },
-    InlineRule {
-        names: &["psql", "sqlite", "mysql"],
-        what: "runs statements",
-        how: InlinePosition::Option(&["-c", "-e", "-cmd"]),
-    },
-    InlineRule {
-        names: &["awk", "gawk", "mawk", "nawk"],
-        what: "runs code",
-        how: InlinePosition::First { unless: &["-f", "--file"] },
-    },
-    InlineRule {
-        names: &["sed", "gsed"],
-        what: "runs a script",
-        how: InlinePosition::First { unless: &["-f", "--file"] },
-    },
-    InlineRule {
-        names: &["jq", "yq"],
-        what: "runs a filter",
-        how: InlinePosition::First { unless: &["-f", "--from-file"] },
-    },
-    InlineRule {
-        names: &["pwsh", "powershell"],
-        what: "runs code",
-        how: InlinePosition::Option(&["-c", "-Command", "-e", "-EncodedCommand"]),
-    },
-    InlineRule {
-        names: &["cmd"],
-        what: "runs commands",
-        how: InlinePosition::Rest(&["/c", "/C", "/k", "/K"]),
-    },
-    InlineRule {
-        names: &["docker", "podman", "nerdctl", "lxc", "kubectl"],
-        what: "starts a container, which no confinement of its client bounds",
-        how: InlinePosition::Rest(&["run", "exec", "create", "start", "compose"]),
-    },
-    InlineRule {
-        names: &["npx", "pnpx", "bunx", "uvx", "pipx"],
-        what: "fetches and runs a package",
-        how: InlinePosition::First { unless: &[] },
-    },
-    InlineRule {
-        names: &["npm", "pnpm", "yarn", "uv", "poetry", "conda", "cargo", "go"],
-        what: "runs a package or a program",
-        how: InlinePosition::Rest(&["exec", "run", "x", "dlx"]),
-    },
+/// The programs that take code, the use that they make of it, and its place.
+const GIVEN_CODE: &[(&[&str], &str, InlinePosition)] = &[
+    (&["python", "pypy", "pythonw", "py"], "runs code", Behind(&["-c"])),
+    (&["node", "nodejs", "bun", "tsx", "ts-node"], "runs code", Behind(&["-e", "-p", "--eval", "--print"])),
+    (&["deno"], "runs code", Rest(&["eval"])),
+    (
+        &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "csh", "tcsh"],
+        "runs a shell's commands",
+        Behind(&["-c"]),
+    ),
+    (&["perl"], "runs code", Behind(&["-e", "-E"])),
+    (&["ruby", "lua", "luajit", "rscript", "osascript"], "runs code", Behind(&["-e"])),
+    (&["php"], "runs code", Behind(&["-r", "-B", "-R"])),
+    (&["psql", "sqlite", "mysql"], "runs statements", Behind(&["-c", "-e", "-cmd"])),
+    (&["awk", "gawk", "mawk", "nawk"], "runs code", First { unless: &["-f", "--file"] }),
+    (&["sed", "gsed"], "runs a script", First { unless: &["-f", "--file"] }),
+    (&["jq", "yq"], "runs a filter", First { unless: &["-f", "--from-file"] }),
+    (&["pwsh", "powershell"], "runs code", Behind(&["-c", "-Command", "-e", "-EncodedCommand"])),
+    (&["cmd"], "runs commands", Rest(&["/c", "/C", "/k", "/K"])),
+    (
+        &["docker", "podman", "nerdctl", "lxc", "kubectl"],
+        "starts a container, which no confinement of its client bounds",
+        Rest(&["run", "exec", "create", "start", "compose"]),
+    ),
+    (&["npx", "pnpx", "bunx", "uvx", "pipx"], "fetches and runs a package", First { unless: &[] }),
+    (
+        &["npm", "pnpm", "yarn", "uv", "poetry", "conda", "cargo", "go"],
+        "runs a package or a program",
+        Rest(&["exec", "run", "x", "dlx"]),
+    ),
 ];
 
 impl InlineCode {
     /// Returns the code or the program that `command` is given with `args`, if there is any.
     pub(super) fn of(command: &str, args: &[String]) -> Option<Self> {
         let name = program_name(command);
-        let known = GIVEN_CODE.iter().find(|known| known.names.contains(&&*name))?;
-        let text = known.how.find(args)?;
-        Some(Self { what: known.what, text })
+        let (_, what, place) = GIVEN_CODE.iter().find(|(names, ..)| names.contains(&&*name))?;
+        Some(Self { what, text: place.find(args)? })
     }
-}
-
-struct InlineRule {
-    names: &'static [&'static str],
-    what: &'static str,
-    how: InlinePosition,
 }
 
 /// The place of code on a command line.
 enum InlinePosition {
     /// The code stands behind one of these options, joined to it or as the next word.
-    Option(&'static [&'static str]),
+    Behind(&'static [&'static str]),
     /// The code is the first word that is no option, unless one of these options names a file in its place.
     First { unless: &'static [&'static str] },
     /// The code is everything behind one of these words.
@@ -111,7 +66,7 @@ enum InlinePosition {
 impl InlinePosition {
     fn find(&self, args: &[String]) -> Option<String> {
         match self {
-            Self::Option(options) => args.iter().enumerate().find_map(|(at, arg)| {
+            Behind(options) => args.iter().enumerate().find_map(|(at, arg)| {
                 let option = options.iter().find(|option| is_option(arg, option))?;
                 let joined = arg.strip_prefix(option).map(|rest| rest.trim_start_matches('='));
                 match joined {
@@ -119,13 +74,13 @@ impl InlinePosition {
                     _ => Some(args.get(at + 1).cloned().unwrap_or_default()),
                 }
             }),
-            Self::First { unless } => {
+            First { unless } => {
                 if args.iter().any(|arg| unless.iter().any(|option| is_option(arg, option))) {
                     return None;
                 }
                 args.iter().find(|arg| !arg.starts_with('-')).cloned()
             }
-            Self::Rest(words) => {
+            Rest(words) => {
                 let at = args.iter().position(|arg| words.contains(&&**arg))?;
                 Some(args.get(at + 1..).unwrap_or_default().join(" "))
             }

@@ -1,15 +1,14 @@
 //! The inspection of servers' code: at registration, and again before each start.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use mgp_types::mgp::ServerId;
 
-use super::admission::{ServerScript, check_again, script};
-use super::event::{RegistrationAction, RegistrationActor};
+use super::admission::{check_again, script};
+use super::event::{RegistrationAction, RegistrationChange};
 use super::registration_table::Claim;
 use super::{
-    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, ProgramScript, Registry, RegistryError,
+    Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, Registry, RegistryError,
     ServerRegistration,
 };
 
@@ -72,7 +71,7 @@ impl Registry {
         let (id, files) = (&server.id, server.changes(found).join(", "));
         tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
         let held = ServerRegistration { approval: Approval::Pending, ..server.clone() }.with_code(found);
-        self.put(&RegistrationActor::kernel(), RegistrationAction::Hold, claim, held).await.map(drop)
+        self.put(&RegistrationChange::kernel(RegistrationAction::Hold), claim, held).await.map(drop)
     }
 
     /// Returns the server with the findings about its code, its command line and the system that is to confine it.
@@ -100,8 +99,8 @@ impl Registry {
         &self,
         server: &ServerRegistration,
     ) -> Result<Option<InspectedCode>, RegistryError> {
-        let Some(ServerScript { path, language, .. }) = script(server) else { return Ok(None) };
-        match self.0.inspector.inspect(ProgramScript { path: Path::new(path), language }).await {
+        let Some(script) = script(server) else { return Ok(None) };
+        match self.0.inspector.inspect(script).await {
             Inspection::Harmless(code) => Ok(Some(*code)),
             Inspection::Rejected(rejection) => Err(RegistryError::Code(rejection)),
             Inspection::Unreadable(why) => Err(RegistryError::Forbidden(format!(

@@ -46,8 +46,7 @@ pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
 pub use self::record::{
-    Approval, LaunchMethod, Lifetime, Registrant, RegistrationTerms, ServerRegistration, WebTransport,
-    visible,
+    Approval, LaunchMethod, Lifetime, Registrant, RegistrationTerms, ServerRegistration, visible,
 };
 pub use self::service::Registry;
 pub use self::store::SqliteRegistryStore;

@@ -65,6 +65,8 @@ pub struct ProgramScript<'a> {
     pub path: &'a Path,
     /// The language, by the program that runs it.
     pub language: &'a str,
+    /// The index of the argument that names the script.
+    pub argument: usize,
 }
 
 /// The result of an inspection.

@@ -1,10 +1,13 @@
 //! The code that the program of a sandboxed server runs.
 
+use std::path::Path;
+
+use super::ProgramScript;
+
 /// The knowledge about the code that a command line runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CommandCode<'a> {
-    /// A script, in a language.
-    Script { path: &'a str, language: &'static str, argument: usize },
+    Script(ProgramScript<'a>),
     /// The program's own code, which cannot be inspected.
     Own,
     /// Any code, for the given reason.
@@ -20,37 +23,30 @@ const STARTERS: &[&str] = &[
     "watch", "parallel", "find",
 ];
 
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
-        names: &["python", "pypy", "pythonw", "py"],
-        language: "python",
-        harmless: &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
-        needs_run: false,
-    },
-    Interpreter {
-        names: &["node", "nodejs"],
-        language: "javascript",
-        harmless: &["--no-warnings", "--enable-source-maps"],
-        needs_run: false,
-    },
-    Interpreter { names: &["tsx", "ts-node"], language: "typescript", harmless: &[], needs_run: false },
-    Interpreter { names: &["deno", "bun"], language: "typescript", harmless: &[], needs_run: true },
-    Interpreter {
-        names: &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"],
-        language: "bash",
-        harmless: &[],
-        needs_run: false,
-    },
+/// The programs that run scripts, with the language, and the options before the script that load no further code.
+const INTERPRETERS: &[(&[&str], &str, &[&str])] = &[
+    (
+        &["python", "pypy", "pythonw", "py"],
+        "python",
+        &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
+    ),
+    (&["node", "nodejs"], "javascript", &["--no-warnings", "--enable-source-maps"]),
+    (&["tsx", "ts-node"], "typescript", &[]),
+    (NEED_RUN, "typescript", &[]),
+    (&["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"], "bash", &[]),
     // These languages cannot be inspected here: the inspector says so, and they are refused.
-    Interpreter { names: &["ruby"], language: "ruby", harmless: &[], needs_run: false },
-    Interpreter { names: &["perl"], language: "perl", harmless: &[], needs_run: false },
-    Interpreter { names: &["php"], language: "php", harmless: &[], needs_run: false },
-    Interpreter { names: &["lua", "luajit"], language: "lua", harmless: &[], needs_run: false },
-    Interpreter { names: &["rscript"], language: "r", harmless: &[], needs_run: false },
-    Interpreter { names: &["fish", "csh", "tcsh"], language: "shell", harmless: &[], needs_run: false },
-    Interpreter { names: &["pwsh", "powershell"], language: "powershell", harmless: &[], needs_run: false },
-    Interpreter { names: &["cmd"], language: "batch", harmless: &[], needs_run: false },
+    (&["ruby"], "ruby", &[]),
+    (&["perl"], "perl", &[]),
+    (&["php"], "php", &[]),
+    (&["lua", "luajit"], "lua", &[]),
+    (&["rscript"], "r", &[]),
+    (&["fish", "csh", "tcsh"], "shell", &[]),
+    (&["pwsh", "powershell"], "powershell", &[]),
+    (&["cmd"], "batch", &[]),
 ];
+
+/// The programs that need the word `run` before a script.
+const NEED_RUN: &[&str] = &["deno", "bun"];
 
 impl<'a> CommandCode<'a> {
     pub(super) fn of(command: &str, args: &'a [String]) -> Self {
@@ -58,17 +54,18 @@ impl<'a> CommandCode<'a> {
         if STARTERS.contains(&&*name) {
             return Self::Hidden(format!("`{name}` starts other programs: name the program itself"));
         }
-        let Some(interpreter) = INTERPRETERS.iter().find(|known| known.names.contains(&&*name)) else {
+        let Some((_, language, harmless)) = INTERPRETERS.iter().find(|(names, ..)| names.contains(&&*name))
+        else {
             return Self::Own;
         };
         let mut rest = args.iter().map(String::as_str).enumerate().peekable();
-        if interpreter.needs_run && rest.next_if(|(_, arg)| *arg == "run").is_none() {
+        if NEED_RUN.contains(&&*name) && rest.next_if(|(_, arg)| *arg == "run").is_none() {
             return Self::Hidden(format!("`{name}` has to be given `run` and a script"));
         }
-        while rest.next_if(|(_, arg)| interpreter.harmless.contains(arg)).is_some() {}
+        while rest.next_if(|(_, arg)| harmless.contains(arg)).is_some() {}
         match rest.next() {
             Some((argument, path)) if !path.is_empty() && !path.starts_with('-') && !path.contains("://") => {
-                Self::Script { path, language: interpreter.language, argument }
+                Self::Script(ProgramScript { path: Path::new(path), language, argument })
             }
             Some((_, other)) => {
                 let shown: String = other.chars().take(LONGEST_SHOWN).collect();
@@ -77,15 +74,6 @@ impl<'a> CommandCode<'a> {
             None => Self::Hidden(format!("`{name}` has to be given a script")),
         }
     }
-}
-
-#[derive(Debug)]
-struct Interpreter {
-    names: &'static [&'static str],
-    language: &'static str,
-    /// The options before the script that load no further code.
-    harmless: &'static [&'static str],
-    needs_run: bool,
 }
 
 /// Returns the name without its directory, its version and `.exe`, in small letters.
@@ -124,7 +112,7 @@ mod tests {
         let command = words.next().unwrap();
         let args: Vec<_> = words.collect();
         match CommandCode::of(&command, &args) {
-            CommandCode::Script { path, language, .. } => format!("{language}: {path}"),
+            CommandCode::Script(script) => format!("{}: {}", script.language, script.path.display()),
             CommandCode::Own => "own".into(),
             CommandCode::Hidden(_) => "hidden".into(),
         }

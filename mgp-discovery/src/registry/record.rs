@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CodeFile;
 use super::inline::InlineCode;
+use crate::config::model::TransportKind;
 
 /// A server that was registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,20 +67,9 @@ pub enum LaunchMethod {
     Web {
         /// The URL of the server.
         url: String,
-        /// The transport to the server.
-        transport: WebTransport,
+        /// The transport to the server: `Http` or `Sse`.
+        transport: TransportKind,
     },
-}
-
-/// The transport to a server at an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum WebTransport {
-    /// Streamable HTTP.
-    Http,
-    /// HTTP+SSE.
-    Sse,
 }
 
 /// The principal that registered a server.

@@ -10,7 +10,7 @@ use mgp_types::mgp::{
 use mgp_types::{Context, Principal, PrincipalRole};
 
 use super::admission::{AdmittedServer, admit, words};
-use super::event::{RegistrationAction, RegistrationActor, done, refused};
+use super::event::{RegistrationAction, RegistrationChange};
 use super::registration_table::{Claim, RegistrationTable};
 use super::store::off_the_runtime;
 use super::{
@@ -91,10 +91,29 @@ impl Registry {
         wanted: RegisterServer,
         terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
-        let actor = RegistrationActor::new(by, trace);
+        let change = RegistrationChange::new(by, trace, RegistrationAction::Register);
         let id = wanted.id.clone();
-        let outcome = self.try_register(by, &actor, wanted, terms).await;
-        self.tell_refusal(&actor, RegistrationAction::Register, &id, outcome).await
+        let work = async {
+            let policy = self.0.policy.load_full();
+            let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
+            let claim = self.0.table.claim_new(&server.id)?;
+            let mut server = self.judged(server).await?;
+            if server.trust == TrustLevel::Sandboxed
+                && (server.digest.is_none() || server.unconfined.is_some())
+            {
+                // An approval in advance covers only inspected code and a confined server.
+                server.approval = Approval::Pending;
+            }
+            let (_claim, server) = self.put(&change, claim, server).await?;
+            let mut told = self.started(&server).await;
+            if !left_out.is_empty() {
+                let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
+                let told_before = told.message.map(|message| format!("{message}; ")).unwrap_or_default();
+                told.message = Some(format!("{told_before}{note}"));
+            }
+            Ok(told)
+        };
+        self.carried_out(&change, &id, work).await
     }
 
     /// Approves and starts a waiting server, in the name of an operator. Its script is inspected again.
@@ -108,9 +127,21 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
-        let actor = RegistrationActor::new(by, trace);
-        let outcome = self.try_approve(by, &actor, id).await;
-        self.tell_refusal(&actor, RegistrationAction::Approve, id, outcome).await
+        let change = RegistrationChange::new(by, trace, RegistrationAction::Approve);
+        let work = async {
+            operator(by)?;
+            let (claim, server) = self.0.table.claim(id)?;
+            if server.is_approved() {
+                return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
+            }
+            // An approval covers only code that was shown.
+            let claim = self.unchanged(claim, &server).await?;
+            let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
+            let approved = ServerRegistration { approval, ..ServerRegistration::clone(&server) };
+            let (_claim, approved) = self.put(&change, claim, approved).await?;
+            Ok(self.started(&approved).await)
+        };
+        self.carried_out(&change, id, work).await
     }
 
     /// Removes a server that waited for its approval, in the name of an operator.
@@ -123,8 +154,8 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let actor = RegistrationActor::new(by, trace);
-        let outcome = async {
+        let change = RegistrationChange::new(by, trace, RegistrationAction::Deny);
+        let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
             if server.is_approved() {
@@ -132,10 +163,9 @@ impl Registry {
                     "the server is approved already: deregister it instead".into(),
                 ));
             }
-            self.remove(&actor, RegistrationAction::Deny, claim, &server).await
-        }
-        .await;
-        self.tell_refusal(&actor, RegistrationAction::Deny, id, outcome).await
+            self.remove(&change, claim, &server).await
+        };
+        self.carried_out(&change, id, work).await
     }
 
     /// Keeps a server beyond the session that it was registered for, in the name of an operator.
@@ -148,15 +178,14 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let actor = RegistrationActor::new(by, trace);
-        let outcome = async {
+        let change = RegistrationChange::new(by, trace, RegistrationAction::Keep);
+        let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
             let kept = ServerRegistration { lifetime: Lifetime::Kept, ..ServerRegistration::clone(&server) };
-            self.put(&actor, RegistrationAction::Keep, claim, kept).await.map(drop)
-        }
-        .await;
-        self.tell_refusal(&actor, RegistrationAction::Keep, id, outcome).await
+            self.put(&change, claim, kept).await.map(drop)
+        };
+        self.carried_out(&change, id, work).await
     }
 
     /// Stops and removes a registered server, in the name of an operator or of its registrant. Servers of the
@@ -172,8 +201,8 @@ impl Registry {
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
         let reason = words(wanted.reason.clone(), "reason")?;
-        let actor = RegistrationActor::new(by, trace).because(reason);
-        let outcome = async {
+        let change = RegistrationChange::new(by, trace, RegistrationAction::Deregister).because(reason);
+        let work = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.
             let unknown = || RegistryError::Unknown(wanted.id.clone());
@@ -183,10 +212,9 @@ impl Registry {
             if !may_change(by, &server) {
                 return Err(unknown());
             }
-            self.remove(&actor, RegistrationAction::Deregister, claim, &server).await
-        }
-        .await;
-        self.tell_refusal(&actor, RegistrationAction::Deregister, &wanted.id, outcome).await?;
+            self.remove(&change, claim, &server).await
+        };
+        self.carried_out(&change, &wanted.id, work).await?;
         Ok(DeregisteredServer::new(wanted.id.clone()))
     }
 
@@ -201,7 +229,7 @@ impl Registry {
             let removed = match self.0.table.claim(&server.id) {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
-                    self.remove(&RegistrationActor::kernel(), RegistrationAction::Deregister, claim, &server)
+                    self.remove(&RegistrationChange::kernel(RegistrationAction::Deregister), claim, &server)
                         .await
                 }
                 Ok(_) | Err(RegistryError::Unknown(_)) => Ok(()),
@@ -231,50 +259,6 @@ impl Registry {
     /// Returns all registered servers, in the order of their ids; for operators.
     pub fn registered(&self) -> Vec<Arc<ServerRegistration>> {
         self.0.table.all()
-    }
-
-    async fn try_register(
-        &self,
-        by: &Principal,
-        actor: &RegistrationActor,
-        wanted: RegisterServer,
-        terms: RegistrationTerms,
-    ) -> Result<RegisteredServer, RegistryError> {
-        let policy = self.0.policy.load_full();
-        let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
-        let claim = self.0.table.claim_new(&server.id)?;
-        let mut server = self.judged(server).await?;
-        if server.trust == TrustLevel::Sandboxed && (server.digest.is_none() || server.unconfined.is_some()) {
-            // An approval in advance covers only inspected code and a confined server.
-            server.approval = Approval::Pending;
-        }
-        let (_claim, server) = self.put(actor, RegistrationAction::Register, claim, server).await?;
-        let mut told = self.started(&server).await;
-        if !left_out.is_empty() {
-            let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
-            told.message =
-                Some(told.message.map_or_else(|| note.clone(), |message| format!("{message}; {note}")));
-        }
-        Ok(told)
-    }
-
-    async fn try_approve(
-        &self,
-        by: &Principal,
-        actor: &RegistrationActor,
-        id: &ServerId,
-    ) -> Result<RegisteredServer, RegistryError> {
-        operator(by)?;
-        let (claim, server) = self.0.table.claim(id)?;
-        if server.is_approved() {
-            return Ok(RegisteredServer::new(id.clone(), ServerStatus::Registered));
-        }
-        // An approval covers only code that was shown.
-        let claim = self.unchanged(claim, &server).await?;
-        let approval = Approval::Approved { by: by.id().into_owned(), at: Timestamp::now() };
-        let approved = ServerRegistration { approval, ..ServerRegistration::clone(&server) };
-        let (_claim, approved) = self.put(actor, RegistrationAction::Approve, claim, approved).await?;
-        Ok(self.started(&approved).await)
     }
 
     async fn start_again(&self, id: &ServerId) -> Result<(), RegistryError> {
@@ -311,12 +295,11 @@ impl Registry {
     /// interrupted. The claim is handed back, because no other task may stop a server that is about to be started.
     pub(super) async fn put(
         &self,
-        actor: &RegistrationActor,
-        action: RegistrationAction,
+        change: &RegistrationChange,
         claim: Claim,
         server: ServerRegistration,
     ) -> Result<(Claim, Arc<ServerRegistration>), RegistryError> {
-        self.record(actor, action, &server, Outcome::Success).await?;
+        self.record(change, &server, Outcome::Success).await?;
         let server = Arc::new(server);
         let (store, stored) = (self.0.store.clone(), server.clone());
         let outcome = off_the_runtime(move || {
@@ -327,24 +310,23 @@ impl Registry {
             Ok(claim)
         })
         .await;
-        let claim = self.made(actor, action, &server, outcome).await?;
+        let claim = self.made(change, &server, outcome).await?;
         Ok((claim, server))
     }
 
     /// Records the action, stops the server if it may run, and forgets it.
     async fn remove(
         &self,
-        actor: &RegistrationActor,
-        action: RegistrationAction,
+        change: &RegistrationChange,
         claim: Claim,
         server: &ServerRegistration,
     ) -> Result<(), RegistryError> {
-        self.record(actor, action, server, Outcome::Success).await?;
+        self.record(change, server, Outcome::Success).await?;
         if server.is_approved()
             && let Err(error) = self.0.fleet.stop(&server.id).await
         {
             // A forgotten server would run on without a way to stop it.
-            let _ = self.record(actor, action, server, Outcome::Failure).await;
+            let _ = self.record(change, server, Outcome::Failure).await;
             return Err(RegistryError::Fleet(error));
         }
         let (store, id) = (self.0.store.clone(), server.id.clone());
@@ -354,42 +336,40 @@ impl Registry {
             Ok(())
         })
         .await;
-        self.made(actor, action, server, outcome).await
+        self.made(change, server, outcome).await
     }
 
     /// Records the failure of an action that was recorded as done and could not be stored.
     async fn made<T>(
         &self,
-        actor: &RegistrationActor,
-        action: RegistrationAction,
+        change: &RegistrationChange,
         server: &ServerRegistration,
         outcome: Result<T, StoreError>,
     ) -> Result<T, RegistryError> {
         if let Err(error) = &outcome {
             tracing::error!(server = %server.id, %error, "a change was recorded and could not be stored");
-            let _ = self.record(actor, action, server, Outcome::Failure).await;
+            let _ = self.record(change, server, Outcome::Failure).await;
         }
         Ok(outcome?)
     }
 
     async fn record(
         &self,
-        actor: &RegistrationActor,
-        action: RegistrationAction,
+        change: &RegistrationChange,
         server: &ServerRegistration,
         outcome: Outcome,
     ) -> Result<(), RegistryError> {
-        self.0.audit.record(done(actor, action, server, outcome)).await.map_err(RegistryError::Unrecorded)
+        self.0.audit.record(change.done(server, outcome)).await.map_err(RegistryError::Unrecorded)
     }
 
-    /// Records a refusal. The refusal stands whether or not that succeeds.
-    async fn tell_refusal<T>(
+    /// Carries a change out, and records its refusal. The refusal stands whether or not that succeeds.
+    async fn carried_out<T>(
         &self,
-        actor: &RegistrationActor,
-        action: RegistrationAction,
+        change: &RegistrationChange,
         id: &ServerId,
-        outcome: Result<T, RegistryError>,
+        work: impl Future<Output = Result<T, RegistryError>>,
     ) -> Result<T, RegistryError> {
+        let outcome = work.await;
         if let Err(why) = &outcome
             && !matches!(
                 why,
@@ -397,7 +377,7 @@ impl Registry {
             )
         {
             tracing::warn!(server = %id, error = %why, "a change of the registered servers is refused");
-            let _ = self.0.audit.record(refused(actor, action, id, why)).await;
+            let _ = self.0.audit.record(change.refused(id, why)).await;
         }
         outcome
     }

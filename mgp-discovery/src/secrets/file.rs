@@ -1,13 +1,14 @@
 //! The file of the user's secrets.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item};
 
 use super::{SecretName, SecretStoreError, Secrets};
+use crate::atomic_file::create_private_folder;
 use crate::config::{Environment, Secret};
 use crate::{AtomicFile, FileReaders, Position};
 
@@ -84,11 +85,7 @@ impl SecretFile {
     /// Creates the folder if it does not exist, for its owner alone, and locks it.
     fn lock(&self) -> Result<File, SecretStoreError> {
         let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
-        let mut folders = fs::DirBuilder::new();
-        folders.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-        let locked = folders.create(folder).and_then(|()| {
+        let locked = create_private_folder(folder).and_then(|()| {
             let folder = File::open(folder)?;
             folder.lock()?;
             Ok(folder)
@@ -196,6 +193,7 @@ fn opened(path: &Path) -> Result<Option<File>, SecretStoreError> {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;

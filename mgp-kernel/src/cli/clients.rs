@@ -30,20 +30,12 @@ impl ClientLocations {
             .map_err(|error| Failure::usage(format!("the current folder cannot be found: {error}")))?;
         let system = OperatingSystem::current();
         let mut places = ClientDirectories::new(system, &home);
-        let moved = match system {
-            OperatingSystem::Linux => set("XDG_CONFIG_HOME"),
-            _ => None,
-        };
-        if let Some(directory) = moved {
-            places = places.config(directory);
+        if let (OperatingSystem::Linux, Some(directory)) = (system, set("XDG_CONFIG_HOME")) {
+            places.config = directory;
         }
-        if let Some(directory) = set("CLAUDE_CONFIG_DIR") {
-            places = places.claude(directory);
-        }
+        places.claude = set("CLAUDE_CONFIG_DIR");
         // The home directory is not a project: its files are the user's.
-        if project != home {
-            places = places.project(&project);
-        }
+        places.project = (project != home).then(|| project.clone());
         Ok(Self { places, project })
     }
 
@@ -144,10 +136,9 @@ mod tests {
     use super::*;
 
     fn machine() -> ClientLocations {
-        ClientLocations {
-            places: ClientDirectories::new(OperatingSystem::Linux, "/h").project("/p"),
-            project: "/p".into(),
-        }
+        let mut places = ClientDirectories::new(OperatingSystem::Linux, "/h");
+        places.project = Some("/p".into());
+        ClientLocations { places, project: "/p".into() }
     }
 
     #[test]

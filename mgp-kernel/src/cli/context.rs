@@ -139,7 +139,7 @@ impl CommandContext {
         }
         let locations = self.locations();
         if locations.required() {
-            let named = locations.files().first().map(|file| file.display().to_string()).unwrap_or_default();
+            let named = locations.own_file().map(|file| file.display().to_string()).unwrap_or_default();
             return Err(Failure::usage(format!(
                 "`--project` and `--user` do not apply: the configuration is {named}"
             ))
@@ -160,7 +160,7 @@ impl CommandContext {
     /// Trusts a folder's file that a command changed, if the file was trusted or empty before. Other files need no
     /// trust.
     pub(super) fn keep_trust(&self, file: &ConfigFile) -> Result<(), Failure> {
-        self.keep_trust_of(file.path(), file.text_before(), &file.text())
+        self.keep_trust_of(file.path(), file.text_before(), file.text())
     }
 
     /// Trusts a folder's file whose text was changed from `before` to `after`, on the same conditions as
@@ -192,7 +192,7 @@ impl CommandContext {
     /// Returns the options that let a kernel in another folder use the same places, as far as somebody has named them.
     pub(super) fn named(&self) -> Vec<(&'static str, PathBuf)> {
         let locations = self.locations();
-        let config = locations.files().first().filter(|_| locations.required()).cloned();
+        let config = locations.own_file().filter(|_| locations.required()).map(Path::to_path_buf);
         let (state, socket) = (self.global.state.clone(), self.global.socket.clone());
         let options = [("--config", config), ("--state", state), ("--socket", socket)];
         options.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
@@ -240,7 +240,7 @@ impl CommandContext {
         let locations = self.locations();
         let folder = locations.folder_file().and_then(|file| FolderFile::written(file, "").ok());
         let note = folder.and_then(|file| Some(locations.trusted()?.note_of(file.path())));
-        locations.files().iter().cloned().chain(note).collect()
+        locations.files().map(Path::to_path_buf).chain(note).collect()
     }
 
     /// Returns the places where the configuration may lie.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -79,7 +79,7 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     let configured = cx.read()?;
     let mut own_files = configured.own_files();
     // A configuration file that does not exist yet may be created later.
-    own_files.extend_from_slice(cx.locations().files());
+    own_files.extend(cx.locations().files().map(Path::to_path_buf));
     let EffectiveConfig { mut config, files, warnings, state, socket, .. } = configured;
     let telemetry = cx.start_log(&config.telemetry)?;
     for warning in &warnings {

@@ -5,7 +5,8 @@ use serde::Serialize as _;
 use serde_json::Value;
 use toml_edit::{Item, Table, ser::ValueSerializer};
 
-use super::{ClientFileChange, SyntaxError, document};
+use super::{ClientFileChange, SyntaxError};
+use crate::document;
 
 /// Changes JSON. Comments, blanks and the order of all other members stay.
 pub(super) fn json(

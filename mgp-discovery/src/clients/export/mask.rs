@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{ClientKind, DocumentNode, DocumentValue, document};
+use super::{ClientKind, DocumentNode, DocumentValue};
 use crate::clients::secret;
+use crate::document;
 
 /// Returns the text with every secret as `***`, on as many lines as before.
 pub(super) fn mask(kind: ClientKind, text: &str) -> String {

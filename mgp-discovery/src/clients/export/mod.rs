@@ -10,11 +10,9 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 
 pub use self::apply::{ApplyError, roll_back};
-use super::{
-    ClientKind, Format, ImportError,
-    document::{self, DocumentNode, DocumentValue, Position, SyntaxError},
-    import,
-};
+use super::{ClientKind, Format, ImportError, import};
+use crate::Position;
+use crate::document::{self, DocumentNode, DocumentValue, SyntaxError};
 
 /// The way in which a client reaches the server that is put into its file.
 #[derive(Debug, Clone, PartialEq, Eq)]

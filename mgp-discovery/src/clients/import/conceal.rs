@@ -1,9 +1,6 @@
 //! Replacement of secrets in imported servers by references.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
 use super::{MovedSecret, ReferenceKind, places};
 use crate::{
@@ -33,10 +30,7 @@ impl<'e> Concealer<'e> {
 
     /// Reserves the names that a server refers to: they are given to no value, because they may stand for any.
     pub fn reserve(&mut self, server: &ServerConfig) {
-        let agents =
-            server.agents.values().flat_map(|agent| agent.env.values().chain(agent.headers.values()));
-        let texts = places::texts(server).into_iter().map(|text| text.value);
-        for text in agents.map(String::as_str).chain(texts) {
+        for (_, text) in server.texts() {
             let mut rest = text;
             while let Some(at) = rest.find("${") {
                 rest = &rest[at..];
@@ -51,27 +45,22 @@ impl<'e> Concealer<'e> {
     /// Replaces the secrets of a server by references, and returns the replaced secrets.
     pub fn conceal(&mut self, server: &mut ServerConfig) -> Vec<MovedSecret> {
         let mut moved = Vec::new();
-        let mut concealed = BTreeMap::new();
+        let id = server.id.clone();
         for text in places::texts(server) {
-            let mut value = text.value.to_owned();
             for FoundSecret { part, literal, said } in found(&text).into_iter().rev() {
                 let (held_in, name) = match said {
-                    Some(name) => self.said_name(name, &literal),
-                    None => (ReferenceKind::Store, self.new_secret(&wanted(&server.id, &text), &literal)),
+                    Some(name) => self.said_name(&name, &literal),
+                    None => (ReferenceKind::Store, self.new_secret(&wanted(&id, &text), &literal)),
                 };
                 let reference = match held_in {
                     ReferenceKind::Environment => format!("${{{name}}}"),
                     ReferenceKind::Store => format!("${{secret:{name}}}"),
                 };
-                value.replace_range(part, &reference);
+                text.value.replace_range(part, &reference);
                 let (place, value) = (text.place.clone(), literal.into());
                 moved.push(MovedSecret { held_in, name, place, value });
             }
-            if value != text.value {
-                concealed.insert(text.place, value);
-            }
         }
-        places::replace(server, concealed);
         moved
     }
 
@@ -84,7 +73,8 @@ impl<'e> Concealer<'e> {
         if own.cwd != other.cwd || own.socket != other.socket {
             return None;
         }
-        let (own, other) = (places::texts(own), places::texts(other));
+        let (mut own, mut other) = (own.clone(), other.clone());
+        let (own, other) = (places::texts(&mut own), places::texts(&mut other));
         if own.len() != other.len() {
             return None;
         }
@@ -187,10 +177,10 @@ impl<'t> TextReference<'t> {
 /// otherwise.
 fn counterparts<'t>(
     own: &'t str,
-    other: &places::ImportedText<'t>,
+    other: &places::ImportedText<'_>,
 ) -> Option<Vec<(TextReference<'t>, String)>> {
     let mut counterparts = Vec::new();
-    if own == other.value {
+    if own == other.value.as_str() {
         return Some(counterparts);
     }
     let (mut own, mut done) = (own, 0);
@@ -203,7 +193,7 @@ fn counterparts<'t>(
         }
         let reference = TextReference::at_start(own)?;
         own = &own[reference.len..];
-        if said != Some(reference.name) || reference.held_in == ReferenceKind::Store {
+        if said.as_deref() != Some(reference.name) || reference.held_in == ReferenceKind::Store {
             counterparts.push((reference, literal));
         }
     }
@@ -211,21 +201,23 @@ fn counterparts<'t>(
 }
 
 /// A secret in a text.
-struct FoundSecret<'t> {
+struct FoundSecret {
     /// The part of the text that is replaced.
     part: Range<usize>,
     /// The secret itself.
     literal: String,
     /// The variable in front of the secret, if the secret is only its default.
-    said: Option<&'t str>,
+    said: Option<String>,
 }
 
-fn found<'t>(text: &places::ImportedText<'t>) -> Vec<FoundSecret<'t>> {
-    let mut all: Vec<FoundSecret<'t>> = Vec::new();
+fn found(text: &places::ImportedText<'_>) -> Vec<FoundSecret> {
+    let mut all: Vec<FoundSecret> = Vec::new();
     for part in secret::find(&text.name, text.value) {
         let written = &text.value[part.clone()];
         let found = match enclosing_reference(text.value, &part) {
-            Some((part, name)) => FoundSecret { part, literal: written.to_owned(), said: Some(name) },
+            Some((part, name)) => {
+                FoundSecret { part, literal: written.to_owned(), said: Some(name.to_owned()) }
+            }
             None => FoundSecret { part, literal: unspelled(written), said: None },
         };
         // Two secrets within one reference are replaced as one.

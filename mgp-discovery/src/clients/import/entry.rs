@@ -8,11 +8,9 @@ use super::{
     reference::{ReferenceContext, translate},
 };
 use crate::{
-    clients::{
-        ClientKind,
-        document::{DocumentNode, DocumentValue},
-    },
+    clients::ClientKind,
     config::model::{ServerConfig, ToolRule, TransportKind},
+    document::{DocumentNode, DocumentValue},
     names,
 };
 

@@ -10,11 +10,10 @@ use std::{fmt, path::PathBuf};
 pub use self::conceal::Concealer;
 pub(crate) use self::places::value_names;
 use self::reference::ReferenceContext;
-use super::{
-    ClientKind,
-    document::{self, DocumentMember, DocumentNode, Position, SyntaxError},
-};
+use super::ClientKind;
+use crate::Position;
 use crate::config::{Secret, model::ServerConfig};
+use crate::document::{self, DocumentMember, DocumentNode, DocumentValue, SyntaxError};
 use crate::names::{self, UniqueNames};
 
 /// The settings of reading a file.
@@ -268,7 +267,6 @@ fn collect<'a>(
     elsewhere: Option<&OtherSection>,
     found: &mut Vec<ImportEntry<'a>>,
 ) -> Result<(), ImportError> {
-    use document::DocumentValue;
     if found.len() + node.members().len() + node.items().len() > MAX_SERVERS {
         return Err(ImportError::TooManyServers);
     }

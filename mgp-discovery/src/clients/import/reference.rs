@@ -3,8 +3,9 @@
 
 use super::ReadOptions;
 use crate::{
-    clients::{ClientKind, document::DocumentNode},
+    clients::ClientKind,
     config::{literal, refers_to_secret},
+    document::DocumentNode,
     names,
 };
 

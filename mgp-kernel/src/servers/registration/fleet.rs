@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mgp_discovery::config::literal;
-use mgp_discovery::config::model::{ServerConfig, ServerMgp, TransportKind};
-use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, ServerView, WebTransport};
+use mgp_discovery::config::model::{ServerConfig, ServerMgp};
+use mgp_discovery::registry::{LaunchMethod, RunningServers, ServerRegistration, ServerView};
 use mgp_types::mgp::{ListedServer, Permission, ServerId, ServerStatus};
 use mgp_types::{Context, Error, Principal, PrincipalRole};
 
@@ -121,10 +121,7 @@ fn config(server: &ServerRegistration) -> ServerConfig {
         }
         LaunchMethod::Web { url, transport } => {
             config.url = Some(literal(url));
-            config.transport = Some(match transport {
-                WebTransport::Sse => TransportKind::Sse,
-                _ => TransportKind::Http,
-            });
+            config.transport = Some(*transport);
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! The files of clients as trees that know where each part stands.
+//! Files of clients and `mgp.toml` as trees that know where each part stands.
 //!
 //! JSON with comments, YAML and TOML all become the same [`DocumentNode`], so that the meaning of a server's entry is defined
 //! once, and errors have a line and column.
@@ -41,7 +41,7 @@ pub(crate) struct DocumentNode {
 pub(crate) enum DocumentValue {
     Null,
     Bool(bool),
-    /// A number as it is written.
+    /// A number or a time.
     Number(String),
     Text(String),
     List(Vec<DocumentNode>),
@@ -60,9 +60,14 @@ impl DocumentNode {
         Self { span, value }
     }
 
-    /// Returns the member of that name. Of several, the last: clients use that one.
+    /// Returns the value of the member of that name.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
-        self.members().iter().rev().find(|member| member.key == key).map(|member| &member.node)
+        self.member(key).map(|member| &member.node)
+    }
+
+    /// Returns the member of that name. Of several, the last: clients use that one.
+    pub(crate) fn member(&self, key: &str) -> Option<&DocumentMember> {
+        self.members().iter().rev().find(|member| member.key == key)
     }
 
     /// Returns the node at the end of a path of names.
@@ -89,6 +94,11 @@ impl DocumentNode {
             DocumentValue::Bool(yes) => Some(yes.to_string()),
             DocumentValue::Null | DocumentValue::List(_) | DocumentValue::Map(_) => None,
         }
+    }
+
+    /// Returns a whole number.
+    pub(crate) fn number(&self) -> Option<i64> {
+        if let DocumentValue::Number(text) = &self.value { text.parse().ok() } else { None }
     }
 
     /// Returns the kind of this value, in words for messages.

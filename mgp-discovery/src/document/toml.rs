@@ -1,4 +1,4 @@
-//! TOML, as Codex writes it, read as a tree.
+//! TOML, as `mgp.toml` and Codex have it, read as a tree.
 
 use toml_edit::{Document, DocumentMut, Item, TableLike, TomlError, Value as Toml};
 
@@ -6,7 +6,12 @@ use super::{DocumentMember, DocumentNode, DocumentValue, Position, SyntaxError};
 
 pub(super) fn parse(text: &str) -> Result<DocumentNode, SyntaxError> {
     let document = Document::parse(text).map_err(|why| wrong(text, &why))?;
-    Ok(DocumentNode::new(0..text.len(), table(document.as_table())))
+    Ok(tree(&document))
+}
+
+/// Returns a document that was read as a tree.
+pub(crate) fn tree<S: AsRef<str>>(document: &Document<S>) -> DocumentNode {
+    DocumentNode::new(0..document.raw().len(), table(document.as_table()))
 }
 
 /// Reads a text as a document that can be changed and keeps its comments and blanks.
@@ -53,9 +58,10 @@ fn scalar(value: &Toml) -> DocumentNode {
     let node = match value {
         Toml::String(text) => DocumentValue::Text(text.value().clone()),
         Toml::Integer(number) => DocumentValue::Number(number.value().to_string()),
-        Toml::Float(number) => DocumentValue::Number(number.value().to_string()),
+        // A whole number with a fraction keeps it.
+        Toml::Float(number) => DocumentValue::Number(format!("{:?}", number.value())),
         Toml::Boolean(yes) => DocumentValue::Bool(*yes.value()),
-        Toml::Datetime(time) => DocumentValue::Text(time.value().to_string()),
+        Toml::Datetime(time) => DocumentValue::Number(time.value().to_string()),
         Toml::InlineTable(inner) => table(inner),
         Toml::Array(items) => DocumentValue::List(items.iter().map(scalar).collect()),
     };

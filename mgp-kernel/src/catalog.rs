@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
-use mgp_toolindex::{Index, SentVectorPolicy};
 use tokio::sync::OnceCell;
 
 use crate::models::ModelStore;
@@ -27,11 +27,6 @@ impl ToolCatalog {
     /// The catalog is empty.
     pub(crate) async fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let choice = settings::embedder(config, ModelStore::of_user().as_ref())?;
-        let sent = if config.tools.trust_sent_vectors {
-            SentVectorPolicy::Trusted
-        } else {
-            SentVectorPolicy::Ignored
-        };
         // The vectors of the built-in table are made faster than they are read.
         let store: Option<Arc<dyn VectorStore>> = if choice == EmbedderChoice::Static {
             tracing::info!("tools are found by meaning with the built-in table of words");
@@ -41,7 +36,7 @@ impl ToolCatalog {
             let vectors = vectors.map_err(|error| StartError::Config(format!("`kernel.state`: {error}")))?;
             Some(Arc::new(vectors))
         };
-        let index = Index::with_vectors(EmbedderChoice::Static.open().await, store, sent);
+        let index = Index::with_vectors(EmbedderChoice::Static.open().await, store);
         let mut tools = Self { catalog: Catalog::new(), index, encoder: None, loaded: Arc::default() };
         match choice {
             EmbedderChoice::Static => {}

@@ -380,13 +380,8 @@ pub(crate) fn message_memory(config: &Config) -> MemoryBudget {
     }
 }
 
-/// Returns the largest size of a server's results, in bytes.
-pub(crate) fn max_result_bytes(config: &Config, server: &ServerConfig) -> usize {
-    let own = server.limits.max_result_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-    own.unwrap_or_else(|| max_message_bytes(config))
-}
-
-fn max_message_bytes(config: &Config) -> usize {
+/// Returns the largest size of a message, and of a server's results, in bytes.
+pub(crate) fn max_message_bytes(config: &Config) -> usize {
     config
         .limits
         .max_message_bytes

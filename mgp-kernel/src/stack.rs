@@ -288,7 +288,7 @@ fn layers(
         keys,
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
-            ResultSizeGate { max_bytes: settings::max_result_bytes(&config, server) },
+            ResultSizeGate { max_bytes: settings::max_message_bytes(&config) },
             OwnNameGate { server: server.id.as_str().into(), audit: Arc::clone(audit) },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),

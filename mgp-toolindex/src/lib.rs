@@ -59,6 +59,6 @@ mod text;
 mod tool;
 mod vector;
 
-pub use self::index::{Index, Search, SearchHit, SearchResult, SentVectorPolicy, Snapshot, VisibleTools};
+pub use self::index::{Index, Search, SearchHit, SearchResult, Snapshot, VisibleTools};
 pub use self::rank::FusionWeights;
 pub use self::tool::{Server, ServerTools, Tool, ToolListing, ToolListingError};

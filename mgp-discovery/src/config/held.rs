@@ -88,6 +88,7 @@ fn differences(one: &Config, other: &Config) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::model::ListLevel;
 
     fn config(text: &str) -> Config {
         toml_edit::de::from_str(text).unwrap()
@@ -147,14 +148,16 @@ mod tests {
             server = 'files'
             permission = 'allow'
             [tools]
-            creating = true
+            level = 'L0'
             ",
         );
         let (held, waiting) = now.held_to(&accepted);
         let ids: Vec<_> = held.servers.iter().map(|server| &*server.id).collect();
         assert_eq!(ids, ["files"], "what was taken out is gone, what was added waits");
         assert_eq!(held.server("files"), accepted.server("files"));
-        assert!(held.confirmation.dangerous && held.confirmation.moderate && !held.tools.creating);
+        assert!(
+            held.confirmation.dangerous && held.confirmation.moderate && held.tools.level == ListLevel::Auto
+        );
         assert!(held.permissions.grants.is_empty());
         assert_eq!(held.permissions.policy, accepted.permissions.policy);
         assert_eq!(held.access.rules.len(), 2, "denials stay and are added: {:?}", held.access.rules);
@@ -162,7 +165,7 @@ mod tests {
             waiting,
             [
                 "access.rules", "confirmation.dangerous", "permissions.grants", "permissions.policy",
-                "servers.evil", "servers.files", "tools.creating",
+                "servers.evil", "servers.files", "tools.level",
             ]
         );
     }

@@ -411,16 +411,12 @@ fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscov
     let loaded = config.load();
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
     let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
+    let creator = ModelToolCreator::new(Arc::clone(config), Arc::clone(&sections.audit), registry.clone());
     let settings = settings::tool_discovery(&loaded)
         .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
         .names(move |context| of_names.names(context))
-        .awaiting_tools(move |context| awaits_first_tools(&of_starts, context));
-    let settings = if loaded.tools.creating {
-        let (config, audit) = (Arc::clone(config), Arc::clone(&sections.audit));
-        settings.creation(Arc::new(ModelToolCreator::new(config, audit, registry.clone())))
-    } else {
-        settings
-    };
+        .awaiting_tools(move |context| awaits_first_tools(&of_starts, context))
+        .creation(Arc::new(creator));
     let sessions = settings::tool_sessions(&loaded, &settings)?;
     Ok(ToolDiscoveryGate::new(tools.index.clone(), Arc::new(sessions), settings))
 }

@@ -95,9 +95,7 @@ impl Protected {
     ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
-        let mut text = format!(
-            "[listen]\nrest = true\nenvelopes = true\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n"
-        );
+        let mut text = format!("[listen]\nrest = true\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n");
         if !oauth.contains("issuers") {
             writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
         }

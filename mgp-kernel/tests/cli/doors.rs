@@ -12,7 +12,7 @@ pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
     let config = format!(
-        "{}\n[listen]\nrest = true\nenvelopes = true\n{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
+        "{}\n[listen]\nrest = true\n{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
          args = [\"server\", \"context\"]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",

@@ -138,7 +138,7 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
     let config = format!(
-        "{}\n[listen]\nrest = true\nenvelopes = true\nrequire_keys = true\n{tls}[[servers]]\nid = \"context\"\n\
+        "{}\n[listen]\nrest = true\nrequire_keys = true\n{tls}[[servers]]\nid = \"context\"\n\
          command = {program:?}\nargs = [\"server\", \"context\"]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",

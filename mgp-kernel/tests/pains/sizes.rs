@@ -21,19 +21,20 @@ tests![
 
 async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
     let (script, web) = (Script::named(&["big"]), Web::start().await);
-    let mut child = script.server("files");
-    child["limits"] = json!({"max_result_bytes": 10_000});
-    let mut over_http = web.server("web");
-    over_http["limits"] = json!({"max_result_bytes": 60});
-    let host = Host::start([child, over_http]).await;
+    let mut config = quiet([script.server("files"), web.server("web")]);
+    config["limits"] = json!({"max_message_bytes": 1 << 16});
+    let host = Host::with(config).await;
     host.up("files").await;
     host.up("web").await;
     for client in [host.client("one").await, host.plain("other").await] {
         assert_eq!(say(&client, "files.big", json!({"bytes": 9_000})).await.len(), 9_000);
-        let result = client.call_tool("files.big", json!({"bytes": 50_000})).await.unwrap();
+        let result = client.call_tool("files.big", json!({"bytes": 70_000})).await.unwrap();
         assert_eq!(result.is_error, Some(true));
         let said = crate::host::text(&result);
-        assert!(said.contains("50") && said.contains("10000") && said.contains("max_result_bytes"), "{said}");
+        assert!(
+            said.contains("70") && said.contains("65536") && said.contains("max_message_bytes"),
+            "{said}"
+        );
         assert!(said.len() < 1_000, "{said}");
         assert_eq!(say(&client, "web.look", json!({})).await, "nobody");
     }
@@ -41,9 +42,9 @@ async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
 
 async fn pain_19_large_results_pass_and_one_that_is_too_large_leaves_the_server_as_it_was() {
     let script = Script::named(&["big", "pid"]);
-    let mut server = script.server("files");
-    server["limits"] = json!({"max_result_bytes": 16 << 20});
-    let host = Host::start([server]).await;
+    let mut config = quiet([script.server("files")]);
+    config["limits"] = json!({"max_message_bytes": 16 << 20});
+    let host = Host::with(config).await;
     let pid = host.up("files").await.pid.unwrap().to_string();
     let client = host.client("one").await;
     // More than the megabyte at which lines and streams are known to be cut.
@@ -61,7 +62,6 @@ async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
     // Some libraries write the id in front of the result, others behind it.
     for script in [Script::named(&["big", "pid"]), Script::named(&["big", "pid"]).id_last()] {
         let mut server = script.server("files");
-        server["limits"] = json!({"max_result_bytes": 10_000});
         server["sharing"] = json!("shared");
         let mut config = quiet([server]);
         config["limits"] = json!({"max_message_bytes": 1 << 20});
@@ -77,7 +77,7 @@ async fn pain_19_a_result_that_is_not_even_taken_in_says_what_to_do_at_once() {
             assert_eq!(result.is_error, Some(true));
             let said = crate::host::text(&result);
             assert!(
-                said.contains("more than") && said.contains("10000") && said.contains("max_result_bytes"),
+                said.contains("more than") && said.contains("1048576") && said.contains("max_message_bytes"),
                 "{said}"
             );
             assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use clap::Parser;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
 use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow};
-use mgp_toolindex::{FusionWeights, Index, Search, SentVectorPolicy};
+use mgp_toolindex::{FusionWeights, Index, Search};
 use mgp_types::mgp::SearchStrategy;
 
 use self::rivals::Rival;
@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let corpus = Corpus::new(&rows)?;
     let store = args.store.as_deref().map(|folder| SqliteVectors::open(folder, MAX_KEPT)).transpose()?;
     let store = store.map(|store| Arc::new(store) as Arc<dyn VectorStore>);
-    let index = Index::with_vectors(args.embedder.try_open().await?, store, SentVectorPolicy::Ignored);
+    let index = Index::with_vectors(args.embedder.try_open().await?, store);
     corpus.index(&index).await;
     for query in &queries {
         let search = Search::new(&query.text)

@@ -179,12 +179,13 @@ fn sends(name: &str, embedding: &[f32], embedder: &str) -> ToolListing {
 
 #[tokio::test]
 async fn vectors_of_servers_are_used_only_where_they_are_trusted_and_fit() {
-    for (sent_vectors, expected) in [(SentVectorPolicy::Ignored, false), (SentVectorPolicy::Trusted, true)] {
+    for expected in [false, true] {
         let embedder = HashedWords::new(2);
         let id = embedder.id().to_owned();
-        let index = Index::with_vectors(Arc::new(embedder), None, sent_vectors);
+        let index = Index::new(Arc::new(embedder));
         let listed = vec![sends("fits", &[3.0, -4.0], &id), sends("strange", &[3.0, -4.0], "strange")];
-        index.put_server(ServerTools::new("s", listed)).await;
+        let server = ServerTools::new("s", listed);
+        index.put_server(if expected { server.trust_vectors() } else { server }).await;
         index.settled().await;
         let snapshot = index.snapshot();
         // Vectors that are made here have no negative numbers.
@@ -201,11 +202,7 @@ async fn vectors_that_are_kept_are_not_made_again() {
     for expected in [5, 0] {
         let embedder = Arc::new(HashedWords::slow(16));
         let store = crate::embed::SqliteVectors::open(folder.path(), 100).unwrap();
-        let index = Index::with_vectors(
-            Arc::clone(&embedder) as Arc<dyn Embedder>,
-            Some(Arc::new(store)),
-            SentVectorPolicy::Ignored,
-        );
+        let index = Index::with_vectors(Arc::clone(&embedder) as Arc<dyn Embedder>, Some(Arc::new(store)));
         index.put_server(ServerTools::new("s", tools(5))).await;
         index.embedded().await;
         assert_eq!(index.snapshot().vectors.len(), 5);

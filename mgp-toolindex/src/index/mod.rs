@@ -47,21 +47,17 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const MAX_WAITING: usize = 1024;
 
 impl Index {
-    /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps. Vectors that servers send are ignored.
+    /// Creates an index without tools, whose vectors `embedder` makes, and no store keeps.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self::with_vectors(embedder, None, SentVectorPolicy::Ignored)
+        Self::with_vectors(embedder, None)
     }
 
-    /// Creates an index without tools, whose vectors `embedder` makes or servers send. Vectors that take long to make lie in
-    /// `store`; without one each index makes them anew.
+    /// Creates an index without tools, whose vectors `embedder` makes or trusted servers send. Vectors that take long to make
+    /// lie in `store`; without one each index makes them anew.
     ///
     /// Within a tokio runtime, vectors that take long to make are made by a task of that runtime, for as long as both
     /// live; outside of one, by a thread of the index.
-    pub fn with_vectors(
-        embedder: Arc<dyn Embedder>,
-        store: Option<Arc<dyn VectorStore>>,
-        sent_vectors: SentVectorPolicy,
-    ) -> Self {
+    pub fn with_vectors(embedder: Arc<dyn Embedder>, store: Option<Arc<dyn VectorStore>>) -> Self {
         let mut words = KeywordWriter::new().expect("the system can start threads");
         let no_words = words.commit().expect("an index in memory has no files that could fail");
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty(no_words, Arc::clone(&embedder))));
@@ -70,7 +66,7 @@ impl Index {
         let surroundings = EmbeddingContext { store, runtime, changes: changes.downgrade() };
         let pending = Arc::<AtomicUsize>::default();
         let shown = ShownTools { current: Arc::clone(&current), pending: Arc::clone(&pending) };
-        let writer = IndexWriter::new(shown, words, embedder, surroundings, sent_vectors);
+        let writer = IndexWriter::new(shown, words, embedder, surroundings);
         std::thread::Builder::new()
             .name("mgp-toolindex".into())
             .spawn(move || writer.run(queue))
@@ -152,17 +148,6 @@ impl Index {
 
 #[cfg(test)]
 mod embedding_tests;
-
-/// The treatment of vectors that servers send with their tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "they are used, or they are not")]
-pub enum SentVectorPolicy {
-    /// Sent vectors are ignored: all vectors are made here.
-    Ignored,
-    /// Sent vectors are used if they name the embedder in use. A server that lies can make its tools near to any query,
-    /// which cannot be seen from the vectors; so this setting is for trusted servers.
-    Trusted,
-}
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,9 @@ use mgp_types::mgp::{ServerId, ServerState, ToolName};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
+use super::Snapshot;
 use super::embedder_vectors::{ActiveVectors, EmbeddingContext};
 use super::snapshot::ServerSlots;
-use super::{SentVectorPolicy, Snapshot};
 use crate::embed::{Embedder, MadeVector, Passage, sent_along};
 use crate::keyword::KeywordWriter;
 use crate::slot::Slot;
@@ -39,7 +39,6 @@ pub(super) struct IndexWriter {
     words: KeywordWriter,
     gists: SketchBuilder,
     lanes: ActiveVectors,
-    sent_vectors: SentVectorPolicy,
     /// The servers that sent useless vectors, each logged once.
     complained: HashSet<ServerId, RandomState>,
     awaiting_vectors: Vec<oneshot::Sender<()>>,
@@ -60,7 +59,6 @@ impl IndexWriter {
         words: KeywordWriter,
         embedder: Arc<dyn Embedder>,
         surroundings: EmbeddingContext,
-        sent_vectors: SentVectorPolicy,
     ) -> Self {
         let next = Snapshot::clone(&shown.current.load());
         Self {
@@ -71,7 +69,6 @@ impl IndexWriter {
             words,
             gists: SketchBuilder::new(),
             lanes: ActiveVectors::new(embedder, surroundings),
-            sent_vectors,
             complained: HashSet::default(),
             awaiting_vectors: Vec::new(),
         }
@@ -217,7 +214,7 @@ impl IndexWriter {
         }
         let passage = Passage::of(&text.server, &text.name, &text.description);
         for lane in self.lanes.all() {
-            match sent(listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained) {
+            match sent(listing, &*lane.embedder, server, &mut self.complained) {
                 Some(vector) => lane.put_vector(slot, &vector),
                 None => lane.put(slot, &tool, &passage),
             }
@@ -263,9 +260,8 @@ impl IndexWriter {
             let tools = slots.values().filter_map(|slot| Some((*slot, self.next.tools.get(*slot)?)));
             for (slot, tool) in tools {
                 let listing = ToolListing::read(&tool.definition).ok();
-                let sent = listing.and_then(|listing| {
-                    sent(&listing, &*lane.embedder, server, self.sent_vectors, &mut self.complained)
-                });
+                let sent =
+                    listing.and_then(|listing| sent(&listing, &*lane.embedder, server, &mut self.complained));
                 if let Some(vector) = sent {
                     lane.put_vector(slot, &vector);
                     continue;
@@ -300,10 +296,9 @@ fn sent(
     listing: &ToolListing,
     embedder: &dyn Embedder,
     server: &Server,
-    sent_vectors: SentVectorPolicy,
     complained: &mut HashSet<ServerId, RandomState>,
 ) -> Option<Vec<f32>> {
-    if sent_vectors == SentVectorPolicy::Ignored {
+    if !server.has_trusted_vectors {
         return None;
     }
     match sent_along(&listing.hints, embedder)? {

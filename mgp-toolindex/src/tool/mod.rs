@@ -38,6 +38,13 @@ impl ServerTools {
         self.server.description = description.into();
         self
     }
+
+    /// Uses the vectors that the server sends with its tools, if they name the embedder in use. A server that lies can make
+    /// its tools near to any query, which cannot be seen from the vectors; so this is for trusted servers.
+    pub fn trust_vectors(mut self) -> Self {
+        self.server.has_trusted_vectors = true;
+        self
+    }
 }
 
 /// The facts about a server.
@@ -50,12 +57,19 @@ pub struct Server {
     pub description: Arc<str>,
     /// The state of the server.
     pub state: ServerState,
+    /// Set if the vectors that the server sends are used.
+    pub(crate) has_trusted_vectors: bool,
 }
 
 impl Server {
     /// Creates a connected server.
     pub fn new(id: impl Into<ServerId>) -> Self {
-        Self { id: id.into(), description: "".into(), state: ServerState::Connected }
+        Self {
+            id: id.into(),
+            description: "".into(),
+            state: ServerState::Connected,
+            has_trusted_vectors: false,
+        }
     }
 }
 

@@ -110,7 +110,7 @@ fn start(mgp: &PathBuf, folder: &Path, port: u16) -> Result<Background> {
     };
     let config = folder.join("mgp.toml");
     let text = format!(
-        "[listen]\nrest = true\nenvelopes = true\n{}{}\
+        "[listen]\nrest = true\n{}{}\
          [[permissions.grants]]\npermission = \"memory.read\"\n[[permissions.grants]]\npermission = \"memory.write\"\n\
          [[permissions.grants]]\npermission = \"filesystem.read\"\n",
         server("context", &["server", "context"]),

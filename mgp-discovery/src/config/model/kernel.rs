@@ -97,10 +97,8 @@ pub struct ListenSettings {
     /// accepted for health checks only.
     pub max_connections: Option<u32>,
     /// Serves tools over plain HTTP, beside the protocol: `POST /tools/NAME`, `POST /permissions`, `/openapi.json`,
-    /// `/catalog` and `/capabilities`.
+    /// `/catalog` and `/capabilities`, and in envelopes at `POST /env/tools/call`.
     pub rest: bool,
-    /// Serves tools in envelopes, at `POST /env/tools/call`.
-    pub envelopes: bool,
     /// Passes data from server to server by reference: the kernel fetches the data that a server refers to, and serves it
     /// at `/data/REF` to the server that an agent names the reference to. Needs `http`.
     pub data_references: bool,

@@ -25,8 +25,8 @@ pub struct AgentSettings {
     /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` stands for any characters
     /// between two dots of an id, and a `*` alone for every agent.
     pub speaks_for: Vec<String>,
-    /// The permissions of the agent itself. With `code_execution`, the agent may have tools created where
-    /// `tools.creating` is on.
+    /// The permissions of the agent itself. With `code_execution`, the agent may have tools created on demand (§16.6),
+    /// under the policy `auto_approve` and within `[registration]`.
     #[schemars(with = "Vec<String>")]
     pub permissions: Vec<Permission>,
     /// The scopes of the agent, such as `read:tickets`: it calls a tool only if it has all that the tool requires. An

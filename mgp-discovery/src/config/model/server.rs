@@ -188,7 +188,8 @@ pub struct ServerConfinement {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerSecurity {
-    /// The operator's trust in the server; `standard` if left out. Later drafts write `core` for `trusted`, and
+    /// The operator's trust in the server; `standard` if left out. Of a `trusted` server, the vectors that it sends with its
+    /// tools are used, too. Later drafts write `core` for `trusted`, and
     /// `experimental` and `untrusted` for `sandboxed`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,

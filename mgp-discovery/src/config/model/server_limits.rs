@@ -47,9 +47,6 @@ pub struct ServerLimits {
     /// The maximum number of calls in a minute, of all agents together; without limit if left out.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// The maximum length of a result, in bytes; `max_message_bytes` of `[limits]` if left out.
-    #[schemars(range(min = 1))]
-    pub max_result_bytes: Option<u64>,
     /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
     /// the server waits as long. A list of tools that is not complete by then is an error, and not offered in part.
     pub startup_timeout_ms: Option<u64>,

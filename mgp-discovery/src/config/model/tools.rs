@@ -17,10 +17,6 @@ pub struct ToolSettings {
     /// or `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`. With `auto`, that is the encoder that
     /// `mgp model install` installed, or the table where none is; `auto` if left out.
     pub embedder: Option<String>,
-    /// Uses the vectors that servers send with their tools.
-    pub trust_sent_vectors: bool,
-    /// Lets agents have tools created on demand (§16.6).
-    pub creating: bool,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
 }

@@ -20,7 +20,7 @@ use crate::running::RunningConfig;
 /// A creator of tools for what no tool can do (§16.6): the client's model is asked for the code, the code is held to
 /// the strictest level, and code that passes is registered as a sandboxed server of the session.
 ///
-/// The creator is off unless the configuration turns it on, and serves only agents that are permitted `code_execution`
+/// The creator serves only agents that are permitted `code_execution`
 /// while the policy is `auto_approve`; the rules of registration decide what they may register.
 pub(crate) struct ModelToolCreator {
     config: Arc<RunningConfig>,

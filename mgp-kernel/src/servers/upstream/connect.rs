@@ -122,7 +122,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
 /// be reported as too long.
 fn limits(shared: &ConnectionShared) -> ConnectionLimits {
     let mut limits = shared.support.config.connection_limits();
-    let most = settings::max_result_bytes(&shared.support.config.load(), &shared.config);
+    let most = settings::max_message_bytes(&shared.support.config.load());
     let needed = most.saturating_add(AROUND_A_RESULT);
     limits.max_frame_bytes = limits.max_frame_bytes.max(needed);
     limits

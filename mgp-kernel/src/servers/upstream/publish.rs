@@ -141,7 +141,7 @@ impl ConnectionShared {
     /// Indexes the tools that the connections to the server list, all together.
     async fn index(&self, indexed: &IndexedDescription) {
         let description = self.config.description.clone().or_else(|| indexed.description.clone());
-        index_tools(&self.support.tools, &self.server, description).await;
+        index_tools(&self.support.tools, &self.config, description).await;
     }
 
     /// Offers items to the clients that they are for, and notifies these.
@@ -236,15 +236,18 @@ pub(super) fn resolved(
 }
 
 /// Indexes the tools of `server` in the catalog.
-pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerId, description: Option<String>) {
+pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, description: Option<String>) {
     let snapshot = listed.catalog.snapshot();
-    let listings = snapshot.of_server(server.as_str()).iter().filter_map(|tool| {
+    let listings = snapshot.of_server(&server.id).iter().filter_map(|tool| {
         let ResolvedTool { definition, security, .. } = &*tool.resolved;
         let listing = ToolListing::read(&definition.to_raw()).ok()?;
         let listing = listing.risk(security.risk).permissions(security.permissions.iter().cloned());
         Some(listing.qualified())
     });
-    let mut tools = ServerTools::new(server.clone(), listings.collect());
+    let mut tools = ServerTools::new(server.id.as_str(), listings.collect());
+    if server.trust() == TrustLevel::Trusted {
+        tools = tools.trust_vectors();
+    }
     if let Some(description) = description {
         tools = tools.description(description);
     }

@@ -31,7 +31,7 @@ impl Gate for ResultSizeGate {
         let has = |bytes: String| {
             format!(
                 "the result has {bytes} bytes, and {most} are allowed; ask for less, such as a page, a range or fewer \
-                 fields, or have `max_result_bytes` of the server and `max_message_bytes` of `[limits]` raised in mgp.toml"
+                 fields, or have `max_message_bytes` of `[limits]` raised in mgp.toml"
             )
         };
         let message = match outcome {

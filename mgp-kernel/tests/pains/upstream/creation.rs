@@ -43,7 +43,6 @@ def run(arguments):
 
 fn creating() -> Config {
     let mut creating = config(vec![]);
-    creating.tools.creating = true;
     creating.registration.agents = vec!["coder".into()];
     creating.registration.commands = vec!["python3".into()];
     creating.agents = serde_json::from_value(json!([
@@ -158,13 +157,11 @@ async fn code_that_reaches_for_more_is_refused_and_recorded() {
 }
 
 async fn nothing_is_made_unless_the_configuration_allows_it_to_this_agent() {
-    let mut off = creating();
-    off.tools.creating = false;
     let mut asking = creating();
     asking.permissions.policy = Some(mgp_types::mgp::ApprovalPolicy::Interactive);
     let mut unlisted = creating();
     unlisted.registration.commands.clear();
-    for (config, agent) in [(off, "coder"), (asking, "coder"), (unlisted, "coder"), (creating(), "other")] {
+    for (config, agent) in [(asking, "coder"), (unlisted, "coder"), (creating(), "other")] {
         let host = Host::start_with(config).await;
         let client = writer(&host, agent, HARMLESS).await;
         assert_eq!(request(&client).await["status"], "unavailable", "{agent}");

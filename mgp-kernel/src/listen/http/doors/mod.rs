@@ -81,7 +81,7 @@ impl Door {
             "/openapi.json" => Self::OpenApi,
             "/capabilities" => Self::Manifest,
             "/permissions" => Self::Permissions,
-            "/env/tools/call" => return config.listen.envelopes.then_some(Self::Envelopes),
+            "/env/tools/call" => Self::Envelopes,
             _ => Self::Tool(decoded(path.strip_prefix("/tools/")?)?),
         };
         config.listen.rest.then_some(door)

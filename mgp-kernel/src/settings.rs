@@ -86,17 +86,20 @@ pub(crate) fn trust(server: &ServerConfig, session: Option<&Session>) -> TrustLe
 /// Returns the rules for the tools of a server that is trusted so far, whatever it declares of them.
 pub(crate) fn tool_rules(server: &ServerConfig, trust: TrustLevel) -> ToolRules {
     let security = &server.security;
-    let mut rules = ToolRules::new(trust);
     // The paths and addresses that a tool gets are always checked, whatever it declares itself.
-    rules = rules.with_validator(ValidatorName::read(PathsValidator::NAME));
+    let mut validators = vec![ValidatorName::read(PathsValidator::NAME)];
     if !security.spared_validators.contains(&ValidatorName::NetworkRestricted) {
-        rules = rules.with_validator(ValidatorName::read(AddressesValidator::NAME));
+        validators.push(ValidatorName::read(AddressesValidator::NAME));
     }
-    rules = security.validators.iter().cloned().fold(rules, ToolRules::with_validator);
-    rules = security.spared_validators.iter().cloned().fold(rules, ToolRules::without_derived);
-    rules = security.permissions.iter().cloned().fold(rules, ToolRules::with_permission);
-    rules = security.risk_at_least.into_iter().fold(rules, ToolRules::with_risk_at_least);
-    if security.confirmation { rules.with_confirmation() } else { rules }
+    validators.extend(security.validators.iter().cloned());
+    ToolRules {
+        trust,
+        validators,
+        risk_at_least: security.risk_at_least,
+        permissions: security.permissions.clone(),
+        confirmation: security.confirmation,
+        waived: security.spared_validators.clone(),
+    }
 }
 
 /// Returns the methods beyond MCP and MGP that these patterns let pass.

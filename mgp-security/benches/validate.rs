@@ -50,14 +50,13 @@ fn request() -> Request {
     );
     let params = format!(r#"{{"name":"get_report","arguments":{arguments}}}"#);
     let definition = Object::parse(DEFINITION).expect("it is JSON");
-    let rules = [
+    let validators = vec![
         ValidatorName::Sandbox,
         ValidatorName::Readonly,
         ValidatorName::NetworkRestricted,
         ValidatorName::CodeSafety,
-    ]
-    .into_iter()
-    .fold(ToolRules::new(TrustLevel::Trusted), ToolRules::with_validator);
+    ];
+    let rules = ToolRules { validators, ..ToolRules::new(TrustLevel::Trusted) };
     let security = effective(&definition, &rules);
     let mut request = Request::call(Method::TOOLS_CALL, Object::parse(params).expect("it is JSON"));
     let name = ToolName::new("get_report");

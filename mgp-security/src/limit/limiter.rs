@@ -20,13 +20,10 @@ pub(super) struct Limiter {
     started: Instant,
     hasher: foldhash::quality::RandomState,
     max_keys: usize,
-    meters: Mutex<Meters>,
+    /// A table of meters for each dimension, so that the names of tools, whose number is unbounded, take no room from
+    /// principals.
+    meters: Mutex<[MeterTable; Dimension::COUNT]>,
 }
-
-/// A table of meters for each dimension, so that the names of tools, whose number is unbounded, take no room from
-/// principals.
-#[derive(Debug, Default)]
-struct Meters([MeterTable; Dimension::COUNT]);
 
 #[derive(Debug, Default)]
 struct MeterTable {
@@ -79,8 +76,8 @@ impl Limiter {
         let mut found = [RateMeter::default(); Dimension::COUNT];
         let mut exceeded: Option<ExceededLimit> = None;
         for (key, pace) in wanted.iter().flatten() {
-            let meter = meters.crowd(key.dimension).meter(key.hash, self.max_keys, now);
-            found[key.dimension.index()] = meter;
+            let meter = meters[key.dimension as usize].meter(key.hash, self.max_keys, now);
+            found[key.dimension as usize] = meter;
             let wait = meter.wait(pace, now);
             if wait > exceeded.map_or(Duration::ZERO, |longest| longest.wait) {
                 exceeded = Some(ExceededLimit { dimension: key.dimension, wait });
@@ -90,9 +87,9 @@ impl Limiter {
             return Err(exceeded);
         }
         for (key, pace) in wanted.iter().flatten() {
-            let mut meter = found[key.dimension.index()];
+            let mut meter = found[key.dimension as usize];
             meter.take(pace, now);
-            meters.crowd(key.dimension).set(key.hash, meter, self.max_keys);
+            meters[key.dimension as usize].set(key.hash, meter, self.max_keys);
         }
         Ok(())
     }
@@ -100,19 +97,13 @@ impl Limiter {
     /// Returns what is left of the meter of `key`: see [`RateMeter::left`].
     pub(super) fn left(&self, key: MeterKey, pace: &MeterPace) -> Option<(u64, Duration)> {
         let now = self.started.elapsed();
-        let meter = self.meters.lock().crowd(key.dimension).meter(key.hash, self.max_keys, now);
+        let meter = self.meters.lock()[key.dimension as usize].meter(key.hash, self.max_keys, now);
         meter.left(pace, now)
     }
 
     #[cfg(test)]
     pub(super) fn keys(&self) -> usize {
-        self.meters.lock().0.iter().map(|crowd| crowd.by_hash.len()).sum()
-    }
-}
-
-impl Meters {
-    fn crowd(&mut self, dimension: Dimension) -> &mut MeterTable {
-        &mut self.0[dimension.index()]
+        self.meters.lock().iter().map(|crowd| crowd.by_hash.len()).sum()
     }
 }
 
@@ -146,15 +137,6 @@ impl MeterTable {
 impl Dimension {
     /// The number of dimensions.
     const COUNT: usize = 4;
-
-    const fn index(self) -> usize {
-        match self {
-            Self::Principal => 0,
-            Self::Tool => 1,
-            Self::PrincipalAndTool => 2,
-            Self::Server => 3,
-        }
-    }
 
     pub(super) const fn as_str(self) -> &'static str {
         match self {

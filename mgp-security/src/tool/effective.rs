@@ -146,7 +146,6 @@ pub(super) fn add_rules(security: &mut EffectiveSecurity, rules: &ToolRules) {
     security.confirmation |= rules.confirmation;
     add_new(&mut security.permissions, rules.permissions.iter().cloned());
     add_new(&mut security.validators, rules.validators.iter().cloned());
-    add_new(&mut security.code_safety, rules.code_safety.iter().cloned());
 }
 
 /// Settles the values that follow from others: the risk of the permissions, the validators and the trust level. A

@@ -42,7 +42,8 @@ struct OperationRules {
 impl OperationsGate {
     /// Returns a gate that resolves operations of `server` under the operator's `rules`.
     pub fn new(server: ServerId, rules: ToolRules) -> Self {
-        Self(Arc::new(OperationRules::new(server, rules)))
+        let (passed, safe) = Default::default();
+        Self(Arc::new(OperationRules { server, rules, passed, safe }))
     }
 
     /// Passes the vendor methods that `passed` names. Methods that `safe` names, too, change nothing; the others count
@@ -73,10 +74,6 @@ struct Draft {
 }
 
 impl OperationRules {
-    fn new(server: ServerId, rules: ToolRules) -> Self {
-        Self { server, rules, passed: PassedMethods::default(), safe: PassedMethods::default() }
-    }
-
     /// Writes `context.operation`, if a gate judges such requests.
     ///
     /// # Errors

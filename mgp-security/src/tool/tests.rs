@@ -21,11 +21,17 @@ fn the_risk_is_the_strictest_that_anybody_says() {
         RiskLevel::Moderate,
         "a sandboxed server is not believed"
     );
-    assert_eq!(of(safe, &trusted().with_risk_at_least(RiskLevel::Dangerous)).risk, RiskLevel::Dangerous);
-    assert_eq!(of(safe, &trusted().with_validator(ValidatorName::Sandbox)).risk, RiskLevel::Dangerous);
+    assert_eq!(
+        of(safe, &ToolRules { risk_at_least: Some(RiskLevel::Dangerous), ..trusted() }).risk,
+        RiskLevel::Dangerous
+    );
+    assert_eq!(
+        of(safe, &ToolRules { validators: vec![ValidatorName::Sandbox], ..trusted() }).risk,
+        RiskLevel::Dangerous
+    );
     let camera = r#"{"name":"x","security":{"risk_level":"safe","permissions_required":["camera"]}}"#;
     assert_eq!(of(camera, &trusted()).risk, RiskLevel::Dangerous);
-    let configured_down = trusted().with_risk_at_least(RiskLevel::Safe);
+    let configured_down = ToolRules { risk_at_least: Some(RiskLevel::Safe), ..trusted() };
     let dangerous = r#"{"name":"x","security":{"risk_level":"dangerous"}}"#;
     assert_eq!(of(dangerous, &configured_down).risk, RiskLevel::Dangerous);
 }
@@ -55,7 +61,7 @@ fn a_custom_permission_is_dangerous() {
 fn a_server_can_add_a_validator_and_never_remove_one() {
     let none = r#"{"name":"run","security":{"risk_level":"safe","validator":"none"},
         "inputSchema":{"properties":{"command":{"type":"string"}}}}"#;
-    let configured = trusted().with_validator(ValidatorName::Readonly);
+    let configured = ToolRules { validators: vec![ValidatorName::Readonly], ..trusted() };
     assert_eq!(of(none, &configured).validators, [ValidatorName::Readonly]);
     assert_eq!(of(none, &trusted()).validators, [ValidatorName::None], "a trusted server looks after itself");
     assert_eq!(of(none, &ToolRules::default()).validators, [ValidatorName::Sandbox], "another one does not");
@@ -90,9 +96,9 @@ fn what_is_derived_is_marked_and_can_be_waived() {
     let security = of(plain, &ToolRules::default());
     assert!(security.derived);
     assert_eq!(security.validators, [ValidatorName::NetworkRestricted]);
-    let waived = ToolRules::default().without_derived(ValidatorName::NetworkRestricted);
+    let waived = ToolRules { waived: vec![ValidatorName::NetworkRestricted], ..ToolRules::default() };
     assert!(of(plain, &waived).validators.is_empty());
-    let both = waived.with_validator(ValidatorName::NetworkRestricted);
+    let both = ToolRules { validators: vec![ValidatorName::NetworkRestricted], ..waived };
     assert_eq!(
         of(plain, &both).validators,
         [ValidatorName::NetworkRestricted],

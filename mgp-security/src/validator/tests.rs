@@ -237,7 +237,8 @@ async fn paths_are_held_within_the_roots() {
     std::fs::write(directory.path().join("a.txt"), "a").unwrap();
     let paths =
         PathsValidator::new(ProtectedPaths::default()).within(path::Roots::new(directory.path()).unwrap());
-    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(PathsValidator::NAME));
+    let validators = vec![ValidatorName::read(PathsValidator::NAME)];
+    let rules = ToolRules { validators, ..ToolRules::new(TrustLevel::Trusted) };
     let read = Case::with_argument("path", "none").rules(rules).validator(paths);
     read.passes(r#"{"path":"a.txt"}"#).await;
     read.is_blocked(r#"{"path":"../etc/passwd"}"#).await;
@@ -246,7 +247,8 @@ async fn paths_are_held_within_the_roots() {
 
 /// A tool without roots, with one argument.
 fn paths_alone(tool: &str, argument: &str) -> Case {
-    let rules = ToolRules::new(TrustLevel::Trusted).with_validator(ValidatorName::read(PathsValidator::NAME));
+    let validators = vec![ValidatorName::read(PathsValidator::NAME)];
+    let rules = ToolRules { validators, ..ToolRules::new(TrustLevel::Trusted) };
     Case::new(&format!(
         r#"{{"name":"{tool}","security":{{"risk_level":"safe","validator":"none"}},
             "inputSchema":{{"type":"object","properties":{{"{argument}":{{}}}}}}}}"#

@@ -327,6 +327,7 @@ pub(super) const fn decision_word(decision: Decision) -> &'static str {
 
 impl OpenQuestion {
     pub(super) fn of(open: PendingApproval) -> Self {
+        let message = open.message();
         let (permission, tool_name, risk) = match open.subject {
             ApprovalSubject::Permission { permission, risk, tool, .. } => (Some(permission), tool, risk),
             ApprovalSubject::Call { tool, risk, .. } => (None, Some(tool), risk),
@@ -340,11 +341,11 @@ impl OpenQuestion {
             tool_name,
             risk,
             agent_id: open.asker.map(|asker| asker.access_id().into_owned()),
-            message: open.message,
+            message,
             asked_at: open.asked_at,
             ends_at: Some(open.ends_at),
-            decision: open.answer.as_ref().map(|(decision, _)| *decision),
-            answered_by: open.answer.map(|(_, by)| by.id().into_owned()),
+            decision: open.answer.as_ref().map(|answer| answer.decision),
+            answered_by: open.answer.map(|answer| answer.approver.id().into_owned()),
         }
     }
 }

@@ -161,43 +161,7 @@ impl ApprovalQuestion {
     /// Returns the text of the question. Names in it come from servers and models; none of them can end its quotes or
     /// its line.
     pub fn message(&self) -> String {
-        let server = line(self.server.as_str());
-        let message = match &self.subject {
-            ApprovalSubject::Permission { permission, risk, tool, arguments } => {
-                let permission = line(permission.as_str());
-                let why = match (tool, arguments) {
-                    (Some(tool), _) => format!("to call its tool `{}`", line(tool.as_str())),
-                    (None, Some(_)) => "to answer a request".to_owned(),
-                    (None, None) => "to operate".to_owned(),
-                };
-                let asker = self.asker().map(|asker| format!(" for `{}`", line(&asker.access_id())));
-                let lasts = match (&asker, arguments) {
-                    (Some(_), Some(_)) => "for this agent, until its session ends, unless you say otherwise",
-                    _ => "until the kernel stops, unless you say otherwise",
-                };
-                let (asker, call) = (asker.unwrap_or_default(), called_with(arguments.as_ref()));
-                format!(
-                    "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
-                     holds {lasts}.{call}"
-                )
-            }
-            ApprovalSubject::Call { tool, risk, arguments, says, .. } => {
-                let asker = self.asker().map_or_else(String::new, |asker| line(&asker.access_id()));
-                let tool = line(tool.as_str());
-                let arguments = arguments.brief();
-                let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
-                let says = says.unwrap_or_default();
-                format!(
-                    "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?{says}\n{arguments}"
-                )
-            }
-        };
-        match &self.id {
-            Some(id) if self.arguments().is_some_and(ShownArguments::is_abridged) => {
-                format!("{message}\nThe whole is shown by `mgp permissions show {}`.", id.as_str())
-            }
-            _ => message,
-        }
+        message(&self.server, &self.subject, self.asker(), self.id.as_ref())
     }
 
     /// Returns the arguments of the call that caused the question, if one did.
@@ -213,6 +177,52 @@ impl ApprovalSubject {
             Self::Permission { arguments, .. } => arguments.as_ref(),
             Self::Call { arguments, .. } => Some(arguments),
         }
+    }
+}
+
+/// Returns the text of a question: see [`ApprovalQuestion::message`].
+fn message(
+    server: &ServerId,
+    subject: &ApprovalSubject,
+    asker: Option<&Principal>,
+    id: Option<&ApprovalId>,
+) -> String {
+    let server = line(server.as_str());
+    let message = match subject {
+        ApprovalSubject::Permission { permission, risk, tool, arguments } => {
+            let permission = line(permission.as_str());
+            let why = match (tool, arguments) {
+                (Some(tool), _) => format!("to call its tool `{}`", line(tool.as_str())),
+                (None, Some(_)) => "to answer a request".to_owned(),
+                (None, None) => "to operate".to_owned(),
+            };
+            let asker = asker.map(|asker| format!(" for `{}`", line(&asker.access_id())));
+            let lasts = match (&asker, arguments) {
+                (Some(_), Some(_)) => "for this agent, until its session ends, unless you say otherwise",
+                _ => "until the kernel stops, unless you say otherwise",
+            };
+            let (asker, call) = (asker.unwrap_or_default(), called_with(arguments.as_ref()));
+            format!(
+                "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
+                 holds {lasts}.{call}"
+            )
+        }
+        ApprovalSubject::Call { tool, risk, arguments, says, .. } => {
+            let asker = asker.map_or_else(String::new, |asker| line(&asker.access_id()));
+            let tool = line(tool.as_str());
+            let arguments = arguments.brief();
+            let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
+            let says = says.unwrap_or_default();
+            format!(
+                "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?{says}\n{arguments}"
+            )
+        }
+    };
+    match id {
+        Some(id) if subject.arguments().is_some_and(ShownArguments::is_abridged) => {
+            format!("{message}\nThe whole is shown by `mgp permissions show {}`.", id.as_str())
+        }
+        _ => message,
     }
 }
 

@@ -122,18 +122,18 @@ impl PendingApprovals {
     /// Returns the open questions, the oldest first.
     pub fn list(&self) -> Vec<PendingApproval> {
         let open = self.swept();
-        open.rows.values().filter(|row| row.answer.is_none()).map(ApprovalRow::shown).collect()
+        open.rows.values().filter(|row| row.shown.answer.is_none()).map(|row| row.shown.clone()).collect()
     }
 
     /// Returns the questions whose answers wait until the same is asked again, the oldest first.
     pub fn answered(&self) -> Vec<PendingApproval> {
         let open = self.swept();
-        open.rows.values().filter(|row| row.answer.is_some()).map(ApprovalRow::shown).collect()
+        open.rows.values().filter(|row| row.shown.answer.is_some()).map(|row| row.shown.clone()).collect()
     }
 
     /// Returns the question `id`, if it is open or its answer waits until the same is asked again.
     pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
-        self.swept().rows.values().find(|row| row.id == *id).map(ApprovalRow::shown)
+        self.swept().rows.values().find(|row| row.shown.id == *id).map(|row| row.shown.clone())
     }
 
     /// Returns a receiver of the number of open questions, to be woken when it changes.
@@ -206,7 +206,7 @@ impl PendingApprovals {
         check_operator(operator)?;
         let was_there = {
             let mut open = self.swept();
-            let was_there = open.remove_where(|row| row.id == *id);
+            let was_there = open.remove_where(|row| row.shown.id == *id);
             self.tell_count(&open);
             was_there
         };
@@ -233,13 +233,13 @@ impl PendingApprovals {
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let taken = {
             let mut open = self.swept();
-            let found = |row: &&ApprovalRow| row.answer.is_some() && row.is_answered_with(question);
+            let found = |row: &&ApprovalRow| row.shown.answer.is_some() && row.is_answered_with(question);
             let row = open.rows.values().find(found);
-            let taken = row.and_then(|row| Some((row.id.clone(), row.answer.clone()?)));
+            let taken = row.and_then(|row| Some((row.shown.id.clone(), row.shown.answer.clone()?)));
             if let Some((id, answer)) = &taken
                 && answer.decision != Decision::Denied
             {
-                open.remove_where(|row| row.id == *id);
+                open.remove_where(|row| row.shown.id == *id);
             }
             taken
         };
@@ -252,17 +252,17 @@ impl PendingApprovals {
     pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
         let open = self.swept();
         let same = open.rows.values().find(|row| row.is_answered_with(question));
-        same.map_or_else(|| open.new_id(), |row| Ok(row.id.clone()))
+        same.map_or_else(|| open.new_id(), |row| Ok(row.shown.id.clone()))
     }
 
     /// Gives the answer to the callers that wait for it. Returns the decision to enter into the book if no caller is
     /// there to do so.
     fn deliver(&self, id: &ApprovalId, mut answer: ApprovalAnswer) -> Result<Option<Ruling>, Error> {
         let mut open = self.swept();
-        let place = open.rows.iter().find(|(_, row)| row.id == *id).map(|(place, _)| *place);
+        let place = open.rows.iter().find(|(_, row)| row.shown.id == *id).map(|(place, _)| *place);
         let Some(mut row) = place.and_then(|place| open.rows.remove(&place)) else { return Err(unknown()) };
         answer.question = Some(id.clone());
-        let is_call = matches!(row.subject(), ApprovalSubject::Call { .. });
+        let is_call = matches!(row.shown.subject, ApprovalSubject::Call { .. });
         let is_yes = answer.decision == Decision::Approved;
         let is_for_one = is_yes && (is_call || answer.terms.lasts == GrantLifetime::Once);
         let mut is_told = false;
@@ -276,9 +276,9 @@ impl PendingApprovals {
         let stays = if !row.waiting.is_empty() {
             // The answer was for one call; the other calls that wait are questions of their own.
             if std::mem::take(&mut row.is_stored) {
-                open.gone.push(row.id.clone());
+                open.gone.push(row.shown.id.clone());
             }
-            row.renew(open.new_id()?);
+            row.shown.id = open.new_id()?;
             true
         } else if is_told {
             false
@@ -287,39 +287,40 @@ impl PendingApprovals {
         } else if is_call && !is_yes {
             // The same call, made again, gets the same denial; a denial that a caller has received is for that call
             // only.
-            row.ends_at = answer.terms.expires_at.unwrap_or(row.ends_at);
-            row.answer = Some(answer);
+            row.shown.ends_at = answer.terms.expires_at.unwrap_or(row.shown.ends_at);
+            row.shown.answer = Some(answer);
             true
         } else {
             // A grant for a session is entered for the session in which it is asked for again.
             let holds_from_now = !is_call
                 && !is_for_one
                 && (!is_yes
-                    || row.asker().is_none()
+                    || row.shown.asker.is_none()
                     || answer.granted_to == GrantedTo::AllAgents
                     || answer.terms.lasts == GrantLifetime::Always);
-            ruling = match row.subject() {
+            ruling = match &row.shown.subject {
                 ApprovalSubject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
-                    let context = row.asker().map(|_| row.context());
+                    let context = row.shown.asker.as_ref().map(|_| &row.context);
                     // Without a call, the server itself is the only user of the permission, so a grant cannot be for
                     // one call.
                     if context.is_none() && answer.terms.lasts == GrantLifetime::Once {
                         answer.terms.lasts = GrantLifetime::Session;
                     }
-                    Ruling::of_answer(&answer, row.server(), permission, context)
+                    Ruling::of_answer(&answer, &row.shown.server, permission, context)
                 }
                 _ => None,
             };
-            row.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
+            row.shown.ends_at = self.0.clock.now().saturating_add(ANSWER_FOR);
             // The server may be away; a grant that lasts until the kernel stops is entered again when the server
             // asks.
-            let is_awaited = row.asker().is_none() && answer.terms.lasts == GrantLifetime::Session && is_yes;
-            row.answer = Some(answer);
+            let is_awaited =
+                row.shown.asker.is_none() && answer.terms.lasts == GrantLifetime::Session && is_yes;
+            row.shown.answer = Some(answer);
             ruling.is_none() || is_awaited
         };
         match place {
             Some(place) if stays => drop(open.rows.insert(place, row)),
-            _ if row.is_stored => open.gone.push(row.id),
+            _ if row.is_stored => open.gone.push(row.shown.id),
             _ => {}
         }
         self.tell_count(&open);
@@ -332,7 +333,7 @@ impl PendingApprovals {
         let (now, before) = (self.0.clock.now(), open.rows.len());
         open.remove_where(|row| {
             row.forget_gone();
-            let is_over = now >= row.ends_at || row.answer.is_none() && self.is_decided(row);
+            let is_over = now >= row.shown.ends_at || row.shown.answer.is_none() && self.is_decided(row);
             row.waiting.is_empty() && is_over
         });
         if open.rows.len() < before {
@@ -343,16 +344,16 @@ impl PendingApprovals {
 
     /// Returns whether a decision in the book answers the question by now.
     fn is_decided(&self, row: &ApprovalRow) -> bool {
-        let (Some(book), ApprovalSubject::Permission { permission, .. }) = (&self.0.book, row.subject())
+        let (Some(book), ApprovalSubject::Permission { permission, .. }) = (&self.0.book, &row.shown.subject)
         else {
             return false;
         };
-        let by = if row.asker().is_some() { GrantUse::Call(row.context()) } else { GrantUse::Server };
-        book.has_decided(row.server(), permission, by)
+        let by = if row.shown.asker.is_some() { GrantUse::Call(&row.context) } else { GrantUse::Server };
+        book.has_decided(&row.shown.server, permission, by)
     }
 
     fn tell_count(&self, open: &OpenApprovals) {
-        let count = open.rows.values().filter(|row| row.answer.is_none()).count();
+        let count = open.rows.values().filter(|row| row.shown.answer.is_none()).count();
         self.0.count.send_if_modified(|old| std::mem::replace(old, count) != count);
     }
 }
@@ -360,7 +361,7 @@ impl PendingApprovals {
 impl OpenApprovals {
     /// Returns an id that no question has.
     fn new_id(&self) -> Result<ApprovalId, Error> {
-        ApprovalId::unlike(|id| self.rows.values().any(|row| row.id == *id))
+        ApprovalId::unlike(|id| self.rows.values().any(|row| row.shown.id == *id))
     }
 
     /// Makes room for `question` if necessary, by removing the oldest question of the same origin that nobody waits
@@ -372,8 +373,8 @@ impl OpenApprovals {
             return true;
         }
         let is_left = |row: &ApprovalRow| row.is_of_origin(question) && row.waiting.is_empty();
-        let oldest = self.rows.values().find(|row| is_left(row)).map(|row| row.id.clone());
-        oldest.is_some_and(|oldest| self.remove_where(|row| row.id == oldest))
+        let oldest = self.rows.values().find(|row| is_left(row)).map(|row| row.shown.id.clone());
+        oldest.is_some_and(|oldest| self.remove_where(|row| row.shown.id == oldest))
     }
 
     /// Removes the questions that `is_over` selects, and returns whether there were any.
@@ -383,7 +384,7 @@ impl OpenApprovals {
         self.rows.retain(|_, row| {
             let is_over = is_over(row);
             if is_over && row.is_stored {
-                gone.push(row.id.clone());
+                gone.push(row.shown.id.clone());
             }
             !is_over
         });

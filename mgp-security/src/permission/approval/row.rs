@@ -1,21 +1,21 @@
-//! A question in the queue: its id, the form that operators see, and the form that the queue keeps.
+//! A question in the queue: its id, what operators see and the store keeps, and who waits for it.
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{Decision, ServerId, Timestamp};
+use mgp_types::mgp::{ServerId, Timestamp};
 use mgp_types::{Context, Error, Principal};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject};
+use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, message, stored};
 use crate::random;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ApprovalId(Arc<str>);
 
-/// A question as operators see it.
-#[derive(Debug, Clone)]
+/// A question as operators see it, and as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingApproval {
     /// The id by which the question is decided.
@@ -25,31 +25,35 @@ pub struct PendingApproval {
     /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
     /// The principal whose call caused the question first, if a call did.
+    #[serde(serialize_with = "stored::write_asker", deserialize_with = "stored::read_asker")]
     pub asker: Option<Principal>,
-    /// The text of the question.
-    pub message: String,
     /// The time at which the question was asked.
     pub asked_at: Timestamp,
     /// The time at which the question is forgotten or, once it was answered, its answer.
     pub ends_at: Timestamp,
-    /// The answer that waits until the same is asked again, with the operator who gave it; `None` while the question
-    /// is open.
-    pub answer: Option<(Decision, Principal)>,
+    /// The answer that was given while nobody waited for it, and waits until the same is asked again; `None` while the
+    /// question is open.
+    pub answer: Option<ApprovalAnswer>,
 }
 
 /// A question in the queue.
 #[derive(Debug)]
 pub(super) struct ApprovalRow {
-    pub(super) id: ApprovalId,
-    question: ApprovalQuestion,
-    pub(super) asked_at: Timestamp,
-    pub(super) ends_at: Timestamp,
+    pub(super) shown: PendingApproval,
+    /// The part of the context that outlives the call that caused the question; empty if none did.
+    pub(super) context: Context,
     /// True if the question is in the store.
     pub(super) is_stored: bool,
     /// The callers that wait for the answer, each with a number of its own.
     pub(super) waiting: Vec<(u64, oneshot::Sender<ApprovalAnswer>)>,
-    /// The answer that was given while nobody waited for it.
-    pub(super) answer: Option<ApprovalAnswer>,
+}
+
+impl PendingApproval {
+    /// Returns the text of the question. Names in it come from servers and models; none of them can end its quotes or
+    /// its line.
+    pub fn message(&self) -> String {
+        message(&self.server, &self.subject, self.asker.as_ref(), Some(&self.id))
+    }
 }
 
 impl ApprovalRow {
@@ -59,19 +63,19 @@ impl ApprovalRow {
         asked_at: Timestamp,
         ends_at: Timestamp,
     ) -> Self {
-        // The channel to the caller ends with its call, and a question must not keep the session alive.
-        let mut context = Context::default();
-        context.principal.clone_from(&question.context.principal);
-        context.trace = question.context.trace;
-        let question =
-            ApprovalQuestion { context, id: Some(id.clone()), progress_token: None, ..question.clone() };
-        Self { id, question, asked_at, ends_at, is_stored: false, waiting: Vec::new(), answer: None }
+        let (server, subject) = (question.server.clone(), question.subject.clone());
+        let asker = question.asker().cloned();
+        let mut row =
+            Self::of(PendingApproval { id, server, subject, asker, asked_at, ends_at, answer: None });
+        row.context.trace = question.context.trace;
+        row
     }
 
-    /// Gives the question a new id, as a question that is asked anew.
-    pub(super) fn renew(&mut self, id: ApprovalId) {
-        self.question.id = Some(id.clone());
-        self.id = id;
+    pub(super) fn of(shown: PendingApproval) -> Self {
+        // The channel to the caller ends with its call, and a question must not keep the session alive.
+        let mut context = Context::default();
+        context.principal.clone_from(&shown.asker);
+        Self { shown, context, is_stored: false, waiting: Vec::new() }
     }
 
     /// Removes callers that no longer wait.
@@ -79,38 +83,21 @@ impl ApprovalRow {
         self.waiting.retain(|(_, waiting)| !waiting.is_closed());
     }
 
-    pub(super) fn subject(&self) -> &ApprovalSubject {
-        &self.question.subject
-    }
-
-    pub(super) fn server(&self) -> &ServerId {
-        &self.question.server
-    }
-
-    pub(super) fn asker(&self) -> Option<&Principal> {
-        self.question.asker()
-    }
-
-    /// Returns the part of the context that outlives the call that caused the question; empty if none did.
-    pub(super) fn context(&self) -> &Context {
-        &self.question.context
-    }
-
     /// Returns whether the answer to this question also answers `question`.
     ///
     /// A server's need to operate is one question for all callers; a permission for a call, and the call itself, are
     /// one question for the same call of the same agent.
     pub(super) fn is_answered_with(&self, question: &ApprovalQuestion) -> bool {
-        if self.server() != &question.server {
+        if self.shown.server != question.server {
             return false;
         }
-        match (self.subject(), &question.subject) {
+        match (&self.shown.subject, &question.subject) {
             (
                 ApprovalSubject::Permission { permission: shown, arguments: None, .. },
                 ApprovalSubject::Permission { permission, arguments: None, .. },
             ) => shown == permission,
             (shown @ ApprovalSubject::Permission { .. }, asked @ ApprovalSubject::Permission { .. }) => {
-                shown == asked && self.asker() == question.asker()
+                shown == asked && self.shown.asker.as_ref() == question.asker()
             }
             (ApprovalSubject::Call { binding: shown, .. }, ApprovalSubject::Call { binding, .. }) => {
                 shown == binding
@@ -123,20 +110,7 @@ impl ApprovalRow {
     /// needs.
     pub(super) fn is_of_origin(&self, question: &ApprovalQuestion) -> bool {
         let asker = question.asker();
-        self.asker() == asker && (asker.is_some() || self.server() == &question.server)
-    }
-
-    pub(super) fn shown(&self) -> PendingApproval {
-        PendingApproval {
-            id: self.id.clone(),
-            server: self.server().clone(),
-            subject: self.subject().clone(),
-            asker: self.asker().cloned(),
-            message: self.question.message(),
-            asked_at: self.asked_at,
-            ends_at: self.ends_at,
-            answer: self.answer.as_ref().map(|answer| (answer.decision, answer.approver.clone())),
-        }
+        self.shown.asker.as_ref() == asker && (asker.is_some() || self.shown.server == question.server)
     }
 }
 

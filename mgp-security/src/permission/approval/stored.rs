@@ -1,23 +1,11 @@
 //! The stored form of a question, in which it outlives the process.
 
-use mgp_types::mgp::{ServerId, Timestamp};
-use mgp_types::{Context, Principal, PrincipalKind};
+use mgp_types::{Principal, PrincipalKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::PendingApproval;
 use super::row::ApprovalRow;
-use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject};
 use crate::StoreError;
-
-#[derive(Debug, Serialize, Deserialize)]
-struct StoredQuestion {
-    id: ApprovalId,
-    server: ServerId,
-    subject: ApprovalSubject,
-    asker: Option<StoredPrincipal>,
-    asked_at: Timestamp,
-    ends_at: Timestamp,
-    answer: Option<ApprovalAnswer>,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredPrincipal {
@@ -29,17 +17,8 @@ struct StoredPrincipal {
 ///
 /// # Errors
 /// Fails if the question cannot be written as JSON.
-pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
-    let stored = StoredQuestion {
-        id: row.id.clone(),
-        server: row.server().clone(),
-        subject: row.subject().clone(),
-        asker: row.asker().map(StoredPrincipal::of),
-        asked_at: row.asked_at,
-        ends_at: row.ends_at,
-        answer: row.answer.clone(),
-    };
-    serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(Box::new(error)))
+pub(super) fn written(question: &PendingApproval) -> Result<String, StoreError> {
+    serde_json::to_string(question).map_err(|error| StoreError::Unavailable(Box::new(error)))
 }
 
 /// Reads a question from its stored form.
@@ -47,14 +26,22 @@ pub(super) fn written(row: &ApprovalRow) -> Result<String, StoreError> {
 /// # Errors
 /// Fails if the text is not the stored form of a question.
 pub(super) fn read(text: &str) -> Result<ApprovalRow, StoreError> {
-    let damaged = |why: String| StoreError::Damaged(format!("a question to an operator: {why}"));
-    let stored: StoredQuestion = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
-    let mut context = Context::default();
-    context.principal = stored.asker.map(StoredPrincipal::principal).transpose().map_err(damaged)?;
-    let question = ApprovalQuestion::new(stored.server, stored.subject, context);
-    let mut row = ApprovalRow::new(stored.id, &question, stored.asked_at, stored.ends_at);
-    (row.is_stored, row.answer) = (true, stored.answer);
+    let read = serde_json::from_str(text).map(ApprovalRow::of);
+    let mut row = read.map_err(|error| StoreError::Damaged(format!("a question to an operator: {error}")))?;
+    row.is_stored = true;
     Ok(row)
+}
+
+/// Writes the principal whose call caused a question in its stored form.
+#[expect(clippy::ref_option, reason = "serde passes it so")]
+pub(super) fn write_asker<S: Serializer>(asker: &Option<Principal>, to: S) -> Result<S::Ok, S::Error> {
+    asker.as_ref().map(StoredPrincipal::of).serialize(to)
+}
+
+/// Reads the principal whose call caused a question from its stored form.
+pub(super) fn read_asker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Principal>, D::Error> {
+    let asker = Option::<StoredPrincipal>::deserialize(from)?.map(StoredPrincipal::principal);
+    asker.transpose().map_err(serde::de::Error::custom)
 }
 
 /// Writes the principal of an answer in its stored form.

@@ -308,7 +308,7 @@ async fn many_calls_wait_for_one_answer() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let open = pending.list();
     assert_eq!(open.len(), 1);
-    assert!(open[0].message.contains("shell.execute") && open[0].message.contains("dangerous"));
+    assert!(open[0].message().contains("shell.execute") && open[0].message().contains("dangerous"));
     pending.decide(&ada(), &open[0].id, &ApprovalAnswer::new(ada(), Decision::Approved)).await.unwrap();
     for call in calls {
         call.await.unwrap().unwrap();

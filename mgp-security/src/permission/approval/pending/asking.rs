@@ -31,7 +31,8 @@ impl PendingApprovals {
         let mut open = self.swept();
         open.asked += 1;
         let ticket = open.asked;
-        let same = open.rows.iter().find(|(_, row)| row.answer.is_none() && row.is_answered_with(question));
+        let same =
+            open.rows.iter().find(|(_, row)| row.shown.answer.is_none() && row.is_answered_with(question));
         let place = match same.map(|(place, _)| *place) {
             Some(place) => place,
             None if !open.make_room(question) => return Err(full()),
@@ -45,7 +46,7 @@ impl PendingApprovals {
         if row.waiting.len() >= MAX_WAITING {
             return Err(full());
         }
-        row.ends_at = ends_at;
+        row.shown.ends_at = ends_at;
         row.waiting.push((ticket, sender));
         self.tell_count(&open);
         drop(open);
@@ -68,10 +69,10 @@ impl PendingApprovals {
             let _alone = queue.0.writing.lock();
             let (gone, written) = {
                 let mut open = queue.0.open.lock();
-                let row = open.rows.values_mut().find(|row| row.id == id);
+                let row = open.rows.values_mut().find(|row| row.shown.id == id);
                 let written = row.map(|row| {
                     row.is_stored = true;
-                    stored::written(row)
+                    stored::written(&row.shown)
                 });
                 (std::mem::take(&mut open.gone), written.transpose()?)
             };
@@ -131,7 +132,7 @@ impl Approver for PendingApprovals {
             let mut open = self.0.open.lock();
             open.remove_where(|row| {
                 row.forget_gone();
-                row.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
+                row.shown.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
             });
             self.tell_count(&open);
             open.gone.last().cloned()
@@ -143,9 +144,10 @@ impl Approver for PendingApprovals {
 
     fn open_for(&self, server: &ServerId) -> Option<ApprovalId> {
         let open = self.swept();
-        let is_it =
-            |row: &&ApprovalRow| row.answer.is_none() && row.asker().is_none() && row.server() == server;
-        open.rows.values().find(is_it).map(|row| row.id.clone())
+        let is_it = |row: &&ApprovalRow| {
+            row.shown.answer.is_none() && row.shown.asker.is_none() && row.shown.server == *server
+        };
+        open.rows.values().find(is_it).map(|row| row.shown.id.clone())
     }
 }
 
@@ -160,7 +162,7 @@ impl QuestionWaiter {
     /// Returns the id of the question, which changes when one of several waiting callers gets an answer for itself
     /// alone.
     fn id(&self) -> Option<ApprovalId> {
-        self.questions.0.open.lock().rows.get(&self.place).map(|row| row.id.clone())
+        self.questions.0.open.lock().rows.get(&self.place).map(|row| row.shown.id.clone())
     }
 }
 

@@ -44,7 +44,7 @@ async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
     pending.count().wait_for(|count| *count == 2).await.unwrap();
     tokio::task::yield_now().await;
     let open = pending.list();
-    let camera = open.iter().find(|open| open.message.contains("camera")).unwrap();
+    let camera = open.iter().find(|open| open.message().contains("camera")).unwrap();
     pending.decide(&ada, &camera.id, &yes(&ada)).await.unwrap();
     for ask in asks {
         assert_eq!(decision(ask.await.unwrap().unwrap()), Some(Decision::Approved));
@@ -131,7 +131,7 @@ async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
         assert_eq!(decision(pending.ask(call("a", "1")).await.unwrap()), Some(Decision::Denied));
     }
     let found = pending.find(&first).unwrap();
-    assert_eq!((found.answer.unwrap().0, found.ends_at), (Decision::Denied, moment(3000)));
+    assert_eq!((found.answer.unwrap().decision, found.ends_at), (Decision::Denied, moment(3000)));
     hands.set(3000);
     let second = id(pending.ask(call("a", "1")).await.unwrap());
     pending.decide(&ada, &second, &no).await.unwrap();

@@ -1,7 +1,7 @@
 //! The audit trail and access control in front of any MCP server: `two_layers PROGRAM [ARGS…]`, for instance
 //! `two_layers target/debug/examples/echo stdio`. The agent may call the tool `echo` and no other.
 
-use mgp_security::access::{AccessGate, AccessPolicy};
+use mgp_security::access::{AccessGate, AccessPolicy, AccessPolicySettings};
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
 use mgp_transport::{ConnectionLimits, child::ChildCommand, connect, era};
 use mgp_types::mgp::{AccessGrant, AccessPermission::Allow};
@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::spawn(connection);
     let me = era::ClientIdentity::new(Implementation::new("two_layers", "1.0.0"));
     let server = era::ClientEra::negotiate(wire, me, era::EraOptions::new()).await?;
-    let (log, policy) = (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::builder().build()?);
+    let (log, policy) =
+        (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::open(AccessPolicySettings::default())?);
     let grant = AccessGrant::new("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
     let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mgp_discovery::Config;
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::{EffectStore, StoreError};
-use mgp_security::access::AccessPolicy;
+use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::LimitGate;
@@ -65,12 +65,12 @@ impl Policies {
         let path = state.join("mgp.db");
         take_over(&users_state(state).join("mgp.db"), &path)?;
         let database = Database::open(&path).map_err(|error| StartError::Kept { path, error })?;
-        let access = AccessPolicy::builder()
-            .database(database.clone())
-            .audit(audit.port())
-            .clock(clock.clone())
-            .default_policy(config.default_policy())
-            .build()?;
+        let access = AccessPolicy::open(AccessPolicySettings {
+            default_policy: config.default_policy(),
+            database: Some(database.clone()),
+            audit: Some(audit.port()),
+            clock: clock.clone(),
+        })?;
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
         let pending =
             settings::pending(config, clock.clone(), grants.clone()).with_database(database.clone())?;

@@ -4,7 +4,7 @@
 use std::task::{Context, Poll};
 
 use divan::{AllocProfiler, Bencher};
-use mgp_security::access::{AccessGate, AccessPolicy};
+use mgp_security::access::{AccessGate, AccessPolicy, AccessPolicySettings};
 use mgp_security::sqlite::Database;
 use mgp_types::mgp::{AccessGrant, AccessPermission, AgentId, EffectiveSecurity, ResolvedTool, RiskLevel};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response};
@@ -86,7 +86,13 @@ fn warm() -> AccessPolicy {
 /// Ten entries for each of ten thousand agents.
 fn policy() -> AccessPolicy {
     let database = Database::in_memory().expect("there is memory");
-    let open = || AccessPolicy::builder().database(database.clone()).build().expect("memory can be read");
+    let open = || {
+        AccessPolicy::open(AccessPolicySettings {
+            database: Some(database.clone()),
+            ..AccessPolicySettings::default()
+        })
+        .expect("memory can be read")
+    };
     drop(open());
     let entries = format!(
         "WITH RECURSIVE agents (agent) AS (VALUES (0) UNION ALL SELECT agent + 1 FROM agents WHERE agent < {AGENTS} - 1),

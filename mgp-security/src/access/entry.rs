@@ -105,13 +105,6 @@ impl AccessEntry {
     }
 }
 
-impl StoredEntry {
-    /// Returns the entry that a store kept under the number `id`.
-    pub const fn new(id: u64, entry: AccessEntry) -> Self {
-        Self { id, entry }
-    }
-}
-
 impl Serialize for StoredEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         WireEntry { id: self.id, entry_type: self.entry.entry_type(), entry: &self.entry }

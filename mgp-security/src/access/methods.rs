@@ -97,8 +97,8 @@ impl AccessMethodsGate {
         }
         let revoke: AccessRevoke = form.read(request)?;
         let revoked = self.policy.revoke(by, trace, revoke.clone()).await?;
-        let entry = revoked.entries.last().map(|entry| &**entry);
-        let deleted_count = revoked.entries.len();
+        let entry = revoked.last().map(|entry| &**entry);
+        let deleted_count = revoked.len();
         written(&RevokedResult { status: "revoked", deleted_count, revoke: &revoke, entry })
     }
 

@@ -7,13 +7,13 @@
 //! [`TaskOwnersGate`] keeps apart the tasks of agents that share one connection to a server.
 //!
 //! ```
-//! use mgp_security::access::AccessPolicy;
+//! use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 //! use mgp_types::Principal;
 //! use mgp_types::mgp::{AccessGrant, AccessPermission, AgentId, ServerId};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let policy = AccessPolicy::builder().build()?;
+//! let policy = AccessPolicy::open(AccessPolicySettings::default())?;
 //! let (agent, server) = (AgentId::from("agent.one"), ServerId::from("mind.cerebras"));
 //! assert_eq!(policy.decide("agent.one", "mind.cerebras", Some("think")).permission, AccessPermission::Deny);
 //!
@@ -39,7 +39,6 @@ mod gate;
 mod methods;
 mod patterns;
 mod policy;
-mod record;
 mod store;
 mod table;
 mod targets;
@@ -49,7 +48,7 @@ pub use self::entry::{AccessEntry, AccessError, StoredEntry};
 pub use self::expiring_entries::ExpiringEntries;
 pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;
-pub use self::policy::{AccessPolicy, AccessPolicyBuilder, AccessVerdict, RevokedEntries};
+pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};
 pub use self::targets::{KnownTargets, UnmatchedTarget};
 pub use self::tasks::TaskOwnersGate;
 

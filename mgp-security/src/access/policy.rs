@@ -5,20 +5,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, AuditEvent,
-    AuditPort, DefaultPolicy, Outcome, Timestamp, ToolName, TraceId,
+    AccessGrant, AccessPermission, AccessQuery, AccessRevoke, AccessSource, AccessState, Actor, ActorType,
+    AuditEvent, AuditPort, AuditTarget, DefaultPolicy, EventType, Outcome, Timestamp, ToolName, TraceId,
 };
 use mgp_types::{Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
-use super::record::ChangeOrigin;
 use super::store::AccessStore;
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;
 use crate::sqlite::{Database, off_the_runtime};
-use crate::{Clock, StoreError};
+use crate::{Clock, StoreError, random};
 
 /// A policy that decides which agent may use which server and tool (§5), and that operators change while it runs.
 ///
@@ -53,29 +52,41 @@ pub struct AccessVerdict {
     pub source: AccessSource,
 }
 
-/// The result of a revocation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RevokedEntries {
-    /// The entries that were removed; empty if there was nothing to revoke.
-    pub entries: Vec<Arc<StoredEntry>>,
-}
-
-/// A builder of an [`AccessPolicy`].
+/// The settings of an [`AccessPolicy`].
 #[derive(Debug, Default)]
-#[must_use]
-pub struct AccessPolicyBuilder {
-    default: DefaultPolicy,
-    database: Option<Database>,
-    audit: Option<Arc<dyn AuditPort>>,
-    clock: Clock,
+pub struct AccessPolicySettings {
+    /// The policy where no entry decides.
+    pub default_policy: DefaultPolicy,
+    /// The database that keeps the entries; without it they end with the process.
+    pub database: Option<Database>,
+    /// The record of each change.
+    pub audit: Option<Arc<dyn AuditPort>>,
+    /// The clock by which entries end.
+    pub clock: Clock,
 }
 
 impl AccessPolicy {
-    /// Returns a builder of a policy that, unless told otherwise, keeps its entries in memory, records nothing and
-    /// denies what was not granted.
-    pub fn builder() -> AccessPolicyBuilder {
-        AccessPolicyBuilder::default()
+    /// Reads the store, which may block, and returns the policy.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub fn open(settings: AccessPolicySettings) -> Result<Self, StoreError> {
+        let AccessPolicySettings { default_policy, database, audit, clock } = settings;
+        let store = AccessStore::new(database.map_or_else(Database::in_memory, Ok)?)?;
+        let entries = store.load()?;
+        let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
+        let table = ArcSwap::from_pointee(EntryTable::new(entries, default_policy));
+        Ok(Self(Arc::new(AccessPolicyInner {
+            table,
+            store,
+            audit,
+            clock,
+            latest: LatestTime::default(),
+            changes: AtomicU64::new(0),
+            has_ends: AtomicBool::new(has_ends),
+            ends: watch::Sender::new(()),
+            turn: Arc::default(),
+        })))
     }
 
     /// Returns whether `agent` may use `tool` of `server` or, without a tool, the server as a whole.
@@ -176,12 +187,18 @@ impl AccessPolicy {
         grant: AccessGrant,
     ) -> Result<Arc<StoredEntry>, AccessError> {
         operator(by)?;
-        let now = self.0.clock.now();
-        let entry = AccessEntry::new(by, grant, now)?;
-        let change = ChangeOrigin { by, trace, now }.granted(&entry);
+        let entry = AccessEntry::new(by, grant, self.now())?;
+        let change = self
+            .change(by, trace, EventType::AccessGranted, Some(&entry.key()))
+            .with_detail("agent_id", &entry.agent_id)
+            .with_detail("entry_type", &entry.entry_type())
+            .with_detail("permission", &entry.permission)
+            .with_detail("granted_by_label", &entry.label)
+            .with_detail("justification", &entry.justification)
+            .with_detail("expires_at", &entry.expires_at);
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         self.make(change, turn, move |inner| {
-            let stored = Arc::new(StoredEntry::new(inner.store.put(&entry)?, entry));
+            let stored = Arc::new(StoredEntry { id: inner.store.put(&entry)?, entry });
             inner.has_ends.fetch_or(stored.entry.expires_at.is_some(), Ordering::Relaxed);
             inner.table.rcu(|table| table.with(&stored));
             inner.changes.fetch_add(1, Ordering::Release);
@@ -193,7 +210,7 @@ impl AccessPolicy {
         .await
     }
 
-    /// Removes the entry for an agent, a server and a tool in the name of `by`. Needs a tokio runtime.
+    /// Removes the entry for an agent, a server and a tool in the name of `by`, and returns what was removed. Needs a tokio runtime.
     ///
     /// # Errors
     /// Fails and changes nothing if `by` is not an operator, the request contradicts itself, or the change could not
@@ -206,26 +223,29 @@ impl AccessPolicy {
         by: &Principal,
         trace: Option<TraceId>,
         revoke: AccessRevoke,
-    ) -> Result<RevokedEntries, AccessError> {
+    ) -> Result<Vec<Arc<StoredEntry>>, AccessError> {
         operator(by)?;
         let key = EntryKey::try_from(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
         let entries = self.0.table.load().entries_of(&key);
         if entries.is_empty() {
-            return Ok(RevokedEntries { entries }); // Nothing changes, so there is nothing to record.
+            return Ok(entries); // Nothing changes, so there is nothing to record.
         }
-        let change = ChangeOrigin { by, trace, now: self.now() }.revoked(&key, entries.len());
+        let change = self
+            .change(by, trace, EventType::AccessRevoked, Some(&key))
+            .with_detail("agent_id", &key.agent_id)
+            .with_detail("deleted_count", &entries.len());
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
             inner.table.rcu(|table| table.without(&key));
             inner.changes.fetch_add(1, Ordering::Release);
-            Ok(RevokedEntries { entries })
+            Ok(entries)
         })
         .await
     }
 
     /// Sets the default policy in the name of `by`. It holds from now on where no entry decides. It is not stored: the
-    /// next policy begins with the default that its builder is given.
+    /// next policy begins with the default that it is given.
     /// Needs a tokio runtime.
     ///
     /// # Errors
@@ -244,13 +264,29 @@ impl AccessPolicy {
         if self.default_policy() == policy {
             return Ok(()); // Nothing changes, so there is nothing to record.
         }
-        let change = ChangeOrigin { by, trace, now: self.now() }.default_policy(policy);
+        let kind = EventType::Custom(DEFAULT_CHANGED.into());
+        let change = self.change(by, trace, kind, None).with_detail("default_policy", &policy);
         self.make(change, turn, move |inner| {
             inner.table.rcu(|table| table.with_default(policy));
             inner.changes.fetch_add(1, Ordering::Release);
             Ok(())
         })
         .await
+    }
+
+    /// Returns the event that tells of a change.
+    fn change(
+        &self,
+        by: &Principal,
+        trace: Option<TraceId>,
+        kind: EventType,
+        key: Option<&EntryKey>,
+    ) -> AuditEvent {
+        let (server, tool) = key.map_or((None, None), |key| (Some(&key.server_id), key.tool_name.as_ref()));
+        let target = AuditTarget::new(server.cloned(), tool.cloned());
+        let actor = Actor::new(ActorType::Operator, by.id());
+        let trace = trace.unwrap_or_else(random::trace_id);
+        AuditEvent::new(self.now(), trace, kind, actor, target, Outcome::Success)
     }
 
     /// Records `change`, then applies it on a thread that may block.
@@ -280,54 +316,6 @@ impl AccessPolicy {
             let _ = audit.record(change).await;
         }
         Ok(outcome?)
-    }
-}
-
-impl AccessPolicyBuilder {
-    /// Keeps the entries in `database`; without it they end with the process.
-    pub fn database(mut self, database: Database) -> Self {
-        self.database = Some(database);
-        self
-    }
-
-    /// Records each change with `audit`.
-    pub fn audit(mut self, audit: Arc<dyn AuditPort>) -> Self {
-        self.audit = Some(audit);
-        self
-    }
-
-    /// Takes the time from `clock`.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// Sets the default policy; without it, the default is opt-in.
-    pub fn default_policy(mut self, policy: DefaultPolicy) -> Self {
-        self.default = policy;
-        self
-    }
-
-    /// Reads the store, which may block, and returns the policy.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read.
-    pub fn build(self) -> Result<AccessPolicy, StoreError> {
-        let store = AccessStore::new(self.database.map_or_else(Database::in_memory, Ok)?)?;
-        let entries = store.load()?;
-        let has_ends = entries.iter().any(|stored| stored.entry.expires_at.is_some());
-        let table = ArcSwap::from_pointee(EntryTable::new(entries, self.default));
-        Ok(AccessPolicy(Arc::new(AccessPolicyInner {
-            table,
-            store,
-            audit: self.audit,
-            clock: self.clock,
-            latest: LatestTime::default(),
-            changes: AtomicU64::new(0),
-            has_ends: AtomicBool::new(has_ends),
-            ends: watch::Sender::new(()),
-            turn: Arc::default(),
-        })))
     }
 }
 
@@ -361,3 +349,6 @@ mgp_types::partial_debug!(AccessPolicy, self =>
 pub(super) fn operator(by: &Principal) -> Result<(), AccessError> {
     if by.role() == PrincipalRole::Operator { Ok(()) } else { Err(AccessError::NotOperator) }
 }
+
+/// The name of the event that reports a change of the default policy.
+const DEFAULT_CHANGED: &str = "dev.cloto.mgp.access_default_changed";

@@ -87,7 +87,7 @@ fn read(row: &Row<'_>) -> Result<StoredEntry, StoreError> {
         expires_at: optional_time(row, 9)?,
     };
     let id = u64::try_from(row.get::<_, i64>(0)?).map_err(|_| damaged("a number below zero"))?;
-    Ok(StoredEntry::new(id, entry))
+    Ok(StoredEntry { id, entry })
 }
 
 fn damaged(what: &str) -> StoreError {

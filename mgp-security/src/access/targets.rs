@@ -61,6 +61,10 @@ impl UnmatchedTarget {
             None => server_id.clone(),
         })
     }
+
+    fn reason(&self) -> String {
+        format!("{}, so this would stand for nothing", self.what)
+    }
 }
 
 impl fmt::Display for UnmatchedTarget {
@@ -70,12 +74,6 @@ impl fmt::Display for UnmatchedTarget {
             Some(meant) => write!(f, "; did you mean `{meant}`?"),
             None => Ok(()),
         }
-    }
-}
-
-impl UnmatchedTarget {
-    fn reason(&self) -> String {
-        format!("{}, so this would stand for nothing", self.what)
     }
 }
 

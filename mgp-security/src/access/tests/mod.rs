@@ -12,7 +12,7 @@ use mgp_types::mgp::{AccessGrant, AccessPermission, AccessQuery, AccessRevoke, S
 use mgp_types::{Error, Principal, Request, Response};
 use tower_service::Service;
 
-use super::{AccessPolicy, AccessPolicyBuilder};
+use super::{AccessPolicy, AccessPolicySettings};
 use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment as at};
 
 fn admin() -> Principal {
@@ -20,12 +20,12 @@ fn admin() -> Principal {
 }
 
 fn policy() -> AccessPolicy {
-    AccessPolicy::builder().build().unwrap()
+    AccessPolicy::open(AccessPolicySettings::default()).unwrap()
 }
 
-fn with_trail() -> (AccessPolicyBuilder, Arc<RecordingAuditPort>) {
+fn with_trail() -> (AccessPolicySettings, Arc<RecordingAuditPort>) {
     let trail = Arc::new(RecordingAuditPort::default());
-    (AccessPolicy::builder().audit(Arc::clone(&trail) as _), trail)
+    (AccessPolicySettings { audit: Some(Arc::clone(&trail) as _), ..AccessPolicySettings::default() }, trail)
 }
 
 fn grant(agent: &str, server: &str, tool: Option<&str>, permission: AccessPermission) -> AccessGrant {

@@ -8,7 +8,13 @@ use crate::sqlite::Database;
 async fn entries_outlive_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let open = || AccessPolicy::builder().database(Database::open(&path).unwrap()).build().unwrap();
+    let open = || {
+        AccessPolicy::open(AccessPolicySettings {
+            database: Some(Database::open(&path).unwrap()),
+            ..AccessPolicySettings::default()
+        })
+        .unwrap()
+    };
     let policy = open();
     let until = grant("a", "s", Some("t"), Allow).with_expires_at("2999-01-01T00:00:00Z".parse().ok());
     let until = until.with_granted_by("label").with_justification("it's \"needed\"\0");
@@ -33,7 +39,11 @@ async fn entries_outlive_the_process() {
 fn entries_of_a_newer_version_are_not_touched() {
     let database = Database::in_memory().unwrap();
     database.migrate("access", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = AccessPolicy::builder().database(database).build().unwrap_err();
+    let error = AccessPolicy::open(AccessPolicySettings {
+        database: Some(database),
+        ..AccessPolicySettings::default()
+    })
+    .unwrap_err();
     assert!(matches!(error, StoreError::Newer { section: "access", found: 2, known: 1 }), "{error}");
 }
 
@@ -41,7 +51,11 @@ fn entries_of_a_newer_version_are_not_touched() {
 fn two_kernels_do_not_share_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let first = AccessPolicy::builder().database(Database::open(&path).unwrap()).build().unwrap();
+    let first = AccessPolicy::open(AccessPolicySettings {
+        database: Some(Database::open(&path).unwrap()),
+        ..AccessPolicySettings::default()
+    })
+    .unwrap();
     assert!(matches!(Database::open(&path), Err(StoreError::InUse)));
     drop(first);
     assert!(Database::open(&path).is_ok());
@@ -56,7 +70,12 @@ async fn an_entry_that_was_tampered_with_opens_no_policy() {
     ];
     for broken in broken {
         let database = Database::in_memory().unwrap();
-        let open = || AccessPolicy::builder().database(database.clone()).build();
+        let open = || {
+            AccessPolicy::open(AccessPolicySettings {
+                database: Some(database.clone()),
+                ..AccessPolicySettings::default()
+            })
+        };
         open().unwrap().grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
         database.connection().execute_batch(broken).unwrap();
         let error = open().unwrap_err();

@@ -57,6 +57,9 @@ impl Index {
     ///
     /// Within a tokio runtime, vectors that take long to make are made by a task of that runtime, for as long as both
     /// live; outside of one, by a thread of the index.
+    ///
+    /// # Panics
+    /// The function panics where the system starts no thread.
     pub fn with_vectors(embedder: Arc<dyn Embedder>, store: Option<Arc<dyn VectorStore>>) -> Self {
         let mut words = KeywordWriter::new().expect("the system can start threads");
         let no_words = words.commit().expect("an index in memory has no files that could fail");

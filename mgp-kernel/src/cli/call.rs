@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use super::arguments::arguments;
 use super::context::CommandContext;
 use super::deciding::{awaited, decide};
-use super::input::text_of;
+use super::input::read_text;
 use super::link::KernelLink;
 use super::{proof, tools};
 use crate::admin::command::{KernelNeed, ServersToBegin};
@@ -135,7 +135,7 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
 fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {
     let (json, whence) = match (&args.args, &args.args_file) {
         (Some(json), _) => (json.clone(), "--args".to_owned()),
-        (None, Some(path)) => (text_of(path)?, path.display().to_string()),
+        (None, Some(path)) => (read_text(path)?, path.display().to_string()),
         (None, None) => return Ok(None),
     };
     let object = Object::parse(json);

@@ -9,7 +9,7 @@ use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflu
 use crate::terminal::Failure;
 
 /// Returns the text of a file, or of standard input if the path is `-`.
-pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
     let unread = |error: io::Error| Failure::usage(format!("{} cannot be read: {error}", path.display()));
     let mut text = String::new();
     let read = if path.as_os_str() == "-" {

@@ -11,7 +11,7 @@ use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJs
 use serde::Serialize;
 
 use super::context::CommandContext;
-use super::input::text_of;
+use super::input::read_text;
 use super::servers_edit::{AddServerArgs, pair};
 use crate::terminal::{Exit, Failure, printable};
 
@@ -54,7 +54,7 @@ struct PackageRequest<'a> {
 /// Adds the server that the document describes.
 pub(super) fn add(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result<Exit, Failure> {
     let AddServerArgs { name, description, package, scope, .. } = add;
-    let server = ServerJson::parse(&text_of(document)?).map_err(|error| Failure::file(document, error))?;
+    let server = ServerJson::parse(&read_text(document)?).map_err(|error| Failure::file(document, error))?;
     let mut launch =
         chosen(&server, package.way, &package.answer).map_err(|error| failure(document, &error))?;
     launch.config.id.clone_from(&name);

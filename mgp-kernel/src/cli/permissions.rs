@@ -9,7 +9,7 @@ use mgp_types::shell_word;
 
 use super::context::CommandContext;
 use super::deciding::answer;
-use super::input::{is_person_there, text_of};
+use super::input::{is_person_there, read_text};
 use super::link::KernelLink;
 use super::proof;
 use crate::admin::command::KernelNeed;
@@ -140,7 +140,7 @@ async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> 
 async fn approve(link: &KernelLink, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
     let scope = match &yes.scope_file {
         None => yes.scope,
-        Some(path) => Some(scope(&text_of(path)?).map_err(|error| Failure::file(path, error))?),
+        Some(path) => Some(scope(&read_text(path)?).map_err(|error| Failure::file(path, error))?),
     };
     let decided = if let Some(permission) = yes.permission {
         let server = yes.what.unwrap_or_default();

@@ -12,7 +12,7 @@ use mgp_types::RawJson;
 use super::LintArgs;
 use super::source::tools_of;
 use crate::cli::context::CommandContext;
-use crate::cli::input::text_of;
+use crate::cli::input::read_text;
 use crate::terminal::{Exit, Failure, printable};
 
 pub(super) async fn run(cx: &CommandContext, args: &LintArgs) -> Result<Exit, Failure> {
@@ -73,7 +73,7 @@ pub(super) fn documents(paths: &[PathBuf]) -> Result<Vec<SpecDocument>, Failure>
             return Err(Failure::new(Exit::Tool, what).hint("`mgp spec generate SERVER` writes one"));
         }
     }
-    files.iter().map(|file| Ok(SpecDocument::read(file, &text_of(file)?))).collect()
+    files.iter().map(|file| Ok(SpecDocument::read(file, &read_text(file)?))).collect()
 }
 
 /// Adds the specification documents in a folder, in the order of their paths. Links are not followed, and folders whose

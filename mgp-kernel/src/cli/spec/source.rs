@@ -9,7 +9,7 @@ use mgp_types::mgp::ServerId;
 use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::cli::context::CommandContext;
-use crate::cli::input::text_of;
+use crate::cli::input::read_text;
 use crate::cli::link::KernelLink;
 use crate::cli::tools;
 use crate::terminal::{Exit, Failure};
@@ -21,7 +21,7 @@ pub(super) async fn tools_of(cx: &CommandContext, source: &str) -> Result<Vec<To
     let extension = path.extension().and_then(OsStr::to_str);
     let is_path = source.contains(['/', '\\']) || matches!(extension, Some("md" | "json"));
     if source == "-" || path.is_file() || is_path {
-        return of_text(path, &text_of(path)?);
+        return of_text(path, &read_text(path)?);
     }
     cx.tell_untrusted();
     let find = async |link: &KernelLink| of_kernel(link, source).await;

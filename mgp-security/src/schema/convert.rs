@@ -101,13 +101,12 @@ fn truth(text: &str) -> Option<bool> {
 
 /// Puts a converted value in the place that a JSON pointer names.
 fn put(whole: &mut Value, place: &str, reading: Option<Value>) -> Option<()> {
-    match reading {
-        Some(value) => *whole.pointer_mut(place)? = value,
-        None => {
-            let (parent, name) = place.rsplit_once('/')?;
-            let name = name.replace("~1", "/").replace("~0", "~");
-            whole.pointer_mut(parent)?.as_object_mut()?.remove(&name)?;
-        }
+    if let Some(value) = reading {
+        *whole.pointer_mut(place)? = value;
+    } else {
+        let (parent, name) = place.rsplit_once('/')?;
+        let name = name.replace("~1", "/").replace("~0", "~");
+        whole.pointer_mut(parent)?.as_object_mut()?.remove(&name)?;
     }
     Some(())
 }

@@ -13,7 +13,7 @@ use mgp_security::Clock;
 use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
-use mgp_types::mgp::AuditPort;
+use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
@@ -44,6 +44,11 @@ impl AuditTrail {
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
         Arc::new(self.log.clone())
+    }
+
+    /// Returns an event that happens now, in no chain of requests and to no server in particular.
+    pub(crate) fn event(&self, kind: EventType, actor: Actor, outcome: Outcome) -> AuditEvent {
+        AuditEvent::new(self.clock.now(), new_trace(), kind, actor, AuditTarget::new(None, None), outcome)
     }
 }
 
@@ -135,6 +140,11 @@ fn read(text: &str) -> Option<[u8; 32]> {
         *byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
     }
     Some(key)
+}
+
+/// Returns the id of a new chain of requests.
+pub(crate) fn new_trace() -> TraceId {
+    TraceId::from_random(random())
 }
 
 /// Returns an id for a chain that begins here. It is no secret: it only has to differ from others.

@@ -4,12 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::ServerConfig;
-use mgp_discovery::registry::DiscoveryGate;
-use mgp_lifecycle::call::{
-    BreakerSettings, ConcurrencyLimit, FallbackLayer, RetryPolicy, SendingLayer, SharedBreaker,
-};
+use mgp_discovery::registry::{DiscoveryGate, Registry};
+use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
@@ -19,22 +15,25 @@ use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::ConfirmationGate;
 use mgp_security::definition::DefinitionGuardLayer;
 use mgp_security::limit::LimitGate;
-use mgp_security::permission::{Approver, PermissionGate};
+use mgp_security::permission::PermissionGate;
 use mgp_security::scope::ScopeGate;
 use mgp_security::tool::OperationsGate;
 use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::{EventsGate, Publisher};
+use mgp_stream::event::EventsGate;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
-use crate::approvals::ParkedCallLayer;
+use crate::admin::operation::OperatorSections;
+use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
+use crate::call::cancel::UpstreamCanceller;
 use crate::call::delegation::DelegationGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::erased::ErasedService;
+use crate::call::fallback;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::kernel_options::KernelOptionsGate;
 use crate::call::listed_security::ListedSecurityGate;
@@ -44,18 +43,17 @@ use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
 use crate::call::session_state::SessionStateGate;
 use crate::data::DataReferencesGate;
+use crate::kernel::Sections;
 use crate::listen::http::RepeatedHeadersGate;
 use crate::methods::{
-    MethodsAsToolsGate, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate,
-    ValidateToolGate,
+    ArgumentFaultsGate, JudgeCache, MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocuments,
 };
 use crate::notify::changes::AccessChangeGate;
 use crate::notify::events::ChannelAudience;
 use crate::operator::OperatorGate;
 use crate::router::Router;
 use crate::servers::upstream::{
-    BareWay, ConnectionKey, CurrentClient, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerShared,
-    ServerStack, ServerSupport,
+    BareWay, ConnectionShared, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerStack, ServerSupport,
 };
 use crate::{paths, settings, telemetry};
 
@@ -67,35 +65,59 @@ macro_rules! stack {
     };
 }
 
-/// The layers between a client and the router, made once; their services share what they know.
+/// The layers between a client and the router. Those with a state are made once; their services share what they know.
 pub(crate) struct ClientStack {
-    pub(crate) catalog: Catalog,
-    pub(crate) delegation: DelegationGate,
-    pub(crate) fallback: FallbackLayer,
-    pub(crate) audit: AuditLayer,
-    pub(crate) cancelling: StreamLayer,
-    pub(crate) asking: ParkedCallLayer,
-    pub(crate) resolve: ResolveToolGate,
-    pub(crate) limit: LimitGate,
-    pub(crate) operators: OperatorGate,
-    pub(crate) concurrency: ConcurrencyLimit,
-    pub(crate) permissions: OwnPermissionsGate,
-    pub(crate) health: ServerHealthGate,
-    pub(crate) life: LifecycleLayer,
-    pub(crate) events: Publisher,
-    pub(crate) audience: ChannelAudience,
-    pub(crate) servers: DiscoveryGate,
-    pub(crate) tell_access: AccessChangeGate,
-    pub(crate) access: AccessMethodsGate,
-    pub(crate) scopes: ScopeMethodsGate,
-    pub(crate) documents: ToolDocumentsGate,
-    pub(crate) validate: ValidateToolGate,
-    pub(crate) suggestions: SuggestionGate,
-    pub(crate) tools: ToolDiscoveryGate,
-    pub(crate) router: Router,
+    sections: Sections,
+    registry: Registry,
+    audit: AuditLayer,
+    cancelling: StreamLayer,
+    asking: ParkedCallLayer,
+    operators: OperatorGate,
+    concurrency: ConcurrencyLimit,
+    permissions: OwnPermissionsGate,
+    faults: ArgumentFaultsGate,
+    tools: ToolDiscoveryGate,
+    router: Router,
 }
 
 impl ClientStack {
+    pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> Self {
+        let Sections { config, policies, audit, fleet, .. } = sections;
+        let recording = AuditLayer::new(audit.log.clone());
+        let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
+        let operated = OperatorSections {
+            config: Arc::clone(config),
+            policies: Arc::clone(policies),
+            audit: Arc::clone(audit),
+            tools: sections.tools.clone(),
+            targets: sections.targets.clone(),
+            fleet: Arc::clone(fleet),
+            registry: registry.clone(),
+            reload: Arc::clone(&sections.reload),
+            lifecycle: Arc::clone(&sections.lifecycle),
+        };
+        let documents = ToolDocuments {
+            visibility: Arc::clone(&sections.visibility),
+            config: Arc::clone(config),
+            index: sections.tools.index.clone(),
+            limit: policies.limit.clone(),
+        };
+        let judges = JudgeCache::default();
+        Self {
+            sections: sections.clone(),
+            registry,
+            asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
+            audit: recording,
+            cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
+            operators: OperatorGate(Arc::new(operated)),
+            concurrency: settings::agent_calls_at_once(&config.load()),
+            permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
+            faults: ArgumentFaultsGate(judges.clone()),
+            tools,
+            router: Router::new(Arc::clone(&sections.changes), documents, judges),
+        }
+    }
+
     /// Ends the calls that wait for a client that is away, and parks no more.
     pub(crate) fn stop_asking(&self) {
         self.asking.close();
@@ -107,7 +129,9 @@ impl ClientStack {
     }
 
     fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
-        let catalog = self.catalog.clone();
+        let Sections { config, policies, audit, fleet, events, changes, visibility, targets, .. } =
+            &self.sections;
+        let (catalog, life) = (visibility.catalog.clone(), &self.sections.lifecycle.life);
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
             let snapshot = catalog.read();
             let tool = &snapshot.called(name)?.resolved;
@@ -123,10 +147,10 @@ impl ClientStack {
                 // What is refused is a result too, for those who want results in envelopes.
                 EnvelopeGate::new(),
                 // The agent that a client speaks for is the caller, for everybody further in.
-                self.delegation.clone(),
+                DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
             ],
             // The fallback tool is held to the same rules, and recorded like one that was asked for.
-            self.fallback,
+            fallback::layer(visibility.catalog.clone(), Arc::clone(fleet), audit.port()),
             // Outside of every decision, or the record would miss denials; inside of the gate that writes refusals.
             self.audit,
             // A client can stop its call anywhere, also where the call waits for a person or in line.
@@ -135,32 +159,41 @@ impl ClientStack {
             self.asking,
             gates![
                 // From here on the tool of a call is known.
-                self.resolve.clone(),
+                ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
                 KeyScopeGate::new(),
-                self.limit.clone(),
+                policies.limit.clone(),
                 // These methods are for operators only, also while the kernel drains; for all others they do not exist.
                 self.operators.clone(),
                 MethodsAsToolsGate::default(),
             ],
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
             // tools, and so do operators.
-            SendingLayer::new().places(self.concurrency.clone()),
-            gates![self.permissions.clone(), self.health.clone()],
-            // Health is answered whatever the load, and nothing new begins while the kernel drains.
-            self.life,
+            SendingLayer::new().places(self.concurrency),
             gates![
-                EventsGate::new(self.events.clone()).for_audience(self.audience.clone()),
-                self.servers.clone(),
-                self.tell_access.clone(),
-                self.access.clone(),
+                self.permissions.clone(),
+                ServerHealthGate {
+                    config: Arc::clone(config),
+                    access: policies.access.clone(),
+                    fleet: Arc::clone(fleet),
+                },
+            ],
+            // Health is answered whatever the load, and nothing new begins while the kernel drains.
+            LifecycleLayer::new(life.clone()),
+            gates![
+                EventsGate::new(events.clone()).for_audience(ChannelAudience::new(policies.access.clone(), fleet)),
+                DiscoveryGate::new(self.registry.clone()),
+                AccessChangeGate(Arc::clone(changes)),
+                AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::new(targets.clone())),
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                 ListedSecurityGate,
-                self.scopes.clone(),
-                // Documents about tools hold what their reader may call.
-                self.documents.clone(),
-                self.validate.clone(),
+                self.faults.clone(),
                 // What is suggested is what the caller may see, as it is when the call is made.
-                self.suggestions.clone(),
+                SuggestionGate {
+                    visibility: Arc::clone(visibility),
+                    config: Arc::clone(config),
+                    index: self.sections.tools.index.clone(),
+                    audit: Arc::clone(audit),
+                },
                 // A model finds tools by the same policy by which it may call them.
                 self.tools.clone(),
             ],
@@ -170,41 +203,30 @@ impl ClientStack {
 }
 
 impl ServerStack {
-    /// Puts the layers around `way`, which leads to the connected incarnation of `line`; `current` is its client.
+    /// Puts the layers around `way`, which leads to the connected incarnation of a server.
     ///
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
-    pub(crate) fn new(
-        support: &ServerSupport,
-        server: &ServerConfig,
-        line: &ConnectionKey,
-        approver: Arc<dyn Approver>,
-        current: CurrentClient,
-        way: BareWay,
-        of_server: &ServerShared,
-    ) -> Result<Self, StartError> {
-        let ServerStack { service, permissions, definitions, tasks } =
-            layers(support, server, line, approver, current, way, of_server)?;
+    pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
+        let ServerStack { service, permissions, definitions, tasks } = layers(shared, way)?;
         Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
     }
 }
 
 fn layers(
-    support: &ServerSupport,
-    server: &ServerConfig,
-    line: &ConnectionKey,
-    approver: Arc<dyn Approver>,
-    current: CurrentClient,
+    shared: &ConnectionShared,
     way: BareWay,
-    of_server: &ServerShared,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
-    let ServerSupport { policies, audit, tools, books, concurrency, .. } = support;
+    let ConnectionShared { support, config: server, line, current, of_server, .. } = shared;
+    let ServerSupport { policies, audit, tools, books, concurrency, .. } = &**support;
     let config = support.config.load();
+    let current = Arc::clone(current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
     let states = SessionStateGate::new(line.server.clone(), Arc::new(session.clone()), owners);
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
+    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
     let permissions =
         PermissionGate::new(id.clone(), settings::permissions(&config, &server.id)?, policies.grants.clone())
             .with_approver(Arc::clone(&approver));
@@ -217,7 +239,6 @@ fn layers(
     };
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
     let tasks = books.task_owners(line, server);
-    let passed = settings::passed_methods(&server.pass_methods)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
@@ -253,13 +274,13 @@ fn layers(
         gates![
             FallbackToolGate::new(server),
             // All of the time that a caller waits counts.
-            MeterGate(of_server.meter().clone()),
+            MeterGate(of_server.meter.clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
             AccessGate::new(policies.access.clone()).for_server(id.clone()),
             // Scopes are told to those who may call the tool only, and no server sees their tokens.
             ScopeGate::new(policies.scopes.clone()),
             // A call that is refused to one agent uses up nothing of what others share.
-            of_server.limit(|| LimitGate::new(settings::server_limits(server))),
+            of_server.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone(),
             // A call that nobody may make or pay for is not judged further.
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
             // No server sees the state that another one, or the same one for another agent, gave.
@@ -267,7 +288,7 @@ fn layers(
             tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.
-            OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(passed, safe),
+            OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(shared.passed.clone(), safe),
         ],
         definitions,
         gates![

@@ -8,9 +8,9 @@ use mgp_types::{Method, Request, Session};
 use parking_lot::Mutex;
 
 /// The sessions that one server sent to a page, by the ids of its elicitations: only they are notified of the
-/// completion. The oldest are forgotten when there are too many. Clones share them.
-#[derive(Clone, Default)]
-pub(crate) struct ElicitationSessions(Arc<Mutex<KnownElicitations>>);
+/// completion. The oldest are forgotten when there are too many.
+#[derive(Default)]
+pub(crate) struct ElicitationSessions(Mutex<KnownElicitations>);
 
 #[derive(Default)]
 struct KnownElicitations {

@@ -1,6 +1,5 @@
 //! The futures of the service that parks calls.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,17 +46,6 @@ where
             Projected::Started { started } => started.poll(cx),
             Projected::Resumed { resumed } => resumed.poll(cx),
         }
-    }
-}
-
-impl<F> fmt::Debug for ParkedCallFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Passed { .. } => "Passed",
-            Self::Refused { .. } => "Refused",
-            Self::Started { .. } => "Started",
-            Self::Resumed { .. } => "Resumed",
-        })
     }
 }
 

@@ -6,10 +6,10 @@
 //!
 //! | client | server | what happens |
 //! |---|---|---|
-//! | session | session | [`RelayQuestionsLayer`] finds the call, and its outbox sends the request |
+//! | session | session | [`relay`] finds the call, and its outbox sends the request |
 //! | stateless | stateless | the server's questions and its state pass through as they are |
-//! | session | stateless | the way to the server goes through the rounds, and [`RelayQuestionsLayer`] asks for each question |
-//! | stateless | session | [`RelayQuestionsLayer`] finds the call, and [`ParkedCallService`](parked_calls::ParkedCallService) parks it: the question is the result |
+//! | session | stateless | the way to the server goes through the rounds, and [`relay`] asks for each question |
+//! | stateless | session | [`relay`] finds the call, and [`ParkedCallService`](parked_calls::ParkedCallService) parks it: the question is the result |
 
 mod approvers;
 mod conversation;
@@ -36,9 +36,7 @@ pub(crate) use self::parked_calls::ParkedCallLayer;
 #[cfg(test)]
 pub(crate) use self::parked_calls::ParkedCallService;
 pub(crate) use self::quota::ParkedCallLimits;
-#[cfg(test)]
-pub(crate) use self::relay_questions::RelayQuestions;
-pub(crate) use self::relay_questions::RelayQuestionsLayer;
+pub(crate) use self::relay_questions::relay;
 
 /// Returns whether the method is a question to a client at all.
 pub(crate) fn is_question(method: &Method) -> bool {

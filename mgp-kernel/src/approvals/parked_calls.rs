@@ -3,7 +3,6 @@
 //! To run the call again with the answer would pass its gates twice. Only what the protocols force is parked,
 //! bounded in number and time.
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -68,6 +67,7 @@ impl<S> Layer<S> for ParkedCallLayer {
 /// cancels its call.
 ///
 /// Costs a box and an uncontended lock for a call of a stateless client that can be asked; others pass through.
+#[derive(Clone)]
 pub(crate) struct ParkedCallService<S> {
     inner: S,
     parked_calls: Arc<ParkedCallShared>,
@@ -133,26 +133,6 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ParkedCallService<S> {
             return self.start(request, &session);
         }
         ParkedCallFuture::Passed { future: self.inner.call(request) }
-    }
-}
-
-impl<S: Clone> Clone for ParkedCallService<S> {
-    fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), parked_calls: Arc::clone(&self.parked_calls) }
-    }
-}
-
-impl<S> fmt::Debug for ParkedCallService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParkedCallService")
-            .field("parked", &self.parked_calls.table.len())
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ParkedCallLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParkedCallLayer").field("parked", &self.0.table.len()).finish_non_exhaustive()
     }
 }
 

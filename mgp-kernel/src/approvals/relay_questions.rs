@@ -1,76 +1,23 @@
-//! The layer that passes a server's questions to the client whose call they are about.
+//! The passing of a server's questions to the client whose call they are about.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use mgp_types::{Context as CallContext, Error, Request, Response};
 
-use mgp_types::{BoxFuture, Context as CallContext, Error, Request, RequestKind, Response, RpcService};
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
-
-use super::{ElicitationSessions, check_declared, is_question};
+use super::{ElicitationSessions, check_declared};
 use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
 
-/// A layer that makes [`RelayQuestions`] services.
-#[derive(Clone)]
-pub(crate) struct RelayQuestionsLayer {
-    calls: CallsInWork,
-    elicitations: ElicitationSessions,
-}
-
-impl RelayQuestionsLayer {
-    /// Makes a layer for the questions of the server that has these calls in work. The sessions that are asked are
-    /// noted in `elicitations`.
-    pub(crate) fn new(calls: CallsInWork, elicitations: ElicitationSessions) -> Self {
-        Self { calls, elicitations }
-    }
-}
-
-impl<S> Layer<S> for RelayQuestionsLayer {
-    type Service = RelayQuestions<S>;
-
-    fn layer(&self, inner: S) -> RelayQuestions<S> {
-        RelayQuestions { inner, passing: self.clone() }
-    }
-}
-
-/// A service that passes a server's questions to the client whose call they are about.
+/// Asks the client whose call, of those that the server has in work, the question is about. The session that is asked is
+/// noted in `elicitations`.
 ///
-/// Sits among the services that answer the server. The call is the one on whose stream the question came. Over a byte
-/// stream sessions do not say which call that is; then it is the latest call whose client can be asked this, unless
-/// calls are in work for different clients, whatever each of them can be asked: a question never goes to a client whose
-/// call it may not be about, and is refused with advice instead. A client is asked only what it declared. Boxes
-/// questions; all else passes.
-#[derive(Clone)]
-pub(crate) struct RelayQuestions<S> {
-    inner: S,
-    passing: RelayQuestionsLayer,
-}
-
-impl<S: RpcService> Service<Request> for RelayQuestions<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = RelayQuestionsFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == RequestKind::Call && is_question(&request.method) {
-            return RelayQuestionsFuture::Asked { answer: Box::pin(self.passing.clone().ask(request)) };
-        }
-        RelayQuestionsFuture::Passed { future: self.inner.call(request) }
-    }
-}
-
-impl RelayQuestionsLayer {
-    async fn ask(self, question: Request) -> Result<Response, Error> {
-        let call = about(&self.calls, &question).await?;
-        self.elicitations.note(&question, call.session()?);
-        call.outbox.call(Request::call(question.method, question.params)).await
-    }
+/// # Errors
+/// Fails if nothing says whose call it is, or if that client cannot be asked.
+pub(crate) async fn relay(
+    calls: &CallsInWork,
+    elicitations: &ElicitationSessions,
+    question: Request,
+) -> Result<Response, Error> {
+    let call = about(calls, &question).await?;
+    elicitations.note(&question, call.session()?);
+    call.outbox.call(Request::call(question.method, question.params)).await
 }
 
 /// Returns the call that the question is about.
@@ -104,24 +51,4 @@ async fn about(calls: &CallsInWork, question: &Request) -> Result<CallContext, E
         }
     }
     Err(refusal)
-}
-
-pin_project! {
-    /// The future of [`RelayQuestions`].
-    #[project = Projected]
-    pub(crate) enum RelayQuestionsFuture<F> {
-        Passed { #[pin] future: F },
-        Asked { answer: BoxFuture<'static, Result<Response, Error>> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for RelayQuestionsFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            Projected::Passed { future } => future.poll(cx),
-            Projected::Asked { answer } => answer.as_mut().poll(cx),
-        }
-    }
 }

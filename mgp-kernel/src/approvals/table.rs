@@ -61,6 +61,7 @@ impl ParkedCallTable {
         self.0.lock().calls.get(&call).map(|entry| Arc::clone(&entry.conversation))
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.0.lock().calls.len()
     }

@@ -1,7 +1,6 @@
 //! The calls that a server has in work, by which the call of a server's question is found.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_transport::AskedDuring;
@@ -79,14 +78,7 @@ impl Gate for CallsInWork {
     }
 }
 
-impl fmt::Debug for CallsInWork {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CallsInWork").field(&self.0.lock().len()).finish()
-    }
-}
-
 /// A guard that keeps a call noted.
-#[derive(Debug)]
 pub(crate) struct CallInWork {
     calls: CallsInWork,
     stream: StreamId,

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use mgp_discovery::config::model::AgentSettings;
 use mgp_security::audit::trace_of;
 use mgp_security::auth::reserved_owner;
-use mgp_types::mgp::{
-    Actor, AgentPattern, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
-};
+use mgp_types::mgp::{Actor, AgentPattern, AuditPort as _, EventType, Outcome, TraceId};
 use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, agent_family, code};
 
-use crate::record::{AuditTrail, random};
+use crate::record::{AuditTrail, new_trace};
 use crate::running::RunningConfig;
 
 /// The key of `_meta` under which a client names the agent in whose name it calls, and the kernel tells its own servers who
@@ -41,7 +39,7 @@ impl Gate for DelegationGate {
         request.context.speaker = None;
         // All that follows from the request stands in one chain, including another tool that is called in place of a
         // failed one.
-        let trace = trace_of(request).unwrap_or_else(|| TraceId::from_random(random()));
+        let trace = trace_of(request).unwrap_or_else(new_trace);
         request.context.trace = Some(trace);
         let claimed = match take_claim(request) {
             Ok(None) => return Flow::Pass(()),
@@ -93,14 +91,8 @@ async fn refuse(
     speaker: Principal,
     claimed: String,
 ) -> Result<Response, Error> {
-    let event = AuditEvent::new(
-        audit.clock.now(),
-        trace,
-        EventType::PermissionDenied,
-        Actor::of(&speaker),
-        AuditTarget::new(None, None),
-        Outcome::Blocked,
-    );
+    let mut event = audit.event(EventType::PermissionDenied, Actor::of(&speaker), Outcome::Blocked);
+    event.trace_id = trace;
     tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
     audit.log.record(event.with_detail("claimed_agent", &claimed)).await?;
     Err(Error::new(

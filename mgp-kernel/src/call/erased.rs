@@ -1,5 +1,6 @@
-//! Services with their type erased, which are used at the seams of the kernel.
+//! Services at the seams of the kernel: those with their type erased, and those behind which there is nothing.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -28,7 +29,7 @@ impl<S: RpcService<Future: 'static> + Sync> DynService for S {
         // Nearly all services are ready. Then the call is made at once, which keeps calls in their order.
         match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => Box::pin(Service::call(&mut service, request)),
-            Poll::Ready(Err(error)) => Box::pin(std::future::ready(Err(error))),
+            Poll::Ready(Err(error)) => Box::pin(ready(Err(error))),
             Poll::Pending => Box::pin(mgp_types::call_once(service, request)),
         }
     }
@@ -88,5 +89,23 @@ mod tests {
             let request = Request::call(Method::PING, Object::new());
             assert!(erased.call(request).await.is_ok());
         }
+    }
+}
+
+/// A service that answers every request with this error.
+#[derive(Debug, Clone)]
+pub(crate) struct RefusingService(pub(crate) Error);
+
+impl Service<Request> for RefusingService {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        ready(Err(self.0.clone()))
     }
 }

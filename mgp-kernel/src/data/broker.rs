@@ -8,7 +8,8 @@ use mgp_security::access::AccessPolicy;
 use mgp_server_sdk::{ReferenceData, ReferenceStore};
 use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp, TraceId,
+    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Recovery, ServerId,
+    Timestamp,
 };
 use mgp_types::{Error, Principal, code, hex};
 use tokio::sync::Semaphore;
@@ -198,10 +199,9 @@ impl DataBroker {
         outcome: Outcome,
     ) -> AuditEvent {
         let kind = EventType::read(&format!("dev.cloto.mgp.data_{what}"));
-        let (reader, target) =
-            (Actor::new(ActorType::Server, audience.as_str()), AuditTarget::new(Some(origin.clone()), None));
-        let trace = TraceId::from_random(crate::record::random());
-        AuditEvent::new(self.audit.clock.now(), trace, kind, reader, target, outcome)
+        let mut event = self.audit.event(kind, Actor::new(ActorType::Server, audience.as_str()), outcome);
+        event.target = AuditTarget::new(Some(origin.clone()), None);
+        event
     }
 
     /// Records an event; a delivery that has ended does not fail for want of a record.
@@ -211,8 +211,6 @@ impl DataBroker {
         }
     }
 }
-
-mgp_types::partial_debug!(DataBroker, self => is_on: self.is_on());
 
 /// Returns an id that nobody can guess.
 fn id() -> Result<String, Error> {

@@ -132,7 +132,7 @@ fn held(path: &str) -> Option<&str> {
     path.strip_prefix(PATH)?.strip_prefix('/')
 }
 
-fn empty(status: StatusCode) -> Response<HttpBody> {
+pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::default());
     *response.status_mut() = status;
     response

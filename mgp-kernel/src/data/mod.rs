@@ -15,6 +15,7 @@ mod source;
 mod taken;
 
 pub(crate) use self::broker::DataBroker;
+pub(crate) use self::delivery::empty;
 pub(crate) use self::gate::DataReferencesGate;
 
 /// Returns the settings of the extension `data_references`: the ways in which data is handed over.

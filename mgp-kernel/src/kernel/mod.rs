@@ -7,13 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::registry::{DiscoveryGate, Registry};
-use mgp_lifecycle::server::LifecycleLayer;
-use mgp_security::access::AccessMethodsGate;
-use mgp_security::audit::AuditLayer;
+use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
 use mgp_security::validator::path::usable_folder;
-use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};
@@ -25,28 +21,18 @@ use mgp_types::{
 use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
-use crate::admin::operation::OperatorSections;
-use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
-use crate::call::cancel::UpstreamCanceller;
 use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
-use crate::call::delegation::DelegationGate;
 use crate::call::erased::ErasedService;
-use crate::call::fallback;
-use crate::call::hints::SuggestionGate;
-use crate::call::resolve::{ResolveToolGate, awaits_first_tools};
+use crate::call::resolve::awaits_first_tools;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
-use crate::methods::{
-    JudgeCache, OwnPermissionsGate, ScopeMethodsGate, ServerHealthGate, ToolDocumentsGate, ValidateToolGate,
-};
-use crate::notify::changes::{AccessChangeGate, ChangeListeners, tell_endings};
-use crate::notify::events::{ChannelAudience, publish_record};
-use crate::operator::OperatorGate;
+use crate::notify::changes::{ChangeListeners, tell_endings};
+use crate::notify::events::publish_record;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;
-use crate::router::{CatalogVisibility, Router};
+use crate::router::CatalogVisibility;
 use crate::rules::AccessRules;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
@@ -150,7 +136,7 @@ impl Kernel {
         changes.also_tell(tools.clone());
         let identity = ServerIdentity::new(Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
-        let front = front(&sections, tools, registry.clone());
+        let front = ClientStack::new(&sections, tools, registry.clone());
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
@@ -342,67 +328,6 @@ impl Kernel {
             let service = ConnectionRoleService::new(service, as_client, mark.clone(), client(&outbox));
             ServerEraGate::new(Arc::clone(&identity), outbox).layer(service)
         }
-    }
-}
-
-/// Makes the stack between a client and the router; `stack.rs` says in which order.
-fn front(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> ClientStack {
-    let Sections { config, policies, audit, fleet, changes, visibility, lifecycle, .. } = sections;
-    let (loaded, life) = (config.load(), lifecycle.life.clone());
-    let (access, catalog) = (policies.access.clone(), sections.tools.catalog.clone());
-    let recording =
-        AuditLayer::new(audit.log.clone()).arguments(audit.arguments.clone()).clock(audit.clock.clone());
-    let operated = OperatorSections {
-        config: Arc::clone(config),
-        policies: Arc::clone(policies),
-        audit: Arc::clone(audit),
-        tools: sections.tools.clone(),
-        targets: sections.targets.clone(),
-        fleet: Arc::clone(fleet),
-        registry: registry.clone(),
-        reload: Arc::clone(&sections.reload),
-        lifecycle: Arc::clone(lifecycle),
-    };
-    ClientStack {
-        delegation: DelegationGate { config: Arc::clone(config), audit: Arc::clone(audit) },
-        fallback: fallback::layer(catalog.clone(), Arc::clone(fleet), audit.port()),
-        asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
-        audit: recording,
-        cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
-        resolve: ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
-        limit: policies.limit.clone(),
-        operators: OperatorGate(Arc::new(operated)),
-        concurrency: settings::agent_calls_at_once(&loaded),
-        permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
-        health: ServerHealthGate {
-            config: Arc::clone(config),
-            access: access.clone(),
-            fleet: Arc::clone(fleet),
-        },
-        life: LifecycleLayer::new(life),
-        events: sections.events.clone(),
-        audience: ChannelAudience::new(access.clone(), fleet),
-        servers: DiscoveryGate::new(registry),
-        tell_access: AccessChangeGate(Arc::clone(changes)),
-        access: AccessMethodsGate::new(access).known_targets(Arc::new(sections.targets.clone())),
-        documents: ToolDocumentsGate {
-            visibility: Arc::clone(visibility),
-            config: Arc::clone(config),
-            index: sections.tools.index.clone(),
-            limit: policies.limit.clone(),
-            scopes: policies.scopes.clone(),
-        },
-        scopes: ScopeMethodsGate { visibility: Arc::clone(visibility), scopes: policies.scopes.clone() },
-        validate: ValidateToolGate { visibility: Arc::clone(visibility), judges: JudgeCache::default() },
-        suggestions: SuggestionGate {
-            visibility: Arc::clone(visibility),
-            config: Arc::clone(config),
-            index: sections.tools.index.clone(),
-            audit: Arc::clone(audit),
-        },
-        tools,
-        router: Router::new(Arc::clone(visibility), Arc::clone(config), Arc::clone(changes)),
-        catalog,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use mgp_discovery::Config;
 use mgp_discovery::registry::Registry;
@@ -12,7 +12,7 @@ use mgp_stream::event::Publisher;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::lifecycle::Lifecycle;
-use crate::notify::changes::{ChangeListeners, ClientNotifier};
+use crate::notify::changes::ChangeListeners;
 use crate::notify::events::{self, ServerEvents};
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -21,11 +21,12 @@ use crate::router::Visibility;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
 use crate::servers::fleet::{Fleet, FleetBooks};
-use crate::servers::upstream::{ServerNotifications, ServerStack, ServerSupport};
+use crate::servers::upstream::ServerSupport;
 use crate::{StartError, settings};
 
 /// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
 /// uses.
+#[derive(Clone)]
 pub(crate) struct Sections {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) policies: Arc<Policies>,
@@ -62,26 +63,21 @@ impl Sections {
         let registry = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
-        let concurrency = settings::calls_at_once();
-        let support = |told: Arc<dyn ServerNotifications>| {
-            Arc::new(ServerSupport {
+        // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
+        let changes = Arc::new_cyclic(|changes| {
+            let support = ServerSupport {
                 config: Arc::clone(&config),
                 policies: Arc::clone(&policies),
                 audit: Arc::clone(&audit),
                 data: Arc::clone(&data),
                 tools: tools.clone(),
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
-                told,
+                changes: Weak::clone(changes),
                 books: Arc::clone(&books),
-                concurrency: concurrency.clone(),
+                concurrency: settings::calls_at_once(),
                 registry: Arc::clone(&registry),
-                stack: ServerStack::new,
-            })
-        };
-        // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
-        let changes = Arc::new_cyclic(|changes| {
-            let support = support(Arc::new(ClientNotifier::new(changes)));
-            ChangeListeners::new(access.clone(), Arc::new(Fleet::new(support)))
+            };
+            ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
         });
         let fleet = Arc::clone(changes.fleet());
         let visibility = Arc::new(Visibility {

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use mgp_transport::connect;
 use mgp_types::Principal;
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 
-use super::descendants::DescendantFilter;
+use super::descendants::{DescendantFilter, serve_each};
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
@@ -25,43 +24,33 @@ pub(crate) async fn serve(
     stopped: watch::Receiver<bool>,
     drain: Duration,
 ) {
-    let places = Arc::new(Semaphore::new(MAX_CLIENTS));
-    let mut clients = JoinSet::new();
-    let mut gate = DescendantFilter::new(kernel.clone(), "agents");
-    loop {
-        let arrived = tokio::select! {
-            arrived = socket.accept() => arrived,
-            () = told(stopped.clone()) => break,
-        };
-        while clients.try_join_next().is_some() {}
-        let Some(AcceptedConnection { process, reader, writer, .. }) = gate.admit(arrived).await else {
-            continue;
-        };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            tracing::warn!("too many clients share the kernel; one more was not let in");
-            continue;
-        };
-        let (kernel, agent, stopped) = (kernel.clone(), agent.clone(), stopped.clone());
-        clients.spawn(async move {
-            let _place = place;
-            let client = kernel.fleet().client_session();
-            let connections = &kernel.lifecycle().connections;
-            let _connection = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
-            // Where it is not known who started the client, an agent may have.
-            let is_started = match &process {
-                PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),
-                PeerProcess::Unknown => true,
-            };
-            let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
-            let accept = kernel.accept_marked(agent, mark, client, process.folder());
-            let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
-            if let Err(error) = carry(connection, told(stopped), drain).await {
-                tracing::debug!(%error, "a client at the socket is gone");
-            }
-        });
+    let filter = DescendantFilter::new(kernel.clone(), "agents");
+    let each = |arrived| share(kernel.clone(), agent.clone(), arrived, stopped.clone(), drain);
+    serve_each(socket, filter, told(stopped.clone()), each).await;
+}
+
+async fn share(
+    kernel: Kernel,
+    agent: Principal,
+    arrived: AcceptedConnection,
+    stopped: watch::Receiver<bool>,
+    drain: Duration,
+) {
+    let AcceptedConnection { process, reader, writer, .. } = arrived;
+    let client = kernel.fleet().client_session();
+    let connections = &kernel.lifecycle().connections;
+    let _connection = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
+    // Where it is not known who started the client, an agent may have.
+    let is_started = match &process {
+        PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),
+        PeerProcess::Unknown => true,
+    };
+    let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
+    let accept = kernel.accept_marked(agent, mark, client, process.folder());
+    let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
+    if let Err(error) = carry(connection, told(stopped), drain).await {
+        tracing::debug!(%error, "a client at the socket is gone");
     }
-    drop(socket);
-    while clients.join_next().await.is_some() {}
 }
 
 /// Returns the number of the process at the socket, and the name of the program that has started it.
@@ -71,5 +60,3 @@ fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
     let program = client.as_ref().map_or_else(|| lineage.process(), |client| client.process());
     Some((lineage.process().id.pid, program.name.clone()))
 }
-
-const MAX_CLIENTS: usize = 64;

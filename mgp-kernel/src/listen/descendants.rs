@@ -1,23 +1,18 @@
 //! The refusal of processes that the kernel or one of its servers started: they are neither operators nor humans.
 
-use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_transport::{ConnectionLimits, connect};
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
-};
-use mgp_types::{Error, Outbox, Request, Response, code};
+use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
+use mgp_types::{Error, Outbox, code};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tower_service::Service;
 
-use super::socket::AcceptedConnection;
+use super::socket::{AcceptedConnection, UserSocket};
+use crate::call::erased::RefusingService;
 use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, Process, ProcessId};
-use crate::record::random;
 
 /// A filter that turns descendants of the kernel away at one of its sockets.
 ///
@@ -69,15 +64,9 @@ impl DescendantFilter {
             socket = self.socket,
             "a process that the kernel or one of its servers started was refused at a socket of the kernel"
         );
-        let event = AuditEvent::new(
-            audit.clock.now(),
-            TraceId::from_random(random()),
-            EventType::PermissionDenied,
-            Actor::new(ActorType::Server, format!("process {}", process.id.pid)),
-            AuditTarget::new(None, None),
-            Outcome::Blocked,
-        );
-        let event = event
+        let actor = Actor::new(ActorType::Server, format!("process {}", process.id.pid));
+        let event = audit
+            .event(EventType::PermissionDenied, actor, Outcome::Blocked)
             .with_detail("reason", "descends from the kernel")
             .with_detail("socket", self.socket)
             .with_detail("program", &process.name);
@@ -85,6 +74,41 @@ impl DescendantFilter {
             tracing::error!(%error, "a refusal is not recorded");
         }
     }
+}
+
+/// Serves each connection at a socket that may be there by `each`, until `stop`, and then waits for those that go on. Some
+/// connect at once; others lose their connection.
+pub(super) async fn serve_each<C: Future<Output = ()> + Send + 'static>(
+    socket: UserSocket,
+    mut filter: DescendantFilter,
+    stop: impl Future<Output = ()>,
+    each: impl Fn(AcceptedConnection) -> C,
+) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    tokio::pin!(stop);
+    loop {
+        let arrived = tokio::select! {
+            arrived = socket.accept() => arrived,
+            () = &mut stop => break,
+        };
+        while connections.try_join_next().is_some() {}
+        let Some(arrived) = filter.admit(arrived).await else { continue };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            tracing::warn!(
+                socket = filter.socket,
+                "too many are connected at a socket; one more was not let in"
+            );
+            continue;
+        };
+        let connection = each(arrived);
+        connections.spawn(async move {
+            connection.await;
+            drop(place);
+        });
+    }
+    drop(socket);
+    while connections.join_next().await.is_some() {}
 }
 
 fn refusal() -> Error {
@@ -95,23 +119,6 @@ fn refusal() -> Error {
     )
 }
 
-/// A service that answers all requests with one error.
-#[derive(Clone)]
-struct RefusingService(Error);
-
-impl Service<Request> for RefusingService {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        ready(Err(self.0.clone()))
-    }
-}
-
+const MAX_CONNECTIONS: usize = 64;
 const MAX_REFUSED: usize = 16;
 const LONGEST_REFUSAL: Duration = Duration::from_secs(10);

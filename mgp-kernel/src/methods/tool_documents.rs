@@ -1,4 +1,4 @@
-//! The gate that answers with documents about tools: the catalog, the service manifest, and recommendations.
+//! The documents about tools: the catalog, the service manifest, and recommendations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,78 +9,31 @@ use mgp_security::limit::LimitGate;
 use mgp_security::scope::ScopeBook;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{
-    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, ExtensionId, GetManifest, ManifestNotModified, ManifestServer,
+    AuthMethod, DEFAULT_MANIFEST_TTL_SECONDS, GetManifest, ManifestNotModified, ManifestServer,
     MatchConfidence, RateLimits, RecommendServers, RecommendedServers, ServerRecommendation,
 };
-use mgp_types::mgp::{Timestamp, method};
-use mgp_types::{CacheHint, CacheScope, Error, Flow, Gate, RawJson, Request, RequestKind, Response, code};
+use mgp_types::mgp::Timestamp;
+use mgp_types::{CacheHint, CacheScope, Error, Request, Response, code};
 
 use crate::offered::offered;
 use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::settings::NAME;
 
-/// A gate that answers `mgp/discovery/catalog`, `mgp/manifest/get` and `mgp/discovery/recommend`, each with what the
-/// caller may see and nothing else.
-///
-/// The methods exist for clients that declare the extension of the method, or that speak MGP. All other requests pass
-/// untouched, and cost a look at the first letters of the method.
-#[derive(Clone)]
-pub(crate) struct ToolDocumentsGate {
+/// The documents about tools, each with what the caller may see and nothing else.
+pub(crate) struct ToolDocuments {
     pub(crate) visibility: Arc<Visibility>,
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) index: Index,
     pub(crate) limit: LimitGate,
-    pub(crate) scopes: ScopeBook,
 }
 
-impl Gate for ToolDocumentsGate {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let Some(document) = ToolDocument::of(request) else { return Flow::Pass(()) };
-        match document {
-            ToolDocument::Catalog => Flow::Answer(self.catalog(request)),
-            ToolDocument::Manifest => Flow::Answer(self.manifest(request)),
-            ToolDocument::Recommendations => {
-                let gate = self.clone();
-                let request = request.take();
-                Flow::answer_later(async move { gate.recommend(&request).await })
-            }
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToolDocument {
-    Catalog,
-    Manifest,
-    Recommendations,
-}
-
-impl ToolDocument {
-    /// Returns the document that a request asks for, where its method exists for the caller.
-    fn of(request: &Request) -> Option<Self> {
-        if request.kind != RequestKind::Call || !request.method.as_str().starts_with("mgp/") {
-            return None;
-        }
-        let (document, extension) = match request.method.as_str() {
-            method::DISCOVERY_CATALOG => (Self::Catalog, ExtensionId::ToolRegistry),
-            method::MANIFEST_GET => (Self::Manifest, ExtensionId::ServiceManifest),
-            method::DISCOVERY_RECOMMEND => (Self::Recommendations, ExtensionId::ServerRecommendations),
-            _ => return None,
-        };
-        let session = request.context.session.as_ref()?;
-        (session.mgp.is_some() || session.extensions().has(extension)).then_some(document)
-    }
-}
-
-impl ToolDocumentsGate {
-    fn catalog(&self, request: &Request) -> Result<Response, Error> {
-        Ok(private(tool_list(&self.tools(request)?, Timestamp::now()), Duration::ZERO))
+impl ToolDocuments {
+    pub(crate) fn catalog(&self, request: &Request) -> Result<Response, Error> {
+        Ok(private(Response::plain(tool_list(&self.tools(request)?, Timestamp::now())), Duration::ZERO))
     }
 
-    fn manifest(&self, request: &Request) -> Result<Response, Error> {
+    pub(crate) fn manifest(&self, request: &Request) -> Result<Response, Error> {
         let wanted: GetManifest = request.body()?;
         let mut tools = self.tools(request)?;
         if let Some(names) = &wanted.tools {
@@ -93,13 +46,13 @@ impl ToolDocumentsGate {
         }
         let manifest = manifest(self.facts(request)?, &tools);
         let fresh = Duration::from_secs(manifest.ttl_seconds());
-        match &manifest.revision {
+        let result = match &manifest.revision {
             Some(revision) if wanted.if_revision.as_ref() == Some(revision) => {
-                let result = RawJson::from_value(&ManifestNotModified::new(revision.clone()));
-                result.map(|result| private(result, fresh)).map_err(unwritable)
+                Response::with_body(&ManifestNotModified::new(revision.clone()))
             }
-            _ => RawJson::from_value(&manifest).map(|result| private(result, fresh)).map_err(unwritable),
-        }
+            _ => Response::with_body(&manifest),
+        };
+        Ok(private(result?, fresh))
     }
 
     fn facts(&self, request: &Request) -> Result<ManifestFacts, Error> {
@@ -114,7 +67,7 @@ impl ToolDocumentsGate {
             limits.resets_at = Some(Timestamp::now().saturating_add(renewed_in));
             limits
         });
-        let held = self.scopes.held(request)?;
+        let held = self.visibility.scopes.held(request)?;
         let methods = vec![AuthMethod::ApiKey, AuthMethod::BearerToken];
         Ok(ManifestFacts {
             server: ManifestServer::new(NAME, env!("CARGO_PKG_VERSION"), revision.as_str()),
@@ -155,7 +108,7 @@ impl ToolDocumentsGate {
 
     /// Answers with the servers that have a tool for the capability which the caller may call, whether they are connected
     /// or not. Nothing is connected because of it, and nobody else is asked.
-    async fn recommend(&self, request: &Request) -> Result<Response, Error> {
+    pub(crate) async fn recommend(&self, request: &Request) -> Result<Response, Error> {
         let asked: RecommendServers = request.body()?;
         let capability = &asked.capability_needed;
         if capability.trim().is_empty() || capability.len() > MAX_CAPABILITY_BYTES {
@@ -180,21 +133,15 @@ impl ToolDocumentsGate {
             }
         }
         recommended.truncate(limit);
-        let result = RecommendedServers::new(asked.capability_needed, recommended);
-        RawJson::from_value(&result).map(Response::plain).map_err(unwritable)
+        Response::with_body(&RecommendedServers::new(asked.capability_needed, recommended))
     }
 }
 
 /// Returns a result that only its reader may keep.
-fn private(result: RawJson, fresh: Duration) -> Response {
-    let mut response = Response::plain(result);
+fn private(mut response: Response, fresh: Duration) -> Response {
     let ttl_ms = u64::try_from(fresh.as_millis()).unwrap_or(u64::MAX);
     response.context.cache = Some(CacheHint { ttl_ms, scope: CacheScope::Private });
     response
-}
-
-fn unwritable(error: serde_json::Error) -> Error {
-    Error::internal("the document is not JSON").with_source(error)
 }
 
 const MAX_CAPABILITY_BYTES: usize = 256;

@@ -1,26 +1,20 @@
-//! The gate that says whether arguments fit a tool, without calling it, and why those of a call do not.
+//! Whether arguments fit a tool, without calling it, and why those of a call do not.
 
 use std::sync::Arc;
 
 use mgp_security::{ArgumentJudge, Violation};
 use mgp_types::ext::ExtensionId;
-use mgp_types::mgp::{ResolvedTool, method};
-use mgp_types::{Error, Flow, Gate, Object, Origin, RawJson, Request, RequestKind, Response, code};
+use mgp_types::mgp::ResolvedTool;
+use mgp_types::{Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response, code};
 use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::router::{CallerView, Visibility};
 
-/// A gate that answers `tools/validate`, by that name and by `mgp/tools/validate`, for tools that the caller may call.
-///
-/// Arguments that do not fit are a result, with every fault; an unknown tool is an error. No server is asked. A call by
-/// a client of the tool registry that is refused for its arguments is told every fault, too, in the data of the error;
-/// the gate notes tool and arguments of such calls. All other requests pass untouched.
+/// A gate that tells a client of the tool registry every fault of a call that was refused for its arguments, in the data of
+/// the error. It notes tool and arguments of such calls; all other requests pass untouched.
 #[derive(Clone)]
-pub(crate) struct ValidateToolGate {
-    pub(crate) visibility: Arc<Visibility>,
-    pub(crate) judges: JudgeCache,
-}
+pub(crate) struct ArgumentFaultsGate(pub(crate) JudgeCache);
 
 /// The compiled schemas of the tools that were asked about last.
 #[derive(Clone, Default)]
@@ -44,25 +38,19 @@ pub(crate) struct CallToExplain {
     arguments: RawJson,
 }
 
-impl Gate for ValidateToolGate {
+impl Gate for ArgumentFaultsGate {
     type Pass = Option<CallToExplain>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        if request.kind != RequestKind::Call {
-            return Flow::Pass(None);
-        }
-        match request.method.as_str() {
-            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => Flow::Answer(self.answer(request)),
-            "tools/call" => Flow::Pass(CallToExplain::of(request)),
-            _ => Flow::Pass(None),
-        }
+        let is_call = request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL;
+        Flow::Pass(if is_call { CallToExplain::of(request) } else { None })
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let (Some(call), Err(error)) = (call, outcome)
             && error.code() == code::INVALID_TOOL_ARGS
             && error.origin() == Origin::Local
-            && let Some(data) = self.faults(&call)
+            && let Some(data) = self.0.faults(&call)
         {
             *error = error.clone().with_message("Validation failed").with_data(data);
         }
@@ -79,27 +67,29 @@ impl CallToExplain {
     }
 }
 
-impl ValidateToolGate {
+impl JudgeCache {
     /// Returns the first fault of a call's arguments, with a list of all of them; `None` if they fit.
     fn faults(&self, call: &CallToExplain) -> Option<RawJson> {
-        let faults = self.judges.judge(&call.tool).ok()?.violations(&call.arguments.to().ok()?);
+        let faults = self.judge(&call.tool).ok()?.violations(&call.arguments.to().ok()?);
         let mut data = Object::from_value(faults.first()?).ok()?;
         data.set("errors", RawJson::from_value(&faults).ok()?);
         Some(data.to_raw())
     }
 
-    fn answer(&self, request: &Request) -> Result<Response, Error> {
+    /// Answers `tools/validate`, by that name and by `mgp/tools/validate`, for tools that the caller may call. Arguments that
+    /// do not fit are a result, with every fault; an unknown tool is an error. No server is asked.
+    pub(crate) fn validate(&self, visibility: &Visibility, request: &Request) -> Result<Response, Error> {
         let params = &request.params;
         let name =
             params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing: name the tool"))?;
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let snapshot = self.visibility.catalog.snapshot();
+        let view = CallerView::of(visibility, &request.context)?;
+        let snapshot = visibility.catalog.snapshot();
         let tool = view.asked_about(request, &snapshot, &name)?;
         let arguments = params.get("arguments").unwrap_or_else(RawJson::empty_object);
         let arguments: serde_json::Value = arguments
             .to()
             .map_err(|error| Error::invalid_params(format!("`arguments` cannot be read: {error}")))?;
-        let errors = self.judges.judge(&tool)?.violations(&arguments);
+        let errors = self.judge(&tool)?.violations(&arguments);
         let schema = schema_of(&tool).and_then(|schema| Object::from_raw(&schema).ok());
         let dialect = schema.and_then(|schema| Some(schema.text("$schema")?.into_owned()));
         Response::with_body(&Validated {

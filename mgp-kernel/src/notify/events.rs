@@ -11,6 +11,7 @@ use mgp_security::access::AccessPolicy;
 use mgp_stream::event::{PublishError, Publisher};
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerId};
 use mgp_types::{Object, Principal, PrincipalRole};
+use serde::Serialize;
 
 pub(crate) use self::audience::ChannelAudience;
 pub(crate) use self::recorded::publish_record;
@@ -56,30 +57,28 @@ impl ServerEvents {
         &self.publisher
     }
 
-    /// Publishes a lifecycle event of a server to operators, and to the agents that may use it.
+    /// Publishes a change of a server's lifecycle to operators, and to the agents that may use it.
     pub(crate) fn tell_lifecycle(
         &self,
         from: &ConnectionKey,
         severity: EventSeverity,
         change: &LifecycleChange,
     ) {
-        let told = Object::from_value(change).map(|data| {
-            let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
-            self.publisher.publish_to(LIFECYCLE, severity, &data, |who| who.is_some_and(concerns))
-        });
-        if !matches!(told, Ok(Ok(()))) {
-            tracing::debug!(server = %from.server, "a change is not told");
-        }
+        self.tell(LIFECYCLE, from, severity, change);
     }
 
     /// Publishes that the tools of a server changed, to operators, and to the agents that may use it.
     pub(crate) fn tell_tools(&self, from: &ConnectionKey, change: &ToolsChange) {
+        self.tell(TOOLS, from, EventSeverity::Info, change);
+    }
+
+    fn tell(&self, channel: &str, from: &ConnectionKey, severity: EventSeverity, change: &impl Serialize) {
         let told = Object::from_value(change).map(|data| {
             let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
-            self.publisher.publish_to(TOOLS, EventSeverity::Info, &data, |who| who.is_some_and(concerns))
+            self.publisher.publish_to(channel, severity, &data, |who| who.is_some_and(concerns))
         });
         if !matches!(told, Ok(Ok(()))) {
-            tracing::debug!(server = %from.server, "a change of tools is not told");
+            tracing::debug!(server = %from.server, channel, "a change is not told");
         }
     }
 
@@ -109,7 +108,7 @@ impl ServerEvents {
 }
 
 /// The changes of a server's tools, in numbers: an agent need not see each tool of a server that it may use.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ToolsChange {
     pub(crate) server_id: ServerId,
     pub(crate) added: usize,

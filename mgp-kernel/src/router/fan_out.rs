@@ -8,21 +8,20 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Request, Response};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tower_service::Service;
 
-use crate::servers::upstream::{Upstream, UpstreamService};
+use crate::servers::upstream::Upstream;
 
 /// Sends each request to its service, and waits for all answers under their keys, ten seconds at most for each server.
 ///
 /// # Cancel safety
 /// Dropping the future cancels the requests that are not answered yet.
 pub(crate) async fn ask<T: Ord + Display + Send + 'static>(
-    requests: Vec<(T, UpstreamService, Request)>,
+    requests: Vec<(T, Arc<Upstream>, Request)>,
 ) -> Vec<(T, Result<Response, Error>)> {
     let mut asked = JoinSet::new();
-    for (server, mut service, request) in requests {
+    for (server, upstream, request) in requests {
         asked.spawn(async move {
-            let outcome = timeout(LONGEST, Service::call(&mut service, request)).await;
+            let outcome = timeout(LONGEST, upstream.call(request)).await;
             let late = || Error::timeout(format!("the server {server} did not answer in time"));
             let outcome = outcome.unwrap_or_else(|_| Err(late()));
             (server, outcome)
@@ -35,10 +34,10 @@ pub(crate) async fn ask<T: Ord + Display + Send + 'static>(
 
 /// Returns the request for one of several servers. The facts that its layers find are about that server, not about the
 /// whole, so it gets no trail.
-pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, UpstreamService, Request) {
+pub(super) fn to(upstream: &Arc<Upstream>, request: &Request) -> (ServerId, Arc<Upstream>, Request) {
     let mut request = request.clone();
     request.context.trail = None;
-    (upstream.id().clone(), upstream.service(), request)
+    (upstream.id().clone(), Arc::clone(upstream), request)
 }
 
 /// Returns whether capabilities have the member at `path`.

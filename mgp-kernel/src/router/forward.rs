@@ -9,11 +9,12 @@ use memchr::memmem::Finder;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
-use tower_service::Service;
+use tower_service::Service as _;
 
+use super::Routes;
 use crate::call::may_name;
 use crate::notify::changes::ChangeListeners;
-use crate::servers::fleet::Fleet;
+use crate::servers::upstream::Upstream;
 
 type RouterOutcome = Result<Response, Error>;
 
@@ -31,8 +32,12 @@ pub(crate) enum RouterFuture {
 }
 
 impl RouterFuture {
-    pub(super) fn done(outcome: RouterOutcome) -> Self {
-        Self::Done(Some(outcome))
+    pub(super) fn done(response: Response) -> Self {
+        Self::Done(Some(Ok(response)))
+    }
+
+    pub(super) fn failed(error: Error) -> Self {
+        Self::Done(Some(Err(error)))
     }
 
     pub(super) fn of(future: impl Future<Output = RouterOutcome> + Send + 'static) -> Self {
@@ -58,41 +63,37 @@ impl Future for RouterFuture {
     }
 }
 
-/// Sends a call to the server that has the tool.
-pub(super) fn to_tool(
-    fleet: &Fleet,
-    changes: &Arc<ChangeListeners>,
-    tool: &Arc<ResolvedTool>,
-    request: Request,
-) -> RouterFuture {
-    let caller = request.context.principal.clone().filter(|_| may_become_task(&request));
-    match (to_server(fleet, &tool.server, request), caller) {
-        (RouterFuture::Running(future), Some(caller)) => {
-            RouterFuture::Beginning { future, changes: Arc::clone(changes), tool: Arc::clone(tool), caller }
-        }
-        (future, _) => future,
+impl Routes {
+    /// Sends a call to the server that has the tool.
+    pub(super) fn to_tool(&self, tool: &Arc<ResolvedTool>, request: Request) -> Result<RouterFuture, Error> {
+        let caller = request.context.principal.clone().filter(|_| may_become_task(&request));
+        let future = self.upstream(&tool.server)?.call(request);
+        let Some(caller) = caller else { return Ok(RouterFuture::Running(future)) };
+        let (changes, tool) = (Arc::clone(&self.changes), Arc::clone(tool));
+        Ok(RouterFuture::Beginning { future, changes, tool, caller })
     }
-}
 
-/// Sends a request to one server.
-pub(super) fn to_server(fleet: &Fleet, server: &ServerId, request: Request) -> RouterFuture {
-    let Some(upstream) = fleet.get(server.as_str()) else {
-        return RouterFuture::done(Err(Error::disconnected(format!("the server {server} is gone"))));
-    };
-    let mut service = upstream.service();
-    // The layers of a server are always ready: they wait inside of a call.
-    RouterFuture::Running(Service::call(&mut service, request))
-}
+    /// Sends a request to one server.
+    pub(super) fn to_server(&self, server: &ServerId, request: Request) -> Result<RouterFuture, Error> {
+        Ok(RouterFuture::Running(self.upstream(server)?.call(request)))
+    }
 
-/// Sends the answer to a callback to the connection on which it was asked.
-pub(super) fn callback(fleet: &Fleet, mut request: Request) -> RouterFuture {
-    let answered = fleet.callbacks().lock().answered(&request.context, &request.params);
-    let Some((mut way, params)) = answered else {
-        let message = "the callback is not known; it was answered before, its call is over, or it was for somebody else";
-        return RouterFuture::done(Err(Error::invalid_params(message)));
-    };
-    request.params = params;
-    RouterFuture::Running(Service::call(&mut way, request))
+    fn upstream(&self, server: &ServerId) -> Result<Arc<Upstream>, Error> {
+        let upstream = self.visibility.fleet.get(server.as_str());
+        upstream.ok_or_else(|| Error::disconnected(format!("the server {server} is gone")))
+    }
+
+    /// Sends the answer to a callback to the connection on which it was asked.
+    pub(super) fn callback(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let answered = self.visibility.fleet.callbacks().lock().answered(&request.context, &request.params);
+        let (mut way, params) = answered.ok_or_else(|| {
+            Error::invalid_params(
+                "the callback is not known; it was answered before, its call is over, or it was for somebody else",
+            )
+        })?;
+        request.params = params;
+        Ok(RouterFuture::Running(way.call(request)))
+    }
 }
 
 /// Returns whether the answer may be a task: the call asks for one, or its client declared that it takes one.

@@ -65,11 +65,7 @@ impl ListCache {
         list: CatalogKind,
         request: &Request,
     ) -> Result<Response, Error> {
-        if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
-            return Err(Error::invalid_params(
-                "`cursor` is none of ours: all there is stands on the first page",
-            ));
-        }
+        first_page(request)?;
         let view = CallerView::of(visibility, &request.context)?;
         changes.ready(&request.context);
         if list == CatalogKind::Tools {
@@ -108,6 +104,17 @@ impl ListCache {
         lists.insert(key, CachedList { of, list: written.clone() });
         written
     }
+}
+
+/// Checks that a request for a list wants its first page.
+///
+/// # Errors
+/// Fails if it wants another one: there is none.
+pub(super) fn first_page(request: &Request) -> Result<(), Error> {
+    if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
+        return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
+    }
+    Ok(())
 }
 
 fn write(snapshot: &CatalogSnapshot, list: CatalogKind, view: &CallerView<'_>, names: NameStyle) -> RawJson {

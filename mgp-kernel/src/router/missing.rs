@@ -1,27 +1,31 @@
 //! The errors for a caller that names something that it is not offered: it is held back, or it is not there.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use mgp_security::definition::{DefinitionGuard, DefinitionKind, server_of};
 use mgp_types::mgp::{NameStyle, Recovery, method};
 use mgp_types::{Error, Request, code};
 
+use super::forward::RouterFuture;
 use super::{CallerView, Visibility};
 use crate::running::RunningConfig;
+use crate::servers::upstream::Upstream;
 
-/// Returns the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
+/// Fails with the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
 /// switches it off, or no server has such a tool.
-pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Request) -> Error {
-    let Some(name) = request.params.text("name") else {
-        return Error::invalid_params("`name` is missing: it says which tool to call");
-    };
-    let view = match CallerView::of(visibility, &request.context) {
-        Ok(view) => view,
-        Err(error) => return error,
-    };
+pub(super) fn tool(
+    visibility: &Visibility,
+    config: &RunningConfig,
+    request: &Request,
+) -> Result<RouterFuture, Error> {
+    let name = required(request, "name", "which tool to call")?;
+    let view = CallerView::of(visibility, &request.context)?;
     if let Some(held) = held_by_name(&visibility.definitions, &view, request, DefinitionKind::Tool, &name) {
-        return held;
+        return Err(held);
     }
     if let Some(message) = switched_off(&view, &name) {
-        return advised(Error::new(code::TOOL_DISABLED, message));
+        return Err(advised(Error::new(code::TOOL_DISABLED, message)));
     }
     let snapshot = visibility.catalog.snapshot();
     let near = snapshot.near(&name, |tool| view.finds(&tool.resolved.server, &tool.resolved.name));
@@ -32,7 +36,7 @@ pub(super) fn tool(visibility: &Visibility, config: &RunningConfig, request: &Re
         .collect();
     let near: Vec<_> = names.iter().map(String::as_str).collect();
     let search = style.write_method(method::TOOLS_DISCOVER, &request.context);
-    advised(unknown("tool", &name, &search, &near, code::TOOL_NOT_FOUND))
+    Err(advised(unknown("tool", &name, &search, &near, code::TOOL_NOT_FOUND)))
 }
 
 /// Returns what switches the tool off that the caller means by `named`, if it may otherwise call it.
@@ -122,6 +126,23 @@ pub(super) fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<
         shorter >= SHORTEST && (other.contains(&name) || name.contains(&other))
     };
     known.filter(is_near).take(MAX_NEAR).collect()
+}
+
+/// Returns the server that a request names, of those that its caller reaches.
+pub(super) fn named_server(servers: &[Arc<Upstream>], named: &str) -> Result<Arc<Upstream>, Error> {
+    let found = servers.iter().find(|upstream| upstream.id().as_str() == named);
+    found.map(Arc::clone).ok_or_else(|| {
+        let near = near(named, servers.iter().map(|upstream| upstream.id().as_str()));
+        let like =
+            if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) };
+        Error::invalid_params(format!("there is no server `{named}`{like}"))
+    })
+}
+
+/// Returns the text of a member that a request needs, which says what the request means.
+pub(super) fn required(request: &Request, member: &str, what: &str) -> Result<String, Error> {
+    let text = request.params.text(member).map(Cow::into_owned);
+    text.ok_or_else(|| Error::invalid_params(format!("`{member}` is missing: it says {what}")))
 }
 
 fn letters(name: &str) -> String {

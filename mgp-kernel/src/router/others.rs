@@ -8,83 +8,94 @@ use mgp_types::{
 };
 
 use super::fan_out::{ask, to};
-use super::forward::{RouterFuture, to_server};
-use super::missing::near;
-use super::{CallerView, Visibility};
-use crate::notify::changes::ChangeListeners;
+use super::forward::RouterFuture;
+use super::missing::named_server;
+use super::{CallerView, Routes};
 use crate::servers::upstream::Upstream;
 
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";
 
-/// Sends a call of a method that is not in the table of methods to the server that the request names, or to the only
-/// one to which its operator has it passed.
-pub(super) fn call(visibility: &Visibility, mut request: Request) -> RouterFuture {
-    match server(visibility, &request) {
-        Ok(upstream) => {
-            forget_name(&mut request);
-            to_server(&visibility.fleet, upstream.id(), request)
-        }
-        Err(error) => {
+impl Routes {
+    /// Sends a call of a method that is not in the table of methods to the server that the request names, or to the only
+    /// one to which its operator has it passed.
+    pub(super) fn unlisted(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let upstream = self.passing(&request).inspect_err(|_| {
             request.context.note_refusal(Refusal::new("methods", "unknown-method"));
-            RouterFuture::done(Err(error))
-        }
+        })?;
+        forget_name(&mut request);
+        self.to_server(upstream.id(), request)
     }
-}
 
-/// Handles a notification of a client.
-pub(super) fn notified(
-    visibility: &Arc<Visibility>,
-    changes: &ChangeListeners,
-    request: Request,
-) -> RouterFuture {
-    match request.method.as_str() {
-        "notifications/initialized" => changes.ready(&request.context),
-        // These are handled by the connection: it knows the call that they are about, or there is none.
-        "notifications/cancelled" | "notifications/progress" => {}
-        "tools/call" => {
+    /// Handles a notification of a client.
+    pub(super) fn notified(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
+        match request.method.as_str() {
+            "notifications/initialized" => self.changes.ready(&request.context),
+            // These are handled by the connection: it knows the call that they are about, or there is none.
+            "notifications/cancelled" | "notifications/progress" => {}
             // Nobody would see the result.
-            return RouterFuture::done(Err(Error::invalid_request(
-                "a tool is called by a request, with an `id`",
-            )));
-        }
-        name if is_for_servers(name) => {
-            if let Some(folders) =
-                request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED)
-            {
-                folders.forget_roots();
+            "tools/call" => {
+                return Err(Error::invalid_request("a tool is called by a request, with an `id`"));
             }
-            return RouterFuture::of(tell_all(Arc::clone(visibility), request));
+            name if is_for_servers(name) => {
+                if let Some(folders) =
+                    request.context.folders.as_ref().filter(|_| request.method == Method::ROOTS_CHANGED)
+                {
+                    folders.forget_roots();
+                }
+                return Ok(RouterFuture::of(Arc::clone(self).tell_all(request)));
+            }
+            // A request without an `id` expects no answer and gets none.
+            _ => tracing::debug!("ignoring a notification that is for no server"),
         }
-        // A request without an `id` expects no answer and gets none.
-        _ => tracing::debug!("ignoring a notification that is for no server"),
+        Ok(RouterFuture::done(Response::empty()))
     }
-    RouterFuture::done(Ok(Response::empty()))
-}
 
-/// Passes a notification on to the servers that it can concern.
-async fn tell_all(visibility: Arc<Visibility>, mut request: Request) -> Result<Response, Error> {
-    let named = name(&request);
-    forget_name(&mut request);
-    let view = CallerView::of(&visibility, &request.context)?;
-    let concerns = |upstream: &Arc<Upstream>| {
-        let line = upstream.line(view.principal());
-        let Some(session) = upstream.session_on(&line) else { return false };
-        match &request.method {
-            method if *method == Method::ROOTS_CHANGED => session.lasts(),
-            method if method.is_mgp() => session.mgp.is_some(),
-            method => method.rule().is_some() || passes(upstream, method),
+    /// Passes a notification on to the servers that it can concern.
+    async fn tell_all(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        let named = name(&request);
+        forget_name(&mut request);
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        let concerns = |upstream: &Arc<Upstream>| {
+            let line = upstream.line(view.principal());
+            let Some(session) = upstream.session_on(&line) else { return false };
+            match &request.method {
+                method if *method == Method::ROOTS_CHANGED => session.lasts(),
+                method if method.is_mgp() => session.mgp.is_some(),
+                method => method.rule().is_some() || passes(upstream, method),
+            }
+        };
+        let is_named =
+            |upstream: &Arc<Upstream>| named.as_ref().is_none_or(|named| named == upstream.id().as_str());
+        let servers = view.servers().filter(|upstream| is_named(upstream) && concerns(upstream));
+        for (server, outcome) in ask(servers.map(|upstream| to(&upstream, &request)).collect()).await {
+            if let Err(error) = outcome {
+                tracing::debug!(%server, %error, method = %request.method, "a notification was not passed on");
+            }
         }
-    };
-    let is_named =
-        |upstream: &Arc<Upstream>| named.as_ref().is_none_or(|named| named == upstream.id().as_str());
-    let servers = view.servers().filter(|upstream| is_named(upstream) && concerns(upstream));
-    for (server, outcome) in ask(servers.map(|upstream| to(&upstream, &request)).collect()).await {
-        if let Err(error) = outcome {
-            tracing::debug!(%server, %error, method = %request.method, "a notification was not passed on");
-        }
+        Ok(Response::empty())
     }
-    Ok(Response::empty())
+
+    fn passing(&self, request: &Request) -> Result<Arc<Upstream>, Error> {
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        // A caller that reaches a server as a whole learns here whether it is there.
+        let all: Vec<_> = view.servers().collect();
+        let Some(named) = name(request) else {
+            let mut passing = all.into_iter().filter(|upstream| passes(upstream, &request.method));
+            let advice = match (passing.next(), passing.next()) {
+                (Some(only), None) => return Ok(only),
+                (None, _) => String::new(),
+                _ => format!("; several servers have it: name one in `_meta` as `{SERVER_META}`"),
+            };
+            return Err(not_found(&request.method, &advice));
+        };
+        let upstream = named_server(&all, &named)?;
+        if passes(&upstream, &request.method) {
+            return Ok(upstream);
+        }
+        let advice = format!("; the server `{named}` gets it only if `pass_methods` of that server names it");
+        Err(not_found(&request.method, &advice))
+    }
 }
 
 /// Returns whether servers may get this notification: by the table of methods, or because some operator has it passed,
@@ -100,35 +111,6 @@ fn is_for_servers(name: &str) -> bool {
 fn passes(upstream: &Upstream, method: &Method) -> bool {
     let patterns = upstream.config().pass_methods.iter().filter_map(|pattern| pattern.parse().ok());
     PassedMethods::of(patterns).has(method.as_str())
-}
-
-fn server(visibility: &Visibility, request: &Request) -> Result<Arc<Upstream>, Error> {
-    let view = CallerView::of(visibility, &request.context)?;
-    // A caller that reaches a server as a whole learns here whether it is there.
-    let all: Vec<_> = view.servers().collect();
-    let mut passing: Vec<_> =
-        all.iter().filter(|upstream| passes(upstream, &request.method)).map(Arc::clone).collect();
-    let Some(named) = name(request) else {
-        return match (passing.pop(), passing.is_empty()) {
-            (Some(only), true) => Ok(only),
-            (_, true) => Err(not_found(&request.method, "")),
-            _ => {
-                let advice = format!("; several servers have it: name one in `_meta` as `{SERVER_META}`");
-                Err(not_found(&request.method, &advice))
-            }
-        };
-    };
-    if let Some(upstream) = passing.into_iter().find(|upstream| upstream.id().as_str() == named) {
-        return Ok(upstream);
-    }
-    if all.iter().any(|upstream| upstream.id().as_str() == named) {
-        let advice = format!("; the server `{named}` gets it only if `pass_methods` of that server names it");
-        return Err(not_found(&request.method, &advice));
-    }
-    let near = near(&named, all.iter().map(|upstream| upstream.id().as_str()));
-    let like =
-        if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) };
-    Err(Error::invalid_params(format!("there is no server `{named}`{like}")))
 }
 
 fn not_found(method: &Method, advice: &str) -> Error {

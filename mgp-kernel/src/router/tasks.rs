@@ -6,75 +6,87 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
 use super::fan_out::{ask, has, to};
-use super::forward::{RouterFuture, to_server};
-use super::{CallerView, Visibility};
+use super::forward::RouterFuture;
+use super::list_cache::first_page;
+use super::missing::required;
+use super::{CallerView, Routes};
 use crate::notify::changes::tasks::{self, TaskLocation};
 use crate::notify::changes::{ChangeListeners, declares_tasks};
 use crate::servers::upstream::Upstream;
 
-/// Sends a request about one task to its server.
-pub(super) fn one(visibility: &Visibility, changes: &ChangeListeners, mut request: Request) -> RouterFuture {
-    let (shown, place) = match find(visibility, changes, &request) {
-        Ok(found) => found,
-        Err(error) => return RouterFuture::done(Err(error)),
-    };
-    if shown == *place.own {
-        return to_server(&visibility.fleet, &place.server, request);
-    }
-    tasks::name(&mut request.params, &place.own);
-    let answer = to_server(&visibility.fleet, &place.server, request);
-    RouterFuture::of(async move {
-        let mut response = answer.await?;
-        tasks::rename(&mut response, &shown);
-        Ok(response)
-    })
-}
-
-/// Answers `tasks/list`: the caller's tasks of all servers, on one page.
-pub(super) async fn list(
-    visibility: Arc<Visibility>,
-    changes: Arc<ChangeListeners>,
-    mut request: Request,
-) -> Result<Response, Error> {
-    if request.params.bytes("cursor").is_some_and(|cursor| cursor != b"null") {
-        return Err(Error::invalid_params("`cursor` is none of ours: all there is stands on the first page"));
-    }
-    let view = CallerView::of(&visibility, &request.context)?;
-    request.params.remove("cursor");
-    let has_list =
-        |upstream: &Arc<Upstream>| has(&upstream.capabilities(view.principal()), &["tasks", "list"]);
-    let mut open: Vec<_> =
-        view.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
-    let mut out = br#"{"tasks":["#.to_vec();
-    let empty = out.len();
-    for _ in 0..MAX_PAGES {
-        if open.is_empty() {
-            break;
+impl Routes {
+    /// Sends a request about one task to its server.
+    pub(super) fn task(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let (shown, place) = self.find_task(&request)?;
+        if shown == *place.own {
+            return self.to_server(&place.server, request);
         }
-        let answers = ask(open.iter().map(|(upstream, request)| to(upstream, request)).collect()).await;
-        open.retain_mut(|(upstream, request)| {
-            let answer = answers.iter().find(|(server, _)| server == upstream.id());
-            let page = match answer {
-                Some((_, Ok(response))) => Object::from_raw(&response.to_raw()).unwrap_or_default(),
-                Some((server, Err(error))) => {
-                    tracing::debug!(%server, %error, "a server does not list its tasks");
-                    return false;
-                }
-                None => return false,
-            };
-            let tasks: Vec<RawJson> = page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
-            for task in tasks {
-                if out.len() > empty {
-                    out.push(b',');
-                }
-                out.extend_from_slice(as_told(&changes, view.principal(), upstream.id(), task).as_bytes());
-            }
-            let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
-            next.map(|cursor| request.params.set("cursor", cursor)).is_some()
-        });
+        tasks::name(&mut request.params, &place.own);
+        let answer = self.to_server(&place.server, request)?;
+        Ok(RouterFuture::of(async move {
+            let mut response = answer.await?;
+            tasks::rename(&mut response, &shown);
+            Ok(response)
+        }))
     }
-    out.extend_from_slice(b"]}");
-    Ok(Response::plain(RawJson::from_written(out)))
+
+    /// Answers `tasks/list`: the caller's tasks of all servers, on one page.
+    pub(super) async fn list_tasks(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        first_page(&request)?;
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        request.params.remove("cursor");
+        let has_list =
+            |upstream: &Arc<Upstream>| has(&upstream.capabilities(view.principal()), &["tasks", "list"]);
+        let mut open: Vec<_> =
+            view.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
+        let mut out = br#"{"tasks":["#.to_vec();
+        let empty = out.len();
+        for _ in 0..MAX_PAGES {
+            if open.is_empty() {
+                break;
+            }
+            let answers = ask(open.iter().map(|(upstream, request)| to(upstream, request)).collect()).await;
+            open.retain_mut(|(upstream, request)| {
+                let answer = answers.iter().find(|(server, _)| server == upstream.id());
+                let page = match answer {
+                    Some((_, Ok(response))) => Object::from_raw(&response.to_raw()).unwrap_or_default(),
+                    Some((server, Err(error))) => {
+                        tracing::debug!(%server, %error, "a server does not list its tasks");
+                        return false;
+                    }
+                    None => return false,
+                };
+                let tasks: Vec<RawJson> =
+                    page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
+                for task in tasks {
+                    if out.len() > empty {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(
+                        as_told(&self.changes, view.principal(), upstream.id(), task).as_bytes(),
+                    );
+                }
+                let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
+                next.map(|cursor| request.params.set("cursor", cursor)).is_some()
+            });
+        }
+        out.extend_from_slice(b"]}");
+        Ok(Response::plain(RawJson::from_written(out)))
+    }
+
+    /// Returns the id in the request, and the location of that task.
+    fn find_task(&self, request: &Request) -> Result<(String, TaskLocation), Error> {
+        let view = CallerView::of(&self.visibility, &request.context)?;
+        let session = request.context.session()?;
+        if session.describes_each_request() {
+            declares_tasks(session)?;
+        }
+        let task = required(request, "taskId", "which task is meant")?;
+        match self.changes.tasks.find(view.principal(), &task) {
+            Some(place) => Ok((task, place)),
+            None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
+        }
+    }
 }
 
 /// Returns a task of a list, with the id by which its caller knows it.
@@ -88,27 +100,6 @@ fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, tas
             object.to_raw()
         }
         _ => task,
-    }
-}
-
-/// Returns the id in the request, and the location of that task.
-fn find(
-    visibility: &Visibility,
-    changes: &ChangeListeners,
-    request: &Request,
-) -> Result<(String, TaskLocation), Error> {
-    let view = CallerView::of(visibility, &request.context)?;
-    let session = request.context.session()?;
-    if session.describes_each_request() {
-        declares_tasks(session)?;
-    }
-    let task = request
-        .params
-        .text("taskId")
-        .ok_or_else(|| Error::invalid_params("`taskId` is missing: it says which task is meant"))?;
-    match changes.tasks.find(view.principal(), &task) {
-        Some(place) => Ok((task.into_owned(), place)),
-        None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
     }
 }
 

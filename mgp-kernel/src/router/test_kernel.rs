@@ -24,14 +24,15 @@ use tower_service::Service;
 use super::{Router, Visibility};
 use crate::call::erased::ErasedService;
 use crate::kernel::Sections;
-use crate::notify::changes::{ChangeListeners, ClientNotifier};
+use crate::methods::{JudgeCache, ToolDocuments};
+use crate::notify::changes::ChangeListeners;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
-use crate::servers::upstream::{FirstStart, ServerNotifications, ServerSupport};
+use crate::servers::upstream::{FirstStart, ServerSupport};
 
 /// A configuration in which agents have only what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
@@ -48,7 +49,6 @@ pub(crate) struct TestKernel {
     pub(crate) visibility: Arc<Visibility>,
     pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) router: Router,
-    pub(crate) told: Arc<dyn ServerNotifications>,
     _state: tempfile::TempDir,
 }
 
@@ -63,8 +63,13 @@ impl TestKernel {
         let config: Config = serde_json::from_str(config).unwrap();
         let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
         let Sections { config, policies, audit, tools, fleet, changes, visibility, reload, .. } = sections;
-        let told: Arc<dyn ServerNotifications> = Arc::new(ClientNotifier::new(&Arc::downgrade(&changes)));
-        let router = Router::new(Arc::clone(&visibility), Arc::clone(&config), Arc::clone(&changes));
+        let documents = ToolDocuments {
+            visibility: Arc::clone(&visibility),
+            config: Arc::clone(&config),
+            index: tools.index,
+            limit: policies.limit.clone(),
+        };
+        let router = Router::new(Arc::clone(&changes), documents, JudgeCache::default());
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
         Self {
             config,
@@ -77,7 +82,6 @@ impl TestKernel {
             visibility,
             reload,
             router,
-            told,
             _state: state,
         }
     }

@@ -354,7 +354,7 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     let status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
         let from = ConnectionKey::shared(server.into());
-        scene.told.task(&from, Request::notify(Method::TASK_STATUS, status.clone()));
+        scene.changes.task(&from, &Request::notify(Method::TASK_STATUS, status.clone()));
         assert_eq!(peer.told().await.params.text("taskId").as_deref(), Some(shown));
     }
 }

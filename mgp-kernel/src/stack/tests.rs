@@ -28,17 +28,7 @@ fn returned<'a, R>(_: impl FnOnce(&'a ClientStack, &'a AuthLayer) -> R) -> &'sta
     type_name::<R>()
 }
 
-fn returned_by_server<'a, R>(
-    _: impl FnOnce(
-        &'a ServerSupport,
-        &'a ServerConfig,
-        &'a ConnectionKey,
-        Arc<dyn Approver>,
-        CurrentClient,
-        BareWay,
-        &'a ServerShared,
-    ) -> R,
-) -> &'static str {
+fn returned_by_server<'a, R>(_: impl FnOnce(&'a ConnectionShared, BareWay) -> R) -> &'static str {
     type_name::<R>()
 }
 

@@ -7,10 +7,9 @@ use mgp_types::{
     BoxFuture, Error, Gate as _, Method, Object, Outbox, OutboxPort, Principal, RawJson, Request, Response,
     Revision, Session, StreamId,
 };
-use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::approvals::{ElicitationSessions, RelayQuestionsLayer};
+use crate::approvals::{ElicitationSessions, relay};
 use crate::call::calls_in_work::CallsInWork;
 use crate::router::test_kernel::AnsweringServer;
 
@@ -55,10 +54,7 @@ async fn asked(calls: &CallsInWork, during: Option<StreamId>) -> Result<String, 
     if let Some(stream) = during {
         question.extensions.insert(AskedDuring::new(stream));
     }
-    let answer = RelayQuestionsLayer::new(calls.clone(), ElicitationSessions::default())
-        .layer(NEVER)
-        .call(question)
-        .await?;
+    let answer = relay(calls, &ElicitationSessions::default(), question).await?;
     Ok(String::from_utf8(answer.result.as_bytes().to_vec()).unwrap())
 }
 

@@ -19,7 +19,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::approvals::{
-    ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService, RelayQuestionsLayer,
+    ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService, is_question, relay,
 };
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
@@ -94,6 +94,39 @@ fn server(stateless: bool, seen: &Arc<Seen>) -> impl Accept<Service: Unpin> {
         .unwrap()
 }
 
+/// Answers the questions of a server by the clients whose calls these are, as the kernel does.
+#[derive(Clone)]
+struct Relay(CallsInWork);
+
+#[derive(Clone)]
+struct Relaying<S>(CallsInWork, S);
+
+impl<S> Layer<S> for Relay {
+    type Service = Relaying<S>;
+
+    fn layer(&self, inner: S) -> Relaying<S> {
+        Relaying(self.0.clone(), inner)
+    }
+}
+
+impl<S: RpcService<Future: 'static>> Service<Request> for Relaying<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = BoxFuture<'static, Result<Response, Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.1.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if request.kind == RequestKind::Call && is_question(&request.method) {
+            let calls = self.0.clone();
+            return Box::pin(async move { relay(&calls, &ElicitationSessions::default(), request).await });
+        }
+        Box::pin(self.1.call(request))
+    }
+}
+
 /// A gateway in front of one server.
 pub(super) struct World {
     pub(super) layer: ParkedCallLayer,
@@ -115,7 +148,7 @@ impl World {
             .capability("sampling", empty())
             .capability("roots", empty())
             .layer(calls.clone().into_layer())
-            .inbound_layer(RelayQuestionsLayer::new(calls.clone(), ElicitationSessions::default()))
+            .inbound_layer(Relay(calls.clone()))
             .in_process(server(stateless, &seen))
             .await
             .unwrap();

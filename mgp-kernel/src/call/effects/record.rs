@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, ToolName, TraceId};
+use mgp_types::mgp::{Actor, AuditTarget, EventType, Outcome, ServerId, ToolName, TraceId};
 use mgp_types::{Principal, Request};
 
 use crate::record::AuditTrail;
@@ -42,16 +42,11 @@ impl RecordedEffect {
     /// Records an event with these details. Each of them is an id or a word of a known form: no text of a server is kept.
     pub(super) fn note(&self, event: &str, outcome: Outcome, details: &[(&'static str, &str)]) {
         let (Some(trace), Some(caller)) = (self.trace, &self.caller) else { return };
-        let target = AuditTarget::new(Some(self.record.server.clone()), self.tool.clone());
-        let event = AuditEvent::new(
-            self.record.audit.clock.now(),
-            trace,
-            EventType::Custom(event.into()),
-            Actor::of(caller),
-            target,
-            outcome,
-        );
+        let audit = &self.record.audit;
+        let mut event = audit.event(EventType::Custom(event.into()), Actor::of(caller), outcome);
+        event.trace_id = trace;
+        event.target = AuditTarget::new(Some(self.record.server.clone()), self.tool.clone());
         let event = details.iter().fold(event, |event, (name, value)| event.with_detail(*name, value));
-        self.record.audit.port().record_now(vec![event]);
+        audit.port().record_now(vec![event]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use mgp_toolindex::{Index, Search, VisibleTools};
 use mgp_types::ext::{ExtensionId, Suggestion};
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ResolvedTool, TraceId};
+use mgp_types::mgp::{Actor, AuditTarget, EventType, Outcome, ResolvedTool, TraceId};
 use mgp_types::{
     CallEnding, Context, Error, Flow, Gate, Method, Principal, Request, RequestKind, Response, Session,
 };
@@ -157,15 +157,10 @@ impl SuggestionGate {
 
     fn note(&self, call: &AdvisedCall, advice: &Advice) {
         let Some(trace) = call.trace else { return };
-        let target = AuditTarget::new(Some(call.tool.server.clone()), Some(call.tool.name.clone()));
-        let event = AuditEvent::new(
-            self.audit.clock.now(),
-            trace,
-            EventType::Custom(SUGGESTED.into()),
-            Actor::of(&call.caller),
-            target,
-            Outcome::Success,
-        );
+        let kind = EventType::Custom(SUGGESTED.into());
+        let mut event = self.audit.event(kind, Actor::of(&call.caller), Outcome::Success);
+        event.trace_id = trace;
+        event.target = AuditTarget::new(Some(call.tool.server.clone()), Some(call.tool.name.clone()));
         let tool = format!("{}.{}", advice.tool.server, advice.tool.name);
         self.audit.port().record_now(vec![event.with_detail("suggested_tool", &tool)]);
     }

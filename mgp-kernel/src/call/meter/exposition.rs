@@ -1,6 +1,7 @@
 //! The counts of the kernel in the text format of Prometheus, for `/metrics`.
 
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering::Relaxed;
 
 use mgp_security::audit::AuditLog;
 use mgp_security::permission::PendingApprovals;
@@ -8,6 +9,7 @@ use mgp_toolindex::Index;
 
 use super::{BOUNDS, MeterReading};
 use crate::servers::fleet::Fleet;
+use crate::servers::upstream::ServerShared;
 
 /// Returns all counts in the text format of Prometheus.
 pub(crate) fn exposition(
@@ -17,48 +19,48 @@ pub(crate) fn exposition(
     log: &AuditLog,
     sessions: usize,
 ) -> String {
-    let servers = fleet.all();
-    let readings: Vec<_> =
-        servers.iter().map(|server| (label(server.id().as_str()), server.meter().read())).collect();
+    let servers: Vec<_> =
+        fleet.all().into_iter().map(|server| (label(server.id().as_str()), server)).collect();
     let mut out = String::new();
-    family(&mut out, "mgp_calls_in_work", "gauge", "Calls that a server works on.");
-    for (server, reading) in &readings {
-        line(&mut out, "mgp_calls_in_work", server, reading.in_work);
-    }
-    family(&mut out, "mgp_call_errors_total", "counter", "Calls that ended in an error.");
-    for (server, reading) in &readings {
-        line(&mut out, "mgp_call_errors_total", server, reading.failed);
-    }
-    family(&mut out, "mgp_call_seconds", "histogram", "How long calls took, checks and waiting included.");
-    for (server, reading) in &readings {
-        histogram(&mut out, server, reading);
-    }
-    family(&mut out, "mgp_server_state", "gauge", "1 for the state that a server is in.");
-    for server in &servers {
-        let (name, state) = (label(server.id().as_str()), server.state());
-        writeln(&mut out, format_args!("mgp_server_state{{server=\"{name}\",state=\"{state}\"}} 1"));
-    }
-    family(
-        &mut out,
+    let mut of_servers = |name: &str, kind: &str, help: &str, value: fn(&ServerShared) -> u64| {
+        family(&mut out, name, kind, help);
+        for (label, server) in &servers {
+            writeln(&mut out, format_args!("{name}{{server=\"{label}\"}} {}", value(server.of_server())));
+        }
+    };
+    of_servers("mgp_calls_in_work", "gauge", "Calls that a server works on.", |shared| {
+        shared.meter.read().in_work
+    });
+    of_servers("mgp_call_errors_total", "counter", "Calls that ended in an error.", |shared| {
+        shared.meter.read().failed
+    });
+    of_servers(
         "mgp_server_ends_total",
         "counter",
         "Times that a server ended by itself, or went away.",
+        |shared| shared.ended.load(Relaxed),
     );
-    for server in &servers {
-        line(&mut out, "mgp_server_ends_total", &label(server.id().as_str()), server.ends().read().0);
+    of_servers("mgp_server_given_up_total", "counter", "Times that a server was given up.", |shared| {
+        shared.given_up.load(Relaxed)
+    });
+    family(&mut out, "mgp_call_seconds", "histogram", "How long calls took, checks and waiting included.");
+    for (label, server) in &servers {
+        histogram(&mut out, label, &server.of_server().meter.read());
     }
-    family(&mut out, "mgp_server_given_up_total", "counter", "Times that a server was given up.");
-    for server in &servers {
-        line(&mut out, "mgp_server_given_up_total", &label(server.id().as_str()), server.ends().read().1);
+    family(&mut out, "mgp_server_state", "gauge", "1 for the state that a server is in.");
+    for (label, server) in &servers {
+        let state = server.state();
+        writeln(&mut out, format_args!("mgp_server_state{{server=\"{label}\",state=\"{state}\"}} 1"));
     }
-    family(&mut out, "mgp_tools", "gauge", "Tools in the catalog.");
-    writeln(&mut out, format_args!("mgp_tools {}", index.snapshot().len()));
-    family(&mut out, "mgp_approvals_waiting", "gauge", "Questions that wait for a human.");
-    writeln(&mut out, format_args!("mgp_approvals_waiting {}", pending.list().len()));
-    family(&mut out, "mgp_http_sessions", "gauge", "Sessions of clients over HTTP that are open.");
-    writeln(&mut out, format_args!("mgp_http_sessions {sessions}"));
-    family(&mut out, "mgp_audit_events_total", "counter", "Events in the record.");
-    writeln(&mut out, format_args!("mgp_audit_events_total {}", log.head().seq));
+    for (name, kind, help, value) in [
+        ("mgp_tools", "gauge", "Tools in the catalog.", index.snapshot().len() as u64),
+        ("mgp_approvals_waiting", "gauge", "Questions that wait for a human.", pending.list().len() as u64),
+        ("mgp_http_sessions", "gauge", "Sessions of clients over HTTP that are open.", sessions as u64),
+        ("mgp_audit_events_total", "counter", "Events in the record.", log.head().seq),
+    ] {
+        family(&mut out, name, kind, help);
+        writeln(&mut out, format_args!("{name} {value}"));
+    }
     out
 }
 
@@ -77,10 +79,6 @@ fn histogram(out: &mut String, server: &str, reading: &MeterReading) {
 
 fn family(out: &mut String, name: &str, kind: &str, help: &str) {
     writeln(out, format_args!("# HELP {name} {help}\n# TYPE {name} {kind}"));
-}
-
-fn line(out: &mut String, name: &str, server: &str, value: u64) {
-    writeln(out, format_args!("{name}{{server=\"{server}\"}} {value}"));
 }
 
 fn writeln(out: &mut String, line: std::fmt::Arguments<'_>) {

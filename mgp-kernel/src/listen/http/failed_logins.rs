@@ -12,16 +12,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, StatusCode, Uri};
 use mgp_transport::http::{ConnectionAddrs, HttpBody};
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId,
-};
+use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use mgp_types::{Object, is_hidden};
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::record::{AuditTrail, random};
+use crate::record::AuditTrail;
 
 /// The address of a client, marked on its connection.
 #[derive(Debug, Clone, Copy)]
@@ -135,13 +133,11 @@ impl LoginAttempt {
             return;
         }
         let audit = &self.logins.audit;
-        let now = audit.clock.now();
-        let Some(beside) = self.logins.counted.lock().count(now.as_millis() / 60_000) else { return };
-        let (kind, target) =
-            (EventType::Custom("dev.cloto.mgp.login_failed".into()), AuditTarget::new(None, None));
-        let actor = Actor::new(ActorType::Agent, "anonymous");
-        let trace = TraceId::from_random(random());
-        let mut event = AuditEvent::new(now, trace, kind, actor, target, Outcome::Blocked)
+        let minute = audit.clock.now().as_millis() / 60_000;
+        let Some(beside) = self.logins.counted.lock().count(minute) else { return };
+        let kind = EventType::Custom("dev.cloto.mgp.login_failed".into());
+        let mut event = audit
+            .event(kind, Actor::new(ActorType::Agent, "anonymous"), Outcome::Blocked)
             .with_detail("status", &status.as_u16())
             .with_detail("path", &shown(self.uri.path()));
         if let Some(ClientAddress(address)) = self.address {

@@ -2,7 +2,6 @@
 
 mod auth_member;
 mod certificate;
-mod data;
 mod doors;
 mod failed_logins;
 mod foreign;
@@ -26,7 +25,6 @@ use tower_layer::Stack;
 use self::auth_member::AuthMemberLayer;
 use self::certificate::ListenCertificate;
 pub(super) use self::certificate::check_certificate;
-use self::data::DataLayer;
 use self::doors::DoorsLayer;
 use self::failed_logins::{ClientAddress, FailedLoginsLayer};
 use self::foreign::SameUserLayer;
@@ -98,14 +96,12 @@ impl Kernel {
         let doors = DoorsLayer { config: running.clone(), catalog: self.tools().catalog.clone() };
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);
-        let data = DataLayer { http: beside.clone(), broker: self.data().clone() };
         let layer = Stack::new(layer, SameUserLayer);
         let layer = Stack::new(layer, FailedLoginsLayer::new(Arc::clone(self.audit())));
         let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
-        let layer = Stack::new(layer, data);
-        let layer = Stack::new(layer, HttpPathsLayer::token_metadata(beside.clone(), tokens.clone()));
-        let layer =
-            Stack::new(layer, HttpPathsLayer::health(beside, self.fleet().clone(), self.lifecycle().clone()));
+        let (fleet, lifecycle) = (self.fleet().clone(), self.lifecycle().clone());
+        let open = HttpPathsLayer::open(beside, fleet, lifecycle, tokens.clone(), self.data().clone());
+        let layer = Stack::new(layer, open);
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {
             match &tokens {

@@ -9,6 +9,7 @@ use mgp_types::{Error, Flow, Gate, Method, Object, Request, Response, agent_fami
 use super::ChangeListeners;
 use super::listener::ChangeListener;
 use super::pending_changes::ChangeMessage;
+use crate::servers::upstream::ListKind;
 
 /// A gate that notifies agents of what they may use since a change of their access.
 ///
@@ -51,7 +52,7 @@ impl ChangeListeners {
     pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
         self.tell_tools();
         for listener in self.listeners_of(agent) {
-            self.tell_of_servers(&listener);
+            self.tell_of(&listener, ListKind::ALL);
         }
     }
 
@@ -59,7 +60,7 @@ impl ChangeListeners {
     pub(crate) fn all_may_use_other_servers(&self) {
         self.tell_tools();
         for listener in self.listeners() {
-            self.tell_of_servers(&listener);
+            self.tell_of(&listener, ListKind::ALL);
         }
     }
 
@@ -67,24 +68,13 @@ impl ChangeListeners {
     pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
         self.tell_tools();
         for listener in self.listeners_of(agent) {
-            self.tell_of_tools(&listener);
+            self.tell_of(&listener, [ListKind::Tools]);
         }
     }
 
-    fn tell_of_servers(&self, listener: &Arc<ChangeListener>) {
-        self.tell_of_tools(listener);
-        let (prompts, resources) = listener.edit(|wanted| (wanted.prompts, wanted.resources));
-        if prompts {
-            self.offer(listener, ChangeMessage::Prompts);
-        }
-        if resources {
-            self.offer(listener, ChangeMessage::Resources);
-        }
-    }
-
-    fn tell_of_tools(&self, listener: &Arc<ChangeListener>) {
-        if listener.edit(|wanted| wanted.tools) && self.has_router_tools(listener) {
-            self.offer(listener, ChangeMessage::Tools);
+    fn tell_of(&self, listener: &Arc<ChangeListener>, lists: impl IntoIterator<Item = ListKind>) {
+        for list in lists.into_iter().filter(|list| self.is_wanted(listener, *list)) {
+            self.offer(listener, ChangeMessage::List(list));
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
                 params.set("level", RawJson::from_text(level.as_str()));
                 let mut request = Request::call(Method::SET_LEVEL, params);
                 request.context.principal = Some(principal);
-                wanted.push((line, upstream.service(), request));
+                wanted.push((line, Arc::clone(&upstream), request));
             }
         }
     }

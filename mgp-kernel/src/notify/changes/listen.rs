@@ -16,7 +16,6 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
-use tower_service::Service;
 
 use super::listener::{ChangeListener, ListenFilter, WantedResource};
 use super::pending_changes::ChangeMessage;
@@ -24,7 +23,7 @@ use super::tasks::name;
 use super::watch::{PAUSE, ResourceKey};
 use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, line};
 use crate::router::{CallerView, Visibility};
-use crate::servers::upstream::ConnectionKey;
+use crate::servers::upstream::{ConnectionKey, ListKind};
 
 /// Serves `subscriptions/listen`: acknowledges what is honoured, then notifies of changes until the request is dropped
 /// or the kernel ends it.
@@ -40,12 +39,9 @@ pub(crate) async fn listen(
     honoured.tools_list_changed = asked.tools_list_changed.filter(|wanted| *wanted);
     honoured.prompts_list_changed = asked.prompts_list_changed.filter(|wanted| *wanted);
     honoured.resources_list_changed = asked.resources_list_changed.filter(|wanted| *wanted);
-    let mut wanted = ListenFilter {
-        tools: honoured.tools_list_changed.is_some(),
-        prompts: honoured.prompts_list_changed.is_some(),
-        resources: honoured.resources_list_changed.is_some(),
-        ..ListenFilter::default()
-    };
+    let lists = [honoured.tools_list_changed, honoured.prompts_list_changed, honoured.resources_list_changed];
+    let lists = ListKind::ALL.into_iter().zip(lists).filter_map(|(kind, wanted)| wanted.and(Some(kind)));
+    let mut wanted = ListenFilter { lists: lists.collect(), ..ListenFilter::default() };
     if let Some(mut uris) = asked.resource_subscriptions {
         uris.truncate(MAX_SUBSCRIPTIONS);
         watch_all(&changes, &view, &request.context, &uris, &mut wanted).await;
@@ -183,10 +179,10 @@ async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionK
     while let Some(upstream) = relay.changes.fleet.get(server.as_str()) {
         let mut request = request.clone();
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
-        let mut service = upstream.service();
+        let listening = upstream.call(request);
         drop(upstream);
         let told = tokio::select! {
-            told = Service::call(&mut service, request) => told,
+            told = listening => told,
             () = relay.over.notified() => return,
         };
         if let Err(error) = told {

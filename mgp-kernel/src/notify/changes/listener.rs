@@ -1,6 +1,6 @@
 //! The listeners of changes, and what each of them wants to know.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -25,23 +25,14 @@ pub(super) struct ChangeListener {
     /// themselves.
     pub(super) lists_tools: AtomicBool,
     wanted: Mutex<ListenFilter>,
-    changed_lists: Mutex<ChangedLists>,
-}
-
-/// The changed lists of which a listener is notified in a moment, together.
-#[derive(Default)]
-struct ChangedLists {
-    all: Vec<ListKind>,
-    /// True if a task waits to notify of them.
-    is_waiting: bool,
+    /// The lists that changed, of which it is notified together after a pause.
+    changed_lists: Mutex<BTreeSet<ListKind>>,
 }
 
 /// The changes that a listener wants to know of.
 #[derive(Default)]
 pub(super) struct ListenFilter {
-    pub(super) tools: bool,
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
+    pub(super) lists: BTreeSet<ListKind>,
     pub(super) uris: HashMap<ResourceKey, WantedResource, RandomState>,
 }
 
@@ -57,7 +48,7 @@ pub(super) struct WantedResource {
 
 impl ChangeListener {
     pub(super) fn session(session: &Arc<Session>, principal: Principal) -> Self {
-        let wanted = ListenFilter { tools: true, prompts: true, resources: true, ..ListenFilter::default() };
+        let wanted = ListenFilter { lists: ListKind::ALL.into(), ..ListenFilter::default() };
         Self {
             session: Some(Arc::downgrade(session)),
             runtime: Handle::try_current().ok(),
@@ -88,17 +79,19 @@ impl ChangeListener {
     /// Notes that a list changed. Returns whether the caller has to start the notification after a pause.
     pub(super) fn note_changed(&self, what: ListKind) -> bool {
         let mut lists = self.changed_lists.lock();
-        if !lists.all.contains(&what) {
-            lists.all.push(what);
-        }
-        !std::mem::replace(&mut lists.is_waiting, true)
+        let is_first = lists.is_empty();
+        lists.insert(what);
+        is_first
     }
 
     /// Takes the lists that changed since the listener was last notified.
-    pub(super) fn take_changed(&self) -> Vec<ListKind> {
-        let mut lists = self.changed_lists.lock();
-        lists.is_waiting = false;
-        std::mem::take(&mut lists.all)
+    pub(super) fn take_changed(&self) -> BTreeSet<ListKind> {
+        std::mem::take(&mut self.changed_lists.lock())
+    }
+
+    /// Returns whether it wants to know of changes of a list.
+    pub(super) fn wants(&self, what: ListKind) -> bool {
+        self.wanted.lock().lists.contains(&what)
     }
 
     /// Returns the message about a change of the resource `uri` on this connection, which may be a part of a resource

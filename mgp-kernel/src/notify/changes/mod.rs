@@ -4,7 +4,7 @@
 //! subscribed to a resource once, however many clients want to know.
 
 mod access;
-mod client_notifier;
+mod from_servers;
 mod levels;
 mod listen;
 mod listener;
@@ -33,10 +33,9 @@ use self::pending_changes::ChangeMessage;
 use self::tasks::TaskLocations;
 use self::watch::{ResourceKey, ResourceWatches};
 use crate::servers::fleet::Fleet;
-use crate::servers::upstream::ConnectionKey;
+use crate::servers::upstream::{ConnectionKey, ListKind};
 
 pub(crate) use self::access::{AccessChangeGate, tell_endings};
-pub(crate) use self::client_notifier::ClientNotifier;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 
@@ -210,6 +209,11 @@ impl ChangeListeners {
         listing.len() >= MAX_LISTING || listing.contains(&listener.principal)
     }
 
+    /// Returns whether the listener is notified of changes of a list: it wants to be, and no other maker of its list does it.
+    fn is_wanted(&self, listener: &ChangeListener, list: ListKind) -> bool {
+        listener.wants(list) && (list != ListKind::Tools || self.has_router_tools(listener))
+    }
+
     fn offer(&self, listener: &Arc<ChangeListener>, news: ChangeMessage) {
         if listener.mailbox.offer(news) && listener.session.is_some() {
             self.push(listener);
@@ -218,11 +222,16 @@ impl ChangeListeners {
 
     /// Starts to send a session the messages that wait for it.
     fn push(&self, listener: &Arc<ChangeListener>) {
+        self.run_for(listener, push(Arc::clone(listener)));
+    }
+
+    /// Runs an errand on the runtime of the listener's connection.
+    fn run_for(&self, listener: &ChangeListener, errand: impl Future<Output = ()> + Send + 'static) {
         let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
         let Some(runtime) = runtime else { return };
         let mut errands = self.errands.lock();
         while errands.try_join_next().is_some() {}
-        errands.spawn_on(push(Arc::clone(listener)), &runtime);
+        errands.spawn_on(errand, &runtime);
     }
 
     /// Runs a task for which nobody waits; it ends with the kernel.

@@ -22,31 +22,17 @@ pub(super) struct PendingChanges {
 /// A message to a listener.
 #[derive(Debug)]
 pub(super) enum ChangeMessage {
-    Tools,
-    Prompts,
-    Resources,
+    /// A list of this kind changed.
+    List(ListKind),
     /// The resource with this URI changed.
     Updated(Arc<str>),
     /// A message that is passed on as it is.
     Message(Box<Request>),
 }
 
-impl ChangeMessage {
-    /// Returns the message that this list changed.
-    pub(super) const fn of_list(what: ListKind) -> Self {
-        match what {
-            ListKind::Tools => Self::Tools,
-            ListKind::Prompts => Self::Prompts,
-            ListKind::Resources => Self::Resources,
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 struct PendingChangesState {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
+    lists: BTreeSet<ListKind>,
     updated: BTreeSet<Arc<str>>,
     messages: VecDeque<Request>,
     lost: u64,
@@ -79,9 +65,7 @@ impl PendingChanges {
             return false;
         }
         match news {
-            ChangeMessage::Tools => state.tools = true,
-            ChangeMessage::Prompts => state.prompts = true,
-            ChangeMessage::Resources => state.resources = true,
+            ChangeMessage::List(kind) => drop(state.lists.insert(kind)),
             ChangeMessage::Updated(uri) => state.updated(uri),
             ChangeMessage::Message(message) => state.message(*message),
         }
@@ -150,7 +134,7 @@ impl PendingChangesState {
             self.updated.insert(uri);
         } else {
             // A client that has to look at so many resources may as well look at all of them.
-            self.resources = true;
+            self.lists.insert(ListKind::Resources);
         }
     }
 
@@ -163,24 +147,12 @@ impl PendingChangesState {
     }
 
     fn is_waiting(&self) -> bool {
-        self.tools
-            || self.prompts
-            || self.resources
-            || self.lost > 0
-            || !self.updated.is_empty()
-            || !self.messages.is_empty()
+        !self.lists.is_empty() || self.lost > 0 || !self.updated.is_empty() || !self.messages.is_empty()
     }
 
     fn next(&mut self) -> Option<Request> {
-        let is_set = std::mem::take::<bool>;
-        for (waits, method) in [
-            (&mut self.tools, Method::TOOLS_CHANGED),
-            (&mut self.prompts, Method::PROMPTS_CHANGED),
-            (&mut self.resources, Method::RESOURCES_CHANGED),
-        ] {
-            if is_set(waits) {
-                return Some(Request::notify(method, Object::new()));
-            }
+        if let Some(kind) = self.lists.pop_first() {
+            return Some(Request::notify(kind.changed(), Object::new()));
         }
         if let Some(uri) = self.updated.pop_first() {
             let mut params = Object::new();
@@ -219,20 +191,20 @@ mod tests {
     #[test]
     fn a_change_waits_once_however_often_it_happens() {
         let mailbox = open();
-        assert!(mailbox.offer(ChangeMessage::Tools));
-        assert!(!mailbox.offer(ChangeMessage::Tools), "somebody delivers already");
+        assert!(mailbox.offer(ChangeMessage::List(ListKind::Tools)));
+        assert!(!mailbox.offer(ChangeMessage::List(ListKind::Tools)), "somebody delivers already");
         assert!(!mailbox.offer(ChangeMessage::Updated("a".into())));
         assert_eq!(mailbox.take().unwrap().method, Method::TOOLS_CHANGED);
         let updated = mailbox.take().unwrap();
         assert_eq!(updated.params.text("uri").as_deref(), Some("a"));
         assert!(mailbox.take().is_none());
-        assert!(mailbox.offer(ChangeMessage::Tools), "delivering has to start again");
+        assert!(mailbox.offer(ChangeMessage::List(ListKind::Tools)), "delivering has to start again");
     }
 
     #[test]
     fn nothing_is_delivered_before_it_is_released() {
         let mailbox = PendingChanges::held();
-        assert!(!mailbox.offer(ChangeMessage::Prompts));
+        assert!(!mailbox.offer(ChangeMessage::List(ListKind::Prompts)));
         assert!(mailbox.release());
         assert_eq!(mailbox.take().unwrap().method, Method::PROMPTS_CHANGED);
     }

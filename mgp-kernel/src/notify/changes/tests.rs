@@ -22,8 +22,8 @@ async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_o
     scene.server("a");
     scene.grant("some", "a").await;
     let (some, other) = (TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "other").await);
-    scene.told.changed(&"a".into(), ListKind::Prompts);
-    scene.told.changed(&"a".into(), ListKind::Resources);
+    scene.changes.changed(&"a".into(), ListKind::Prompts);
+    scene.changes.changed(&"a".into(), ListKind::Resources);
     assert_eq!(some.told().await.method, Method::PROMPTS_CHANGED);
     assert_eq!(some.told().await.method, Method::RESOURCES_CHANGED);
     assert!(other.hears_nothing().await);
@@ -35,7 +35,7 @@ async fn a_session_hears_of_changed_tools_if_its_list_is_that_of_the_router() {
     let (asks, searches) =
         (TestClient::begin(&scene, "asks").await, TestClient::begin(&scene, "searches").await);
     asks.call(&scene, "tools/list", "{}").await.unwrap();
-    scene.told.changed(&"a".into(), ListKind::Tools);
+    scene.changes.changed(&"a".into(), ListKind::Tools);
     assert_eq!(asks.told().await.method, Method::TOOLS_CHANGED);
     assert!(searches.hears_nothing().await);
 }
@@ -44,7 +44,7 @@ async fn a_session_hears_of_changed_tools_if_its_list_is_that_of_the_router() {
 async fn nothing_is_told_before_the_session_has_begun() {
     let scene = TestKernel::open().await;
     let peer = TestClient::describing(&scene, "some", "{}").await;
-    scene.told.changed(&"a".into(), ListKind::Prompts);
+    scene.changes.changed(&"a".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await);
     peer.notify(&scene, "notifications/initialized", "{}").await.unwrap();
     assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
@@ -61,7 +61,7 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
         peer.call(&scene, "resources/subscribe", params).await.unwrap();
     }
     assert_eq!(server.methods(), ["resources/subscribe"]);
-    scene.told.updated(&whole(&"a".into()), "file:///a");
+    scene.changes.updated(&whole(&"a".into()), "file:///a");
     for peer in [&one, &two] {
         let told = peer.told().await;
         assert_eq!(
@@ -70,7 +70,7 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
         );
     }
     one.call(&scene, "resources/unsubscribe", params).await.unwrap();
-    scene.told.updated(&whole(&"a".into()), "file:///a");
+    scene.changes.updated(&whole(&"a".into()), "file:///a");
     two.told().await;
     assert!(one.hears_nothing().await && server.methods().is_empty());
     two.call(&scene, "resources/unsubscribe", params).await.unwrap();
@@ -130,10 +130,10 @@ async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
     scene.resource("a", "file:///a");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"mgp://a/file:///a"}"#).await.unwrap();
-    scene.told.updated(&whole(&"a".into()), "file:///abc");
-    scene.told.updated(&whole(&"b".into()), "file:///a");
+    scene.changes.updated(&whole(&"a".into()), "file:///abc");
+    scene.changes.updated(&whole(&"b".into()), "file:///a");
     assert!(peer.hears_nothing().await);
-    scene.told.updated(&whole(&"a".into()), "file:///a/part");
+    scene.changes.updated(&whole(&"a".into()), "file:///a/part");
     assert_eq!(peer.told().await.params.text("uri").unwrap(), "mgp://a/file:///a/part");
 }
 
@@ -157,13 +157,13 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
         honoured.to::<serde_json::Value>().unwrap(),
         serde_json::json!({"promptsListChanged": true, "resourceSubscriptions": ["file:///a"]})
     );
-    scene.told.changed(&"a".into(), ListKind::Resources);
-    scene.told.changed(&"a".into(), ListKind::Tools);
-    scene.told.changed(&"b".into(), ListKind::Prompts);
+    scene.changes.changed(&"a".into(), ListKind::Resources);
+    scene.changes.changed(&"a".into(), ListKind::Tools);
+    scene.changes.changed(&"b".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await, "it wants none of these, or may not know");
-    scene.told.changed(&"a".into(), ListKind::Prompts);
+    scene.changes.changed(&"a".into(), ListKind::Prompts);
     assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
-    scene.told.updated(&whole(&"a".into()), "file:///a");
+    scene.changes.updated(&whole(&"a".into()), "file:///a");
     assert_eq!(peer.told().await.method, Method::RESOURCE_UPDATED);
     assert_eq!(server.methods(), ["resources/subscribe"]);
     listening.abort();
@@ -289,11 +289,11 @@ async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_
     assert_eq!(asked.len(), 1, "the second wants no more than the first");
     assert_eq!(asked[0].params.text("level").unwrap(), "info");
     assert!(silent.asked().is_empty());
-    scene.told.log(&whole(&"a".into()), log("warning"));
+    scene.changes.log(&whole(&"a".into()), &log("warning"));
     let told = chatty.told().await;
     assert_eq!(told.params.to_raw().as_bytes(), log("warning").params.to_raw().as_bytes());
     assert!(quiet.hears_nothing().await);
-    scene.told.log(&whole(&"a".into()), log("error"));
+    scene.changes.log(&whole(&"a".into()), &log("error"));
     quiet.told().await;
     let wrong = quiet.call(&scene, "logging/setLevel", r#"{"level":"loud"}"#).await.unwrap_err();
     assert_eq!(wrong.code(), mgp_types::code::INVALID_PARAMS);
@@ -305,7 +305,7 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     let late = scene.server("late");
-    scene.told.connected(&"late".into(), true);
+    scene.changes.connected(&"late".into(), true);
     until(|| late.methods() == ["logging/setLevel"]).await;
 }
 
@@ -314,13 +314,13 @@ async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
     let scene = TestKernel::open().await;
     let line = "late".into();
     let with_logs = Object::parse(r#"{"logging":{}}"#).unwrap();
-    assert_eq!(scene.told.log_level(&line, &with_logs), None, "nobody wants any");
+    assert_eq!(scene.changes.log_level(&line, &with_logs), None, "nobody wants any");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
-    assert_eq!(scene.told.log_level(&line, &Object::new()), None);
-    assert_eq!(scene.told.log_level(&line, &with_logs), Severity::named("debug"));
+    assert_eq!(scene.changes.log_level(&line, &Object::new()), None);
+    assert_eq!(scene.changes.log_level(&line, &with_logs), Severity::named("debug"));
     let late = scene.server("late");
-    scene.told.connected(&line, true);
+    scene.changes.connected(&line, true);
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     assert!(late.methods().is_empty(), "{:?}", late.methods());
 }
@@ -334,7 +334,7 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
     let (owner, other) = (TestClient::begin(&scene, "owner").await, TestClient::begin(&scene, "other").await);
     owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
-    scene.told.task(&whole(&"a".into()), Request::notify(Method::TASK_STATUS, status));
+    scene.changes.task(&whole(&"a".into()), &Request::notify(Method::TASK_STATUS, status));
     assert_eq!(owner.told().await.method, Method::TASK_STATUS);
     assert!(other.hears_nothing().await);
 }
@@ -349,8 +349,8 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
     for _ in 0..2_000 {
-        scene.told.log(&whole(&"a".into()), log("error"));
-        scene.told.changed(&"a".into(), ListKind::Prompts);
+        scene.changes.log(&whole(&"a".into()), &log("error"));
+        scene.changes.changed(&"a".into(), ListKind::Prompts);
         other.told().await;
     }
     assert!(stuck.hears_nothing().await);

@@ -17,7 +17,6 @@ use parking_lot::Mutex;
 use tokio::sync::{OnceCell, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tower_service::Service;
 
 use super::ChangeListeners;
 use crate::servers::upstream::{ConnectionKey, Upstream};
@@ -122,10 +121,10 @@ impl ResourceWatch {
         (self.line.clone(), Arc::clone(&self.uri))
     }
 
-    async fn subscribe(&self, upstream: &Upstream, by: Context) -> Result<(), Error> {
+    async fn subscribe(&self, upstream: &Arc<Upstream>, by: Context) -> Result<(), Error> {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&*self.uri))?;
         *request.context = by;
-        Service::call(&mut upstream.service(), request).await.map(drop)
+        upstream.call(request).await.map(drop)
     }
 }
 
@@ -168,16 +167,15 @@ async fn take_back(
     if line.is_own() && upstream.session_on(line).is_none() {
         return Ok(());
     }
-    let mut service = upstream.service();
     let mut request = Request::with_body(Method::RESOURCES_UNSUBSCRIBE, &UnsubscribeParams::new(&**uri))?;
     *request.context = in_the_name_of(principal);
-    timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
+    timeout(LONGEST, upstream.call(request)).await.map_err(|_| late(server))??;
     // Another listener may want the resource by now, and the server may have got the two requests in either order.
     let held = changes.watches.held(line, uri);
     if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
         let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
         *request.context = in_the_name_of(principal.clone());
-        timeout(LONGEST, Service::call(&mut service, request)).await.map_err(|_| late(server))??;
+        timeout(LONGEST, upstream.call(request)).await.map_err(|_| late(server))??;
     }
     Ok(())
 }
@@ -233,9 +231,9 @@ async fn listen(hearing: Arc<ListenReceiver>, principal: Principal) {
         };
         *request.context = in_the_name_of(principal);
         request.context.outbox = Outbox::new(Arc::clone(&hearing) as _, StreamId::fresh());
-        let mut service = upstream.service();
+        let listening = upstream.call(request);
         drop(upstream);
-        match Service::call(&mut service, request).await {
+        match listening.await {
             Ok(_) => hearing.begins(Err(silent(server))),
             Err(error) => {
                 tracing::debug!(%server, %error, "a server does not tell of a resource any more");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
@@ -19,7 +20,7 @@ use crate::servers::upstream::{ConnectionKey, ServerShared};
 #[derive(Default)]
 pub(crate) struct FleetBooks {
     /// The current servers.
-    current: ArcSwap<BTreeMap<ServerId, ServerShared>>,
+    current: ArcSwap<BTreeMap<ServerId, Arc<ServerShared>>>,
     /// A lock that is held while lists are published, so that nothing is offered by a server that is gone.
     publishing: Mutex<()>,
     /// A number that grows with each change of the servers, and of which agents have which of their lists.
@@ -63,7 +64,7 @@ impl FleetBooks {
     }
 
     /// Replaces the current servers.
-    pub(super) fn replace(&self, servers: BTreeMap<ServerId, ServerShared>) {
+    pub(super) fn replace(&self, servers: BTreeMap<ServerId, Arc<ServerShared>>) {
         self.current.store(servers.into());
     }
 
@@ -71,7 +72,7 @@ impl FleetBooks {
     pub(crate) fn publish<T>(
         &self,
         server: &ServerId,
-        of_server: &ServerShared,
+        of_server: &Arc<ServerShared>,
         change: impl FnOnce() -> T,
     ) -> Option<T> {
         let _turn = self.publishing.lock();
@@ -79,8 +80,8 @@ impl FleetBooks {
     }
 
     /// Returns whether `server` is still the server that `of_server` belongs to.
-    pub(crate) fn is_current(&self, server: &ServerId, of_server: &ServerShared) -> bool {
-        self.current.load().get(server).is_some_and(|current| current.is(of_server))
+    pub(crate) fn is_current(&self, server: &ServerId, of_server: &Arc<ServerShared>) -> bool {
+        self.current.load().get(server).is_some_and(|current| Arc::ptr_eq(current, of_server))
     }
 
     /// Returns the server of a channel. Ids of servers may contain dots; the longest id that fits is meant.

@@ -2,7 +2,6 @@
 
 mod books;
 mod callbacks;
-mod near;
 mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,6 +13,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use mgp_discovery::config::model::ServerConfig;
+use mgp_discovery::config::nearest;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use mgp_types::{ClientSession, ClientSessionId, Principal};
 use parking_lot::Mutex;
@@ -151,7 +151,7 @@ impl Fleet {
 
     /// Returns a few ids that are written nearly like `server`.
     pub(crate) fn near(&self, server: &str) -> Vec<ServerId> {
-        near::near(server, self.servers.load().keys())
+        near(server, self.servers.load().keys())
     }
 
     /// Returns the routes of the callbacks of all servers.
@@ -213,7 +213,7 @@ impl Fleet {
                 next.insert(id, Arc::clone(same));
                 continue;
             }
-            let upstream = Arc::new(Upstream::new(&self.support, config.clone())?);
+            let upstream = Upstream::new(&self.support, config.clone())?;
             next.insert(id, Arc::clone(&upstream));
             beginning.push((before, upstream));
         }
@@ -295,7 +295,7 @@ impl Fleet {
     }
 
     fn set_servers(&self, servers: ServerMap) {
-        let current = servers.values().map(|server| (server.id().clone(), server.of_server().clone()));
+        let current = servers.values().map(|server| (server.id().clone(), Arc::clone(server.of_server())));
         self.support.books.replace(current.collect());
         self.servers.store(Arc::new(servers));
     }
@@ -358,13 +358,12 @@ impl Fleet {
     fn tell_gone(&self, servers: Vec<(ServerId, usize)>) {
         let support = Arc::clone(&self.support);
         self.go(async move {
-            let ServerSupport { told, events, .. } = &*support;
+            let events = &support.events;
             for (server, removed) in servers {
                 let line = ConnectionKey::shared(server.clone());
                 events.tell_tools(&line, &ToolsChange { server_id: server, added: 0, removed, changed: 0 });
-                for what in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-                    told.changed(&line, what);
-                }
+                support
+                    .tell(|changes| ListKind::ALL.into_iter().for_each(|what| changes.changed(&line, what)));
             }
         });
     }
@@ -398,10 +397,37 @@ impl Fleet {
     pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake_server::FakeServer) {
         let upstream = Upstream::fake(&self.support, id, fake);
         let mut servers = ServerMap::clone(&self.servers.load());
-        servers.insert(upstream.id().clone(), Arc::new(upstream));
+        servers.insert(upstream.id().clone(), upstream);
         self.set_servers(servers);
     }
 }
 
 /// The time that calls have to end when their server is replaced.
+/// Returns the ids that hold `wanted`; if there are none, the id that was most likely meant.
+fn near<'a>(wanted: &str, known: impl Iterator<Item = &'a ServerId> + Clone) -> Vec<ServerId> {
+    let written = wanted.to_lowercase();
+    let holds = |id: &&ServerId| !written.is_empty() && id.as_str().to_lowercase().contains(&written);
+    let mut near: Vec<_> = known.clone().filter(holds).take(MAX_NEAR).cloned().collect();
+    if near.is_empty() {
+        near.extend(nearest(wanted, known.map(ServerId::as_str)).map(ServerId::from));
+    }
+    near
+}
+
+const MAX_NEAR: usize = 3;
 const REPLACE_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_with_a_slip_are_found_and_others_are_not() {
+        let known: Vec<ServerId> = ["files", "github", "tool.terminal"].map(Into::into).into();
+        let near = |wanted| near(wanted, known.iter()).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(near("flies"), ["files"]);
+        assert_eq!(near("GitHub"), ["github"]);
+        assert_eq!(near("terminal"), ["tool.terminal"]);
+        assert!(near("weather").is_empty() && near("").is_empty());
+    }
+}

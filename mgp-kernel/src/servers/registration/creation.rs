@@ -8,13 +8,13 @@ use mgp_security::code_safety::{CodePolicy, scan};
 use mgp_toolindex::discovery::ToolCreator;
 use mgp_types::mcp::CreateMessageResult;
 use mgp_types::mgp::{
-    Actor, ApprovalPolicy, AuditEvent, AuditPort as _, AuditTarget, CodeSafety, EventType, Outcome,
-    Permission, RegisterServer, RequestTools, SafetyLevel, TraceId,
+    Actor, ApprovalPolicy, AuditPort as _, CodeSafety, EventType, Outcome, Permission, RegisterServer,
+    RequestTools, SafetyLevel,
 };
 use mgp_types::{BoxFuture, Context, Error, Method, Object, Principal, RawJson};
 
 use super::scripts;
-use crate::record::{AuditTrail, random};
+use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
 /// A creator of tools for what no tool can do (§16.6): the client's model is asked for the code, the code is held to
@@ -177,14 +177,7 @@ async fn tell(
     outcome: Outcome,
     detail: &str,
 ) -> Result<(), Error> {
-    let event = AuditEvent::new(
-        audit.clock.now(),
-        TraceId::from_random(random()),
-        what,
-        Actor::of(agent),
-        AuditTarget::new(None, None),
-        outcome,
-    );
+    let event = audit.event(what, Actor::of(agent), outcome);
     audit.log.record(event.with_detail("created", detail)).await
 }
 

@@ -9,7 +9,7 @@ use mgp_types::mgp::ServerId;
 
 /// Returns a new id for a server that is made.
 pub(super) fn fresh_id() -> ServerId {
-    let number = mgp_types::mgp::TraceId::from_random(crate::record::random());
+    let number = crate::record::new_trace();
     ServerId::from(format!("{MADE}{number}").as_str())
 }
 

@@ -22,7 +22,6 @@ use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
 use super::log::StderrTail;
-use crate::approvals::RelayQuestionsLayer;
 use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
 use crate::data::transports;
@@ -68,8 +67,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
         .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
-        .inbound_layer(ServerInboundLayer::new(&shared))
-        .inbound_layer(RelayQuestionsLayer::new(shared.calls.clone(), shared.elicitations.clone()));
+        .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     let builder = match config.protocol.revision() {
         Some(revision) => builder.revisions([revision]),
         None => builder,

@@ -1,13 +1,15 @@
 //! The state that all parts of one connection to a server share.
 
+use std::collections::{BTreeSet, HashSet};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
+use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::mgp::{ServerId, ServerState};
-use mgp_types::{Error, Object};
+use mgp_types::{Error, Object, PassedMethods};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -17,36 +19,38 @@ use super::audit;
 use super::confined::ProgramStart;
 use super::connection_key::ConnectionKey;
 use super::first_start::FirstStart;
-use super::published_events::ServerChannels;
 use super::reports::CallReports;
 use super::server_shared::ServerShared;
-use super::stale_lists::{ListsToRefresh, StaleLists};
+use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
-use super::support::ServerSupport;
-use super::support::{CurrentClient, ServerStack};
+use super::support::{CurrentClient, ServerStack, ServerSupport};
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
+use crate::{StartError, settings};
 
 /// The state of one connection to a server, which all parts that serve it share.
-pub(super) struct ConnectionShared {
-    pub(super) server: ServerId,
-    pub(super) line: ConnectionKey,
-    pub(super) config: Arc<ServerConfig>,
-    pub(super) support: Arc<ServerSupport>,
+pub(crate) struct ConnectionShared {
+    pub(crate) server: ServerId,
+    pub(crate) line: ConnectionKey,
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) support: Arc<ServerSupport>,
     pub(super) calls: CallsInWork,
     pub(super) elicitations: ElicitationSessions,
     pub(super) reports: CallReports,
     pub(super) changed: StaleLists,
-    pub(super) channels: ServerChannels,
+    /// The channels on which the server publishes events, under their full names.
+    pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
+    /// The methods that the table of methods does not have and that the operator passes.
+    pub(crate) passed: PassedMethods,
     /// The lists of the connection.
     pub(super) lists: Arc<Catalog>,
     /// True if the connection has ended for good, so that its lists do not count.
     pub(super) is_over: AtomicBool,
-    pub(super) of_server: ServerShared,
+    pub(crate) of_server: Arc<ServerShared>,
     /// The state of the server over all its connections.
     pub(super) by_all: StateByAll,
     pub(super) start: FirstStart,
-    pub(super) current: CurrentClient,
+    pub(crate) current: CurrentClient,
     /// The layers in front of the server. They lead to the supervisor, so they are set after it, and before the first
     /// connect.
     pub(super) back: OnceLock<ServerStack>,
@@ -58,7 +62,7 @@ pub(super) struct ConnectionShared {
     /// Notified when the server may not have what it needs.
     pub(super) rejected: Notify,
     /// The number of times that humans were asked.
-    pub(super) asked: watch::Sender<u64>,
+    pub(crate) asked: watch::Sender<u64>,
     pub(super) last_error: Mutex<Option<String>>,
     /// The attempt to connect that goes on, or the last one.
     pub(super) attempt: Mutex<StartAttempt>,
@@ -68,7 +72,7 @@ pub(super) struct ConnectionShared {
     /// place this one begins.
     pub(super) about: Mutex<ServerDescription>,
     /// The lists that could not be fetched.
-    pub(super) missed: Arc<Mutex<MissedLists>>,
+    pub(super) missed: Mutex<MissedLists>,
     /// The last start of its program, with the folders that it has to itself.
     pub(super) started: Mutex<Option<ProgramStart>>,
     /// The number of the process; 0 if there is none.
@@ -92,16 +96,71 @@ pub(super) struct ServerDescription {
 #[derive(Default)]
 pub(super) struct MissedLists {
     /// The lists that wait for the next attempt.
-    pub(super) lists: ListsToRefresh,
+    pub(super) lists: BTreeSet<ListKind>,
     /// The number of times in a row that a list could not be fetched.
     pub(super) times: u32,
 }
 
 impl ConnectionShared {
+    /// Returns the state of a connection that has not begun, and has no layers in front yet.
+    ///
+    /// # Errors
+    /// Fails if the methods that the operator passes cannot be read.
+    pub(super) fn new(
+        support: &Arc<ServerSupport>,
+        config: &Arc<ServerConfig>,
+        line: ConnectionKey,
+        of_server: &Arc<ServerShared>,
+        lists: Arc<Catalog>,
+        by_all: StateByAll,
+    ) -> Result<Self, StartError> {
+        let server = line.server.clone();
+        Ok(Self {
+            start: FirstStart::new(server.clone(), settings::startup_timeout(config)),
+            server,
+            line,
+            config: Arc::clone(config),
+            support: Arc::clone(support),
+            calls: CallsInWork::default(),
+            elicitations: ElicitationSessions::default(),
+            reports: CallReports::default(),
+            changed: StaleLists::default(),
+            channels: Mutex::default(),
+            passed: settings::passed_methods(&config.pass_methods)?,
+            lists,
+            is_over: AtomicBool::new(false),
+            of_server: Arc::clone(of_server),
+            by_all,
+            current: CurrentClient::default(),
+            back: OnceLock::new(),
+            publishing: tokio::sync::Mutex::default(),
+            beside: Mutex::default(),
+            audited: audit::AuditForwarding::default(),
+            rejected: Notify::new(),
+            asked: watch::Sender::new(0),
+            last_error: Mutex::default(),
+            attempt: Mutex::default(),
+            connected_at: Mutex::default(),
+            connects: AtomicU64::new(0),
+            about: Mutex::default(),
+            missed: Mutex::default(),
+            started: Mutex::default(),
+            pid: Arc::default(),
+            exit: Arc::default(),
+        })
+    }
+
     /// Returns the description of the server by itself, if it is connected, or about to be for the first time.
     pub(super) fn description(&self) -> Option<ServerDescription> {
         let counts = self.current.load().is_some() || !self.start.is_over();
         counts.then(|| self.about.lock().clone())
+    }
+
+    /// Passes the status of a task to the layers in front of the server.
+    pub(super) fn hear_of_task(&self, status: &Object) {
+        if let Some(back) = self.back.get() {
+            back.tasks.hear(status);
+        }
     }
 
     /// Drops an incarnation that is over, and the tasks that ran beside it.

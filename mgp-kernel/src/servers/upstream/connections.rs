@@ -13,57 +13,26 @@ use std::sync::{Arc, Weak};
 use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
-use mgp_security::access::AccessGate;
-use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::mgp::ServerState;
 use mgp_types::{
-    Error, Gate, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
-    gates,
+    Error, Method, Object, Principal, PrincipalRole, Request, RequestKind, Session, agent_family, code,
 };
-use parking_lot::Mutex;
-use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use self::ends::sweep;
+pub(super) use self::ends::sweep;
+use super::Upstream;
 use super::connection_key::{ClientKey, ConnectionKey};
 use super::connection_shared::ConnectionShared;
-use super::connections_service::NoConnection;
-use super::fallback_tool::FallbackToolGate;
-use super::first_start::{FirstStart, WaitForStart};
+use super::first_start::FirstStart;
 use super::offered_lists::AgentLists;
 use super::server_connection::ServerConnection;
-use super::server_shared::ServerShared;
-use super::support::ServerSupport;
 use crate::StartError;
-use crate::call::erased::ErasedService;
-use crate::call::meter::MeterGate;
 
-/// The connections of a server: one for all; or one for each agent, with the credentials of that agent and no other's; or
-/// one for each client, with a session or a program of its own.
-///
-/// An own connection begins when its owner first uses the server, and ends when it was not used for some time, or its client
-/// session is over. Where agents are configured nobody else has one. Where clients have their own, the first connection
-/// is there before any client is, and lists for all of them: the first client takes it over, so that one client alone
-/// needs one program.
-pub(super) struct UpstreamConnections {
-    support: Arc<ServerSupport>,
-    /// A reference for the connections, which report the state of all of them.
-    own: Weak<Self>,
-    id: ServerId,
-    config: Arc<ServerConfig>,
-    of_server: ServerShared,
-    connections: Mutex<ConnectionTable>,
-    /// The service for calls for which no connection begins; it refuses them as a connection would.
-    refusing: ErasedService,
-    runtime: Handle,
-    /// The ends of connections that go on, and the sweeper.
-    tasks: Mutex<JoinSet<()>>,
-}
-
+/// The connections of a server.
 #[derive(Default)]
-struct ConnectionTable {
+pub(super) struct ConnectionTable {
     /// The connection that lists for all, where clients have their own.
-    first: Option<OwnConnection>,
+    pub(super) first: Option<OwnConnection>,
     by_key: HashMap<ConnectionKey, OwnConnection, RandomState>,
     begin: ConnectPolicy,
 }
@@ -81,7 +50,8 @@ enum ConnectPolicy {
     Never,
 }
 
-struct OwnConnection {
+/// A connection, with its use by a client.
+pub(super) struct OwnConnection {
     instance: Arc<ServerConnection>,
     /// The client that uses it, where clients have their own.
     client: Option<ClientKey>,
@@ -92,50 +62,14 @@ struct OwnConnection {
     used_at: Instant,
 }
 
-impl UpstreamConnections {
-    /// Returns the connections of each agent, or of each client.
-    ///
-    /// # Errors
-    /// Fails if the configuration asks for something that there is not.
-    pub(super) fn new(
-        support: &Arc<ServerSupport>,
-        config: &Arc<ServerConfig>,
-        of_server: &ServerShared,
-    ) -> Result<Arc<Self>, StartError> {
-        let connections = Arc::new_cyclic(|own| {
-            let mut tasks = JoinSet::new();
-            tasks.spawn(sweep(Weak::clone(own)));
-            let refusing = gates![
-                FallbackToolGate::new(config),
-                MeterGate(of_server.meter.clone()),
-                AccessGate::new(support.policies.access.clone()).for_server(config.id.as_str().into()),
-            ];
-            Self {
-                support: Arc::clone(support),
-                own: Weak::clone(own),
-                id: config.id.as_str().into(),
-                config: Arc::clone(config),
-                of_server: of_server.clone(),
-                connections: Mutex::default(),
-                refusing: ErasedService::new(refusing.layer(NoConnection)),
-                runtime: Handle::current(),
-                tasks: Mutex::new(tasks),
-            }
-        });
-        if lists_for_all(config) {
-            let first = connections.new_first(Arc::default())?;
-            connections.connections.lock().first = Some(first);
-        }
-        Ok(connections)
-    }
-
+impl Upstream {
     /// Returns whether each agent has its own connection, with lists of its own.
-    pub(super) fn is_by_agent(&self) -> bool {
+    pub(crate) fn is_by_agent(&self) -> bool {
         !lists_for_all(&self.config)
     }
 
     /// Returns whether this agent may have a connection.
-    pub(super) fn admits(&self, agent: &Principal) -> bool {
+    pub(crate) fn admits(&self, agent: &Principal) -> bool {
         !self.config.only_for_its_agents()
             || agent.agent_name().is_some_and(|name| self.configured(name).is_some())
     }
@@ -152,7 +86,7 @@ impl UpstreamConnections {
     }
 
     /// Returns the part of the server's lists that this agent has.
-    pub(super) fn share(&self, agent: &Principal) -> AgentLists {
+    pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
         let offered = &self.of_server.offered;
         if self.is_by_agent() {
             if !self.reaches(agent) {
@@ -168,14 +102,14 @@ impl UpstreamConnections {
         own.map_or(AgentLists::Everything, AgentLists::Own)
     }
 
-    /// Returns whether this client has lists of its own.
-    pub(super) fn lists_for(&self, client: &Principal) -> bool {
+    /// Returns whether this client has lists of its own, beside those for all.
+    pub(crate) fn lists_for(&self, client: &Principal) -> bool {
         let offered = &self.of_server.offered;
         !self.is_by_agent() && offered.count() > 1 && offered.of(&self.line(client)).is_some()
     }
 
     /// Returns the key of the connection that this agent uses, or would use.
-    pub(super) fn line(&self, agent: &Principal) -> ConnectionKey {
+    pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
         if self.is_by_agent() {
             return ConnectionKey::of_agent(self.id.clone(), &self.owner(agent));
         }
@@ -303,7 +237,8 @@ impl UpstreamConnections {
                 connections.release();
             }
             if let Some(first) = &connections.first {
-                let to = |connection: &OwnConnection| Ok(ConnectionRoute::To(connection.instance.service()));
+                let to =
+                    |connection: &OwnConnection| Ok(ConnectionRoute::To(Arc::clone(&connection.instance)));
                 let Some(caller) = &request.context.principal else { return to(first) };
                 // The access gate of any connection refuses who may use nothing.
                 if self.shares(first, caller) || !self.reaches(caller) {
@@ -332,10 +267,10 @@ impl UpstreamConnections {
                 && self.admits(agent)
                 && !self.reaches(agent)
             {
-                return Ok(ConnectionRoute::Refusing(self.refusing.clone()));
+                return Ok(ConnectionRoute::Refused);
             }
         }
-        self.connection_for(request).map(|own| ConnectionRoute::To(own.service()))
+        self.connection_for(request).map(ConnectionRoute::To)
     }
 
     /// Returns the connection of the sender of a request, which begins if there is none.
@@ -386,13 +321,13 @@ impl UpstreamConnections {
         first.or_else(|| connections.by_key.get(line))?.client.clone()
     }
 
-    /// Lets no connection begin any more.
-    pub(super) fn close(&self) {
+    /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
+    pub(crate) fn close(&self) {
         self.connections.lock().begin = ConnectPolicy::Never;
     }
 
     /// Returns the state of the server: that of the best connection counts.
-    pub(super) fn state(&self) -> ServerState {
+    pub(crate) fn state(&self) -> ServerState {
         let states = self.all().into_iter().map(|instance| instance.supervised.state());
         states.max_by_key(|state| *state == ServerState::Connected).unwrap_or(ServerState::Registered)
     }
@@ -419,7 +354,7 @@ impl UpstreamConnections {
         })
     }
 
-    fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
+    pub(super) fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
         self.begin(self.shared_line(), lists)
     }
 
@@ -457,9 +392,9 @@ fn is_use(request: &Request) -> bool {
 
 /// The place that a request goes to.
 pub(super) enum ConnectionRoute {
-    To(WaitForStart),
+    To(Arc<ServerConnection>),
     /// No connection begins for this agent, which may use nothing of the server.
-    Refusing(ErasedService),
+    Refused,
     /// The place is known after this start.
     After(FirstStart),
 }

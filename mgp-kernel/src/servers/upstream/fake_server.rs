@@ -20,12 +20,14 @@ pub(crate) struct FakeServer {
 
 impl Upstream {
     /// Returns the server `id`, with nothing in front of it.
-    pub(crate) fn fake(support: &Arc<ServerSupport>, id: &str, fake: FakeServer) -> Self {
+    pub(crate) fn fake(support: &Arc<ServerSupport>, id: &str, fake: FakeServer) -> Arc<Self> {
         let loaded = support.config.load();
         let mut config = ServerConfig::default();
         config.id = id.into();
         // The configuration of a test says what is different.
         let config = loaded.servers.iter().find(|server| server.id == id).cloned().unwrap_or(config);
-        Self { fake: Some(fake), ..Self::new(support, config).unwrap() }
+        let upstream = Self::new(support, config).unwrap();
+        assert!(upstream.fake.set(fake).is_ok());
+        upstream
     }
 }

@@ -2,17 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{BoxFuture, Error, Method, Object, Outbox, RawJson, Request, Response};
+use mgp_types::{Method, Object, Outbox, RawJson, Request};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
-use tower_service::Service;
-
-use crate::call::erased::ErasedService;
 
 /// The first start of a server, which may still go on. Clones share it.
 #[derive(Clone)]
@@ -112,45 +108,6 @@ impl WaitingCall {
         if let Err(error) = self.outbox.notify(Request::notify(Method::PROGRESS, params)).await {
             tracing::debug!(%error, "a caller is not told that a server is starting");
         }
-    }
-}
-
-/// A service in front of a server, in which calls wait while the server is still starting.
-///
-/// Sits in front of all layers of the server: some of them refuse until they know it. Calls do not wait for a server
-/// that starts again after a crash; its gate says when to come again.
-#[derive(Clone)]
-pub(super) struct WaitForStart {
-    inner: ErasedService,
-    start: FirstStart,
-}
-
-impl WaitForStart {
-    pub(super) fn new(inner: ErasedService, start: FirstStart) -> Self {
-        Self { inner, start }
-    }
-}
-
-impl Service<Request> for WaitForStart {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        // The layers of a server are always ready: they wait inside of a call.
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if self.start.is_over() {
-            return self.inner.call(request);
-        }
-        let Self { mut inner, start } = self.clone();
-        Box::pin(async move {
-            // A caller that has waited long enough gets the state from the server's gate.
-            start.awaited_by(&WaitingCall::of(&request)).await;
-            inner.call(request).await
-        })
     }
 }
 

@@ -3,83 +3,44 @@
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use mgp_security::access::TaskOwnersGate;
 use mgp_types::ext::SessionEvent;
-use mgp_types::mgp::{EventSeverity, ServerId, method};
+use mgp_types::mgp::{EventSeverity, method};
 use mgp_types::{
-    BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, PassedMethods, RawJson, Request,
-    RequestKind, Response, RpcService, Session, Severity,
+    BoxFuture, Error, MessageSender, Method, MethodRule, Outbox, RawJson, Request, RequestKind, Response,
+    RpcService, Session, Severity,
 };
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::connection_key::ConnectionKey;
+use super::connection_shared::ConnectionShared;
 use super::own_name::{in_own_name, note_question};
-use super::published_events::ServerChannels;
-use super::reports::CallReports;
-use super::server_notifications::ListKind;
-use super::stale_lists::StaleLists;
-use super::support::ServerSupport;
-use crate::approvals::{ElicitationSessions, check_declared, is_question};
-use crate::call::calls_in_work::{ActiveCallers, CallReference, CallsInWork};
-use crate::settings;
+use super::stale_lists::ListKind;
+use crate::approvals::{check_declared, is_question, relay};
+use crate::call::calls_in_work::{ActiveCallers, CallReference};
 
-/// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services.
+/// A layer that passes the messages of one server to the clients that they concern. Makes [`ServerInbound`] services. The
+/// connection holds the client whose messages these are, so the reference back is weak.
 #[derive(Clone)]
-pub(super) struct ServerInboundLayer(Arc<ServerInboundShared>);
-
-struct ServerInboundShared {
-    server: ServerId,
-    line: ConnectionKey,
-    support: Arc<ServerSupport>,
-    passed: PassedMethods,
-    calls: CallsInWork,
-    elicitations: ElicitationSessions,
-    reports: CallReports,
-    tasks: TaskOwnersGate,
-    /// The connection that this belongs to, with the way back to it.
-    back: Weak<super::connection_shared::ConnectionShared>,
-    changed: StaleLists,
-    channels: ServerChannels,
-}
-
-impl ServerInboundLayer {
-    pub(super) fn new(shared: &Arc<super::connection_shared::ConnectionShared>) -> Self {
-        Self(Arc::new(ServerInboundShared {
-            server: shared.server.clone(),
-            line: shared.line.clone(),
-            support: Arc::clone(&shared.support),
-            // Patterns that cannot be read were refused when the connection was made.
-            passed: settings::passed_methods(&shared.config.pass_methods).unwrap_or_default(),
-            calls: shared.calls.clone(),
-            elicitations: shared.elicitations.clone(),
-            reports: shared.reports.clone(),
-            tasks: shared.back.get().map(|back| back.tasks.clone()).unwrap_or_default(),
-            back: Arc::downgrade(shared),
-            changed: shared.changed.clone(),
-            channels: shared.channels.clone(),
-        }))
-    }
-}
+pub(super) struct ServerInboundLayer(pub(super) Weak<ConnectionShared>);
 
 impl<S> Layer<S> for ServerInboundLayer {
     type Service = ServerInbound<S>;
 
     fn layer(&self, inner: S) -> ServerInbound<S> {
-        ServerInbound { inner, shared: Arc::clone(&self.0) }
+        ServerInbound { inner, shared: Weak::clone(&self.0) }
     }
 }
 
 /// A service that stands among those that answer the server, in front of the handlers of the client.
 ///
-/// Questions go on, to be passed to the client whose call they are about; where no call is in work they go to the only
-/// client that may use the server, and to nobody else. Progress and log messages go to callers, too. Lists that changed
+/// Questions are passed to the client whose call they are about; where no call is in work they go to the only client that
+/// may use the server, and to nobody else. Progress and log messages go to callers, too. Lists that changed
 /// are listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
 pub(super) struct ServerInbound<S> {
     inner: S,
-    shared: Arc<ServerInboundShared>,
+    shared: Weak<ConnectionShared>,
 }
 
 type AnswerFuture = BoxFuture<'static, Result<Response, Error>>;
@@ -94,27 +55,29 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
     }
 
     fn call(&mut self, request: Request) -> AnswerFuture {
-        let shared = &self.shared;
+        let Some(shared) = self.shared.upgrade() else {
+            return failed(Error::disconnected("the connection is over"));
+        };
         if !MethodRule::of(&request).is_some_and(|rule| rule.is_sent_by(MessageSender::Server)) {
             return shared.vendor(request);
         }
         let request = match in_own_name(&shared.server, request) {
             Ok(request) => request,
-            Err(error) => return Box::pin(std::future::ready(Err(error))),
+            Err(error) => return failed(error),
         };
         if request.kind == RequestKind::Call {
             if request.method.as_str().starts_with("mgp/data/") {
                 let answer = shared.support.data.answer_server(&shared.server, &request);
                 return Box::pin(std::future::ready(answer));
             }
-            if is_question(&request.method) {
-                note_question(&shared.support.audit, &shared.server, request.method.as_str());
+            if !is_question(&request.method) {
+                return Box::pin(self.inner.call(request));
             }
-            return if is_question(&request.method) && shared.is_about_no_call(&request) {
-                Box::pin(Arc::clone(shared).ask_anybody(request))
-            } else {
-                Box::pin(self.inner.call(request))
-            };
+            note_question(&shared.support.audit, &shared.server, request.method.as_str());
+            if shared.is_about_no_call(&request) {
+                return Box::pin(shared.ask_anybody(request));
+            }
+            return Box::pin(async move { relay(&shared.calls, &shared.elicitations, request).await });
         }
         match request.method.as_str() {
             "notifications/progress" => shared.progress(request),
@@ -122,27 +85,27 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             method::CALLBACK_REQUEST => shared.call_back(request),
             "notifications/resources/updated" => {
                 if let Some(uri) = request.params.text("uri") {
-                    shared.support.told.updated(&shared.line, &uri);
+                    shared.support.tell(|changes| changes.updated(&shared.line, &uri));
                 }
                 Box::pin(self.inner.call(request))
             }
-            "notifications/tools/list_changed" => self.listed_anew(ListKind::Tools, request),
-            "notifications/prompts/list_changed" => self.listed_anew(ListKind::Prompts, request),
-            "notifications/resources/list_changed" => self.listed_anew(ListKind::Resources, request),
+            "notifications/tools/list_changed" => self.listed_anew(&shared, ListKind::Tools, request),
+            "notifications/prompts/list_changed" => self.listed_anew(&shared, ListKind::Prompts, request),
+            "notifications/resources/list_changed" => self.listed_anew(&shared, ListKind::Resources, request),
             // The kernel's own channels of these names say what the kernel saw.
             method::LIFECYCLE => {
-                shared.channels.publish("lifecycle", EventSeverity::Info, request.params);
+                shared.publish_event("lifecycle", EventSeverity::Info, request.params);
                 done()
             }
             method::AUDIT => {
-                shared.channels.publish("audit", EventSeverity::Info, request.params);
+                shared.publish_event("audit", EventSeverity::Info, request.params);
                 done()
             }
             "notifications/tasks/status" => {
                 shared.reports.tasks().hear(&request.params);
-                shared.tasks.hear(&request.params);
+                shared.hear_of_task(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
-                shared.support.told.task(&shared.line, status);
+                shared.support.tell(|changes| changes.task(&shared.line, &status));
                 Box::pin(self.inner.call(request))
             }
             SessionEvent::METHOD => shared.to_caller(request),
@@ -158,19 +121,19 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
 impl<S: RpcService<Future: 'static>> ServerInbound<S> {
     /// Marks a list as changed. The client handler behind gets the notification first: its cached list must not be the
     /// old one.
-    fn listed_anew(&mut self, what: ListKind, request: Request) -> AnswerFuture {
+    fn listed_anew(&mut self, shared: &ConnectionShared, what: ListKind, request: Request) -> AnswerFuture {
         let heard = self.inner.call(request);
-        self.shared.changed.mark(what);
+        shared.changed.mark([what]);
         Box::pin(heard)
     }
 }
 
-impl ServerInboundShared {
+impl ConnectionShared {
     /// Handles a message that by the table of methods no server sends. A request is refused. A notification that the
     /// operator has passed goes to the client whose call is in work, and where several have one, to none of them.
     fn vendor(&self, message: Request) -> AnswerFuture {
         if message.kind == RequestKind::Call {
-            return Box::pin(std::future::ready(Err(Error::method_not_found(&message.method))));
+            return failed(Error::method_not_found(&message.method));
         }
         if !self.passed.has(message.method.as_str()) {
             tracing::debug!(server = %self.server, "dropping a notification that no server sends");
@@ -201,7 +164,8 @@ impl ServerInboundShared {
     /// Asks a question that no call can be the reason for. It goes to the only client that it can be for, if that
     /// client can be asked it.
     async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        let refusal = match self.support.told.only_client(&self.line) {
+        let refusal = match self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line))
+        {
             Some(client) => match check_declared(&client, &question).await {
                 Ok(()) => {
                     self.elicitations.note(&question, &client);
@@ -223,7 +187,7 @@ impl ServerInboundShared {
         let id = notification.params.text("elicitationId");
         if let Some(session) = id.and_then(|id| self.elicitations.session(&id)) {
             let message = Request::notify(notification.method.clone(), notification.params.clone());
-            self.support.told.one(&session, message);
+            self.support.tell(|changes| changes.one(&session, message));
         }
     }
 
@@ -239,7 +203,8 @@ impl ServerInboundShared {
         }
         if let Some((session, token)) = self.reports.tasks().reported(number) {
             report.params.set("progressToken", token);
-            self.support.told.one(&session, Request::notify(report.method, report.params));
+            let report = Request::notify(report.method, report.params);
+            self.support.tell(|changes| changes.one(&session, report));
         }
         done()
     }
@@ -251,7 +216,8 @@ impl ServerInboundShared {
             (CallReference::This(call), _) => *call,
             (_, ActiveCallers::One(mut calls)) => calls.swap_remove(0),
             (_, ActiveCallers::Nobody) => {
-                self.support.told.log(&self.line, Request::notify(message.method, message.params));
+                let message = Request::notify(message.method, message.params);
+                self.support.tell(|changes| changes.log(&self.line, &message));
                 return done();
             }
             (_, ActiveCallers::Several) => {
@@ -274,10 +240,7 @@ impl ServerInboundShared {
             tracing::debug!(server = %self.server, "dropping a callback that is about no call");
             return done();
         };
-        let Some(way) = self.back.upgrade().and_then(|shared| Some(shared.back.get()?.service.clone()))
-        else {
-            return done();
-        };
+        let Some(way) = self.back.get().map(|back| back.service.clone()) else { return done() };
         self.reports.call_back(stream);
         let mut callbacks = self.support.books.callbacks().lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
@@ -287,13 +250,17 @@ impl ServerInboundShared {
         drop(over);
         match passed {
             Ok(params) => tell(call.outbox, Request::notify(request.method, params)),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Err(error) => failed(error),
         }
     }
 }
 
 fn done() -> AnswerFuture {
     Box::pin(std::future::ready(Ok(Response::empty())))
+}
+
+fn failed(error: Error) -> AnswerFuture {
+    Box::pin(std::future::ready(Err(error)))
 }
 
 fn tell(outbox: Outbox, notification: Request) -> AnswerFuture {

@@ -7,8 +7,6 @@ mod connect;
 mod connection_key;
 mod connection_shared;
 mod connections;
-mod connections_service;
-mod ends;
 mod environment;
 #[cfg(test)]
 pub(crate) mod fake_server;
@@ -24,7 +22,6 @@ mod publish;
 mod published_events;
 mod reports;
 mod server_connection;
-mod server_notifications;
 mod server_shared;
 mod size;
 mod stale_lists;
@@ -33,21 +30,29 @@ mod support;
 mod task_progress;
 mod view;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(test)]
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mgp_discovery::config::model::ServerConfig;
+use mgp_security::access::AccessGate;
 use mgp_security::definition::DefinitionKind;
 use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
-use mgp_types::{ClientSessionId, Error, Object, Principal, Session, StreamId};
+use mgp_types::{
+    BoxFuture, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code, gates,
+};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tower_service::Service as _;
 
 pub(crate) use self::confined::clear_scratch;
 pub(crate) use self::connection_key::ConnectionKey;
-use self::connections::UpstreamConnections;
-pub(crate) use self::connections_service::UpstreamService;
-pub(crate) use self::ends::ServerEnds;
+pub(crate) use self::connection_shared::ConnectionShared;
+use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};
 pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
@@ -55,27 +60,39 @@ pub(crate) use self::last_tools::list_last_tools;
 pub(crate) use self::offered_lists::AgentLists;
 pub(crate) use self::own_name::OwnNameGate;
 use self::server_connection::ServerConnection;
-pub(crate) use self::server_notifications::{ListKind, ServerNotifications};
 pub(crate) use self::server_shared::ServerShared;
 pub(crate) use self::size::ResultSizeGate;
+pub(crate) use self::stale_lists::ListKind;
 use self::support::ServerClient;
-pub(crate) use self::support::{BareWay, CurrentClient, ServerStack, ServerSupport};
+pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
-use crate::StartError;
-use crate::call::meter::Meter;
-use crate::settings;
+use crate::call::erased::{ErasedService, RefusingService};
+use crate::call::meter::MeterGate;
+use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
+///
+/// It has one connection for all; or one for each agent, with the credentials of that agent and no other's; or one for each
+/// client, with a session or a program of its own. An own connection begins when its owner first uses the server, and ends
+/// when it was not used for some time, or its client session is over. Where agents are configured nobody else has one. Where
+/// clients have their own, the first connection is there before any client is, and lists for all of them: the first client
+/// takes it over, so that one client alone needs one program.
 pub(crate) struct Upstream {
+    support: Arc<ServerSupport>,
+    /// A reference for the connections, which report the state of all of them.
+    own: Weak<Self>,
     id: ServerId,
     config: Arc<ServerConfig>,
-    of_server: ServerShared,
-    /// True if the server has ended for good.
-    is_over: AtomicBool,
-    connections: Arc<UpstreamConnections>,
+    of_server: Arc<ServerShared>,
+    connections: Mutex<ConnectionTable>,
+    /// The service for calls for which no connection begins; it refuses them as a connection would.
+    refusing: ErasedService,
+    runtime: Handle,
+    /// The ends of connections that go on, and the sweeper.
+    tasks: Mutex<JoinSet<()>>,
     /// The server that lives within a test, in place of the connections.
     #[cfg(test)]
-    fake: Option<fake_server::FakeServer>,
+    fake: OnceLock<fake_server::FakeServer>,
 }
 
 impl Upstream {
@@ -83,54 +100,36 @@ impl Upstream {
     ///
     /// # Errors
     /// Fails if the configuration asks for something that there is not.
-    pub(crate) fn new(support: &Arc<ServerSupport>, config: ServerConfig) -> Result<Self, StartError> {
-        let config = Arc::new(config);
-        let id = ServerId::from(config.id.as_str());
-        let of_server = ServerShared::default();
-        let connections = UpstreamConnections::new(support, &config, &of_server)?;
-        Ok(Self {
-            id,
-            config,
-            of_server,
-            is_over: AtomicBool::new(false),
-            connections,
-            #[cfg(test)]
-            fake: None,
-        })
-    }
-
-    /// Connects to the server, and keeps it connected. Connections of agents' or clients' own wait for them, and a server
-    /// that was [closed](Self::close) does not start.
-    pub(crate) fn start(&self) {
-        if !self.is_over.load(Ordering::Acquire) {
-            self.connections.start();
+    pub(crate) fn new(support: &Arc<ServerSupport>, config: ServerConfig) -> Result<Arc<Self>, StartError> {
+        let upstream = Arc::new_cyclic(|own| {
+            let mut tasks = JoinSet::new();
+            tasks.spawn(sweep(Weak::clone(own)));
+            let (id, of_server) = (ServerId::from(config.id.as_str()), Arc::<ServerShared>::default());
+            let refusing = gates![
+                FallbackToolGate::new(&config),
+                MeterGate(of_server.meter.clone()),
+                AccessGate::new(support.policies.access.clone()).for_server(id.clone()),
+            ];
+            let refusal = Error::new(code::ACCESS_DENIED, "no access to this server");
+            Self {
+                support: Arc::clone(support),
+                own: Weak::clone(own),
+                id,
+                config: Arc::new(config),
+                of_server,
+                connections: Mutex::default(),
+                refusing: ErasedService::new(refusing.layer(RefusingService(refusal))),
+                runtime: Handle::current(),
+                tasks: Mutex::new(tasks),
+                #[cfg(test)]
+                fake: OnceLock::new(),
+            }
+        });
+        if lists_for_all(&upstream.config) {
+            let first = upstream.new_first(Arc::default())?;
+            upstream.connections.lock().first = Some(first);
         }
-    }
-
-    /// Has the server wait until somebody needs it, or it is [released](Self::release), in place of its start.
-    pub(crate) fn hold(&self) {
-        self.connections.hold();
-    }
-
-    /// Returns whether the server waits until somebody needs it.
-    pub(crate) fn is_held(&self) -> bool {
-        self.connections.is_held()
-    }
-
-    /// Starts the server if it was [held](Self::hold).
-    pub(crate) fn release(&self) {
-        self.connections.release();
-    }
-
-    /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
-    pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
-        self.connections.stop(reason, timeout).await;
-    }
-
-    /// Closes the server, so that it does not start any more; connections stay until its [end](Self::end).
-    pub(crate) fn close(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.connections.close();
+        Ok(upstream)
     }
 
     /// Stops the server for good.
@@ -144,17 +143,12 @@ impl Upstream {
     /// # Errors
     /// Fails if the server cannot be connected to; of several connections some may be up all the same.
     pub(crate) async fn restart(&self, reason: ShutdownReason) -> Result<(), Error> {
-        self.connections.open();
+        self.connections.lock().open();
         let mut outcome = Ok(());
-        for instance in self.connections.all() {
+        for instance in self.all() {
             outcome = outcome.and(instance.supervised.restart(reason).await);
         }
         outcome
-    }
-
-    /// Ends the connections of a client session that is over.
-    pub(crate) fn client_ended(&self, client: ClientSessionId) {
-        self.connections.client_ended(client);
     }
 
     /// Lists definitions of `kind` again in a moment: definitions that were held back may be shown now.
@@ -165,28 +159,9 @@ impl Upstream {
             DefinitionKind::Prompt => ListKind::Prompts,
             DefinitionKind::Template | DefinitionKind::Resource => ListKind::Resources,
         };
-        for instance in self.connections.all() {
-            instance.shared.changed.mark(what);
+        for instance in self.all() {
+            instance.shared.changed.mark([what]);
         }
-    }
-
-    /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own
-    /// begins, and so does a server that was held.
-    pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
-        #[cfg(test)]
-        if let Some(fake) = &self.fake {
-            return fake.start.clone().filter(|start| !start.is_over());
-        }
-        self.connections.start_for(agent).filter(|start| !start.is_over())
-    }
-
-    /// Returns whether the server is being connected to for the first time, for all agents together.
-    pub(crate) fn is_starting(&self) -> bool {
-        #[cfg(test)]
-        if self.fake.is_some() {
-            return false;
-        }
-        self.connections.is_starting()
     }
 
     /// Returns whether the server is asked again for lists that changed.
@@ -194,27 +169,7 @@ impl Upstream {
         self.up().any(|instance| instance.shared.changed.are_stale())
     }
 
-    /// Returns whether this agent may have a connection to the server.
-    pub(crate) fn admits(&self, agent: &Principal) -> bool {
-        self.connections.admits(agent)
-    }
-
-    /// Returns the part of the server's lists that this agent has.
-    pub(crate) fn share(&self, agent: &Principal) -> AgentLists {
-        self.connections.share(agent)
-    }
-
-    /// Returns whether agents have connections of their own to the server.
-    pub(crate) fn is_by_agent(&self) -> bool {
-        self.connections.is_by_agent()
-    }
-
-    /// Returns whether this client has lists of its own, beside those for all.
-    pub(crate) fn lists_for(&self, client: &Principal) -> bool {
-        self.connections.lists_for(client)
-    }
-
-    pub(crate) fn of_server(&self) -> &ServerShared {
+    pub(crate) fn of_server(&self) -> &Arc<ServerShared> {
         &self.of_server
     }
 
@@ -226,46 +181,46 @@ impl Upstream {
         &self.config
     }
 
-    /// Returns the service of the server with all layers in front of it.
-    pub(crate) fn service(&self) -> UpstreamService {
-        UpstreamService {
-            connections: Arc::clone(&self.connections),
-            #[cfg(test)]
-            fake: self.fake.as_ref().map(|fake| fake.service.clone()),
+    /// Makes a request of the server, through all layers in front of it, on the connection of its sender.
+    pub(crate) fn call(self: &Arc<Self>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        #[cfg(test)]
+        if let Some(fake) = self.fake.get() {
+            return fake.service.clone().call(request);
         }
-    }
-
-    /// Returns the state of the server. Of several connections the best one counts.
-    pub(crate) fn state(&self) -> ServerState {
-        self.connections.state()
+        match self.route(&request) {
+            Ok(ConnectionRoute::To(connection)) => connection.call(request),
+            Ok(ConnectionRoute::Refused) => self.refusing.clone().call(request),
+            Ok(ConnectionRoute::After(start)) => {
+                let this = Arc::clone(self);
+                Box::pin(async move {
+                    start.awaited_by(&WaitingCall::of(&request)).await;
+                    this.connection_for(&request)?.call(request).await
+                })
+            }
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
     }
 
     /// Returns the session that was negotiated with the server, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Some(fake) = self.fake.get() {
             return Some(Arc::clone(&fake.session));
         }
         self.up().find_map(|instance| instance.session())
     }
 
-    /// Returns the key of the connection that this agent uses, or would use.
-    pub(crate) fn line(&self, agent: &Principal) -> ConnectionKey {
-        self.connections.line(agent)
-    }
-
     /// Passes the status of a task on this connection to the layers in front of the server.
     pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &Object) {
-        let connection = self.connections.on(line);
-        if let Some(back) = connection.as_ref().and_then(|instance| instance.shared.back.get()) {
-            back.tasks.hear(status);
+        if let Some(connection) = self.on(line) {
+            connection.shared.hear_of_task(status);
         }
     }
 
     /// Returns all connections that are up, each with its session and the server's capabilities on it.
     pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Some(fake) = self.fake.get() {
             let line = ConnectionKey::shared(self.id.clone());
             return vec![(line, Arc::clone(&fake.session), fake.capabilities.clone())];
         }
@@ -278,15 +233,15 @@ impl Upstream {
     /// Returns the session that was negotiated last on this connection.
     pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Some(fake) = self.fake.get() {
             return line.agent.is_none().then(|| Arc::clone(&fake.session));
         }
-        self.connections.on(line)?.session()
+        self.on(line)?.session()
     }
 
     /// Returns the client of the connection that carries the call with `stream` now, past all layers in front.
     pub(crate) fn carrying(&self, stream: StreamId) -> Option<Arc<ServerClient>> {
-        self.connections.all().into_iter().find(|instance| instance.shared.calls.has(stream))?.client()
+        self.all().into_iter().find(|instance| instance.shared.calls.has(stream))?.client()
     }
 
     /// Returns the client of the server, past all layers in front; of several connections that of any which is up.
@@ -297,10 +252,10 @@ impl Upstream {
     /// Returns the server's capabilities on the connection of this agent, if that is up.
     pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Some(fake) = self.fake.get() {
             return fake.capabilities.clone();
         }
-        let said = self.connections.of(agent).and_then(|instance| instance.shared.description());
+        let said = self.of(agent).and_then(|instance| instance.shared.description());
         said.unwrap_or_default().capabilities
     }
 
@@ -308,26 +263,16 @@ impl Upstream {
     /// hidden in them.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
         #[cfg(test)]
-        if let Some(fake) = &self.fake {
+        if let Some(fake) = self.fake.get() {
             return fake.instructions.clone();
         }
-        self.connections.of(agent)?.shared.description()?.instructions
+        self.of(agent)?.shared.description()?.instructions
     }
 
     /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.
     pub(crate) fn permissions(&self, agent: &Principal) -> Option<PermissionGate> {
-        let connection = self.connections.on(&self.line(agent))?;
+        let connection = self.on(&self.line(agent))?;
         connection.shared.back.get().map(|back| back.permissions.clone())
-    }
-
-    /// Returns the counts of the server's calls, on all its connections.
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.of_server.meter
-    }
-
-    /// Returns the counts of the server's ends that nobody ordered.
-    pub(crate) fn ends(&self) -> &ServerEnds {
-        &self.of_server.ends
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.
@@ -337,7 +282,7 @@ impl Upstream {
 
     /// Returns the views of all its connections; one view for a server without any.
     pub(crate) fn views(&self) -> Vec<ServerView> {
-        let instances = self.connections.all();
+        let instances = self.all();
         if instances.is_empty() {
             return vec![self.view(None)];
         }
@@ -347,8 +292,8 @@ impl Upstream {
     fn view(&self, instance: Option<&ServerConnection>) -> ServerView {
         let shared = instance.map(|instance| &instance.shared);
         let agent = shared.and_then(|shared| shared.line.agent.as_ref());
-        let tools = shared.map_or(0, |shared| self.connections.tools_on(shared));
-        let client = shared.and_then(|shared| self.connections.client_on(&shared.line));
+        let tools = shared.map_or(0, |shared| self.tools_on(shared));
+        let client = shared.and_then(|shared| self.client_on(&shared.line));
         let session = instance.and_then(ServerConnection::session);
         let trust = settings::trust(&self.config, session.as_deref());
         let revision = session.as_deref().map(|session| session.revision);
@@ -386,6 +331,6 @@ impl Upstream {
     /// Returns the connections that are up.
     fn up(&self) -> impl Iterator<Item = Arc<ServerConnection>> {
         let is_up = |instance: &Arc<ServerConnection>| instance.supervised.state() == ServerState::Connected;
-        self.connections.all().into_iter().filter(is_up)
+        self.all().into_iter().filter(is_up)
     }
 }

@@ -4,27 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
-use mgp_types::Object;
-use mgp_types::mgp::{ResolvedTool, ServerId};
+use mgp_discovery::catalog::{Catalog, CatalogSnapshot};
 
 use super::connection_key::ConnectionKey;
-use super::server_notifications::ListKind;
 
-/// The lists of the agents' or clients' own connections to one server: some may find other things than others. Clones
-/// share them.
+/// The lists of the agents' or clients' own connections to one server: some may find other things than others.
 ///
 /// Changes happen one at a time; readers never wait.
-#[derive(Clone, Default)]
-pub(super) struct OfferedLists(Arc<ArcSwap<BTreeMap<ConnectionKey, Arc<Catalog>>>>);
-
-/// All items of a kind that a connection lists.
-pub(super) enum ListedItems {
-    Tools(Vec<Arc<ResolvedTool>>),
-    Prompts(Vec<Object>),
-    Resources(Vec<Object>),
-    Templates(Vec<Object>),
-}
+#[derive(Default)]
+pub(super) struct OfferedLists(ArcSwap<BTreeMap<ConnectionKey, Arc<Catalog>>>);
 
 /// The part of a server's lists that an agent has.
 pub(crate) enum AgentLists {
@@ -36,26 +24,6 @@ pub(crate) enum AgentLists {
     Coming,
     /// The agent does not reach the server, and is offered nothing.
     Nothing,
-}
-
-impl ListedItems {
-    pub(super) const fn what(&self) -> ListKind {
-        match self {
-            Self::Tools(_) => ListKind::Tools,
-            Self::Prompts(_) => ListKind::Prompts,
-            Self::Resources(_) | Self::Templates(_) => ListKind::Resources,
-        }
-    }
-
-    /// Replaces the items of this kind that the server had. Returns whether they changed.
-    pub(super) fn put(self, catalog: &Catalog, server: ServerId) -> Result<bool, CatalogError> {
-        match self {
-            Self::Tools(tools) => catalog.put_server(server, tools),
-            Self::Prompts(prompts) => catalog.put_prompts(server, prompts),
-            Self::Resources(resources) => catalog.put_resources(server, resources),
-            Self::Templates(templates) => catalog.put_templates(server, templates),
-        }
-    }
 }
 
 impl OfferedLists {

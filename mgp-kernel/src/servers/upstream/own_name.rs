@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use mgp_security::audit::is_secret_name;
-use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, ServerId, TraceId,
-};
+use mgp_types::mgp::{Actor, ActorType, AuditPort as _, AuditTarget, EventType, Outcome, ServerId};
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, is_hidden,
 };
 
-use crate::record::{AuditTrail, random};
+use crate::record::AuditTrail;
 
 /// Returns the message of `server` with its name, where the server cannot write it, and in visible characters.
 ///
@@ -155,14 +153,9 @@ impl Gate for OwnNameGate {
 
 /// Records that `server` asks something of a client.
 pub(super) fn note_question(audit: &AuditTrail, server: &ServerId, method: &str) {
-    let event = AuditEvent::new(
-        audit.clock.now(),
-        TraceId::from_random(random()),
-        EventType::Custom("dev.cloto.mgp.server_asked".into()),
-        Actor::new(ActorType::Server, server.as_str()),
-        AuditTarget::new(Some(server.clone()), None),
-        Outcome::Success,
-    );
+    let kind = EventType::Custom("dev.cloto.mgp.server_asked".into());
+    let mut event = audit.event(kind, Actor::new(ActorType::Server, server.as_str()), Outcome::Success);
+    event.target = AuditTarget::new(Some(server.clone()), None);
     audit.log.record_now(vec![event.with_detail("method", method)]);
 }
 

@@ -1,29 +1,37 @@
 //! The listing of a server's tools, prompts and resources, and their offering to clients.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use mgp_client_sdk::Client;
-use mgp_discovery::catalog::{CatalogError, CatalogSnapshot};
+use mgp_discovery::catalog::{Catalog, CatalogError, CatalogSnapshot};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::nearest;
 use mgp_security::definition::{DefinitionGuardLayer, DefinitionKind};
 use mgp_security::tool::effective;
 use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::mgp::{Glob, ResolvedTool, ServerId, ToolName, TrustLevel};
-use mgp_types::{Error, Object, RawJson, Request, RpcService, code};
+use mgp_types::{Error, Object, RawJson, Request, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::connection_shared::{ConnectionShared, ServerDescription};
 use super::last_tools;
-use super::offered_lists::ListedItems;
-use super::server_notifications::ListKind;
-use super::server_shared::IndexedDescription;
-use super::stale_lists::ListsToRefresh;
+use super::stale_lists::ListKind;
+use super::support::ServerClient;
 use crate::catalog::ToolCatalog;
 use crate::notify::events::ToolsChange;
 use crate::settings;
+
+/// A list beside that of tools, the kind of its definitions, and the function that puts them into a catalog.
+type OtherList =
+    (ListKind, DefinitionKind, fn(&Catalog, ServerId, Vec<Object>) -> Result<bool, CatalogError>);
+
+const OTHER_LISTS: [OtherList; 3] = [
+    (ListKind::Prompts, DefinitionKind::Prompt, Catalog::put_prompts),
+    (ListKind::Resources, DefinitionKind::Resource, Catalog::put_resources),
+    (ListKind::Resources, DefinitionKind::Template, Catalog::put_templates),
+];
 
 impl ConnectionShared {
     /// Lists what the server offers, and puts it where clients find it. Lists are put one at a time: an older one must
@@ -32,37 +40,31 @@ impl ConnectionShared {
     ///
     /// # Errors
     /// Fails if the tools cannot be listed.
-    pub(super) async fn publish<S>(
+    pub(super) async fn publish(
         &self,
-        client: &Client<S>,
-        lists: ListsToRefresh,
-    ) -> Result<ListsToRefresh, Error>
-    where
-        S: RpcService<Future: 'static> + Sync,
-    {
+        client: &ServerClient,
+        lists: BTreeSet<ListKind>,
+    ) -> Result<BTreeSet<ListKind>, Error> {
         let _turn = self.publishing.lock().await;
-        let mut missed = ListsToRefresh::NONE;
+        let mut missed = BTreeSet::new();
         let Some(back) = self.back.get() else { return Ok(missed) };
         let definitions = &back.definitions;
-        if lists.tools {
+        if lists.contains(&ListKind::Tools) {
             self.read_about(client).await?;
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
             self.put_tools(settings::trust(&self.config, client.session().as_deref()), tools).await;
         }
-        if lists.prompts {
-            match self.listed(client, definitions, DefinitionKind::Prompt).await {
-                Some(prompts) => self.offer(ListedItems::Prompts(prompts)),
-                None => missed.prompts = true,
+        for (list, kind, put) in OTHER_LISTS {
+            if !lists.contains(&list) {
+                continue;
             }
-        }
-        if lists.resources {
-            match self.listed(client, definitions, DefinitionKind::Resource).await {
-                Some(resources) => self.offer(ListedItems::Resources(resources)),
-                None => missed.resources = true,
-            }
-            match self.listed(client, definitions, DefinitionKind::Template).await {
-                Some(templates) => self.offer(ListedItems::Templates(templates)),
-                None => missed.resources = true,
+            match self.listed(client, definitions, kind).await {
+                Some(items) => {
+                    if self.put(|catalog, server| put(catalog, server, items)) {
+                        self.support.tell(|changes| changes.changed(&self.line, list));
+                    }
+                }
+                None => drop(missed.insert(list)),
             }
         }
         Ok(missed)
@@ -72,7 +74,7 @@ impl ConnectionShared {
     ///
     /// # Errors
     /// Fails if something is withheld, and that cannot be recorded.
-    async fn read_about<S: RpcService>(&self, client: &Client<S>) -> Result<(), Error> {
+    async fn read_about(&self, client: &ServerClient) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
         let texts = [("instructions", client.instructions()), ("description", description(client))];
         let [instructions, description] = back.definitions.admitted_texts(texts).await?;
@@ -90,19 +92,19 @@ impl ConnectionShared {
         }
         let tools = resolved(&self.config, &self.server, trust, definitions);
         let before = self.lists.snapshot();
-        let is_other = self.put(ListedItems::Tools(tools));
+        let is_other = self.put(|catalog, server| catalog.put_server(server, tools));
         let after = self.lists.snapshot();
         // A client's own connection mostly lists what the first one did.
         if is_other || self.line.client.is_none() {
             let mut indexed = self.of_server.indexed.lock().await;
             let said = self.about.lock().description.as_deref().map(str::to_owned);
-            indexed.description = said.or_else(|| indexed.description.take());
-            self.index(&indexed).await;
+            *indexed = said.or_else(|| indexed.take());
+            self.index(indexed.as_deref()).await;
         }
         if is_other {
             // Clients that are notified ask at once, and their lists follow from the index, too.
             self.support.tools.index.settled().await;
-            self.support.told.changed(&self.line, ListKind::Tools);
+            self.support.tell(|changes| changes.changed(&self.line, ListKind::Tools));
             let of_server = |catalog: &CatalogSnapshot| catalog.of_server(self.server.as_str()).to_vec();
             let change = ToolsChange::between(&self.server, &of_server(&before), &of_server(&after));
             self.support.events.tell_tools(&self.line, &change);
@@ -139,27 +141,19 @@ impl ConnectionShared {
     }
 
     /// Indexes the tools that the connections to the server list, all together.
-    async fn index(&self, indexed: &IndexedDescription) {
-        let description = self.config.description.clone().or_else(|| indexed.description.clone());
+    async fn index(&self, said: Option<&str>) {
+        let description = self.config.description.as_deref().or(said).map(str::to_owned);
         index_tools(&self.support.tools, &self.config, description).await;
     }
 
-    /// Offers items to the clients that they are for, and notifies these.
-    fn offer(&self, listed: ListedItems) {
-        let what = listed.what();
-        if self.put(listed) {
-            self.support.told.changed(&self.line, what);
-        }
-    }
-
     /// Offers items to the clients that they are for. Returns whether they differ from before.
-    fn put(&self, listed: ListedItems) -> bool {
+    fn put(&self, list: impl FnOnce(&Catalog, ServerId) -> Result<bool, CatalogError>) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
         let outcome = self.support.books.publish(&self.server, &self.of_server, || {
             if self.is_over.load(Ordering::Acquire) {
                 return Ok::<_, CatalogError>(false);
             }
-            let is_other = listed.put(&self.lists, self.server.clone())?;
+            let is_other = list(&self.lists, self.server.clone())?;
             if is_other {
                 offered.put(&self.line, &self.lists);
                 self.support.books.shares_changed();
@@ -190,22 +184,19 @@ impl ConnectionShared {
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
         });
         if ended == Some(true) {
-            self.index(&*self.of_server.indexed.lock().await).await;
+            self.index(self.of_server.indexed.lock().await.as_deref()).await;
         }
         self.tell_state().await;
-        self.support.told.ended(&self.line);
+        self.support.tell(|changes| changes.ended(&self.line));
     }
 
     /// Returns all of a list that may be shown, which is empty if the server has none; `None` if it cannot be fetched.
-    async fn listed<S>(
+    async fn listed(
         &self,
-        client: &Client<S>,
+        client: &ServerClient,
         definitions: &DefinitionGuardLayer,
         kind: DefinitionKind,
-    ) -> Option<Vec<Object>>
-    where
-        S: RpcService<Future: 'static> + Sync,
-    {
+    ) -> Option<Vec<Object>> {
         match listed(client, definitions, kind).await {
             Ok(listed) => Some(listed),
             Err(error) => {
@@ -255,14 +246,11 @@ pub(super) async fn index_tools(listed: &ToolCatalog, server: &ServerConfig, des
 }
 
 /// Returns all items of `kind` that the server lists and that may be shown; nothing, if it has no such list.
-async fn listed<S>(
-    client: &Client<S>,
+async fn listed(
+    client: &ServerClient,
     definitions: &DefinitionGuardLayer,
     kind: DefinitionKind,
-) -> Result<Vec<Object>, Error>
-where
-    S: RpcService<Future: 'static> + Sync,
-{
+) -> Result<Vec<Object>, Error> {
     let Some(method) = kind.list_method() else { return Ok(Vec::new()) };
     definitions.list_changed(kind);
     if !client.capabilities().contains(capability(kind)) {
@@ -304,7 +292,7 @@ fn malformed() -> Error {
 }
 
 /// Returns the server's description of its purpose.
-fn description<S: RpcService>(client: &Client<S>) -> Option<Arc<str>> {
+fn description(client: &ServerClient) -> Option<Arc<str>> {
     let info = client.server_info()?;
     info.description.or(info.title).map(Into::into)
 }

@@ -1,7 +1,8 @@
 //! A connection to a server, kept alive by a supervisor.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
@@ -11,33 +12,31 @@ use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
 use mgp_types::mgp::{EventSeverity, LifecycleChange, ServerState, ShutdownReason};
-use mgp_types::{Error, Gate as _, Object, RpcService, Session, code};
-use parking_lot::Mutex;
-use tokio::sync::{Notify, oneshot, watch};
+use mgp_types::{BoxFuture, Error, Gate as _, Object, Request, Response, Session, code};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tower_service::Service as _;
 
 use super::asking_again::{Pauses, pause};
 use super::audit;
 use super::connect::connect;
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
-use super::first_start::{FirstStart, WaitForStart};
+use super::first_start::WaitingCall;
 use super::forward::ForwardToServer;
-use super::published_events::{self, ServerChannels};
-use super::reports::CallReports;
 use super::server_shared::ServerShared;
-use super::stale_lists::{ListsToRefresh, StaleLists};
-use super::support::{CurrentClient, ServerClient, ServerSupport};
-use crate::approvals::{ElicitationSessions, approvers_of};
-use crate::call::calls_in_work::CallsInWork;
+use super::stale_lists::ListKind;
+use super::support::{ServerClient, ServerStack, ServerSupport};
+use crate::call::erased::ErasedService;
 use crate::{StartError, settings};
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
     pub(super) shared: Arc<ConnectionShared>,
     pub(super) supervised: Supervised<ServerClient>,
-    service: WaitForStart,
+    /// The layers in front of the server, and the server behind them.
+    service: ErasedService,
     _tasks: JoinSet<()>,
 }
 
@@ -50,44 +49,12 @@ impl ServerConnection {
         support: &Arc<ServerSupport>,
         config: &Arc<ServerConfig>,
         line: ConnectionKey,
-        of_server: &ServerShared,
+        of_server: &Arc<ServerShared>,
         lists: Arc<Catalog>,
         by_all: StateByAll,
     ) -> Result<Self, StartError> {
-        let current = CurrentClient::default();
-        let start_of = line.server.clone();
-        let shared = Arc::new(ConnectionShared {
-            server: line.server.clone(),
-            channels: ServerChannels::new(line.clone(), Arc::clone(support)),
-            line,
-            config: Arc::clone(config),
-            support: Arc::clone(support),
-            calls: CallsInWork::default(),
-            elicitations: ElicitationSessions::default(),
-            reports: CallReports::default(),
-            changed: StaleLists::default(),
-            lists,
-            is_over: AtomicBool::new(false),
-            of_server: of_server.clone(),
-            by_all,
-            start: FirstStart::new(start_of, settings::startup_timeout(config)),
-            current: Arc::clone(&current),
-            back: OnceLock::new(),
-            publishing: tokio::sync::Mutex::default(),
-            beside: Mutex::default(),
-            audited: audit::AuditForwarding::default(),
-            rejected: Notify::new(),
-            asked: watch::Sender::new(0),
-            last_error: Mutex::default(),
-            attempt: Mutex::default(),
-            connected_at: Mutex::default(),
-            connects: AtomicU64::new(0),
-            about: Mutex::default(),
-            missed: Arc::default(),
-            started: Mutex::default(),
-            pid: Arc::default(),
-            exit: Arc::default(),
-        });
+        let shared = ConnectionShared::new(support, config, line, of_server, lists, by_all)?;
+        let shared = Arc::new(shared);
         let supervised = supervised(&shared);
         let way = ForwardToServer::new(
             supervised.gate(),
@@ -96,9 +63,8 @@ impl ServerConnection {
             Arc::clone(&support.books),
         );
         let way = shared.calls.layer(way);
-        let approver = approvers_of(&support.config, &support.policies, &support.audit, &shared.asked);
-        let back = (support.stack)(support, config, &shared.line, approver, current, way, of_server)?;
-        let service = WaitForStart::new(back.service.clone(), shared.start.clone());
+        let back = ServerStack::new(&shared, way)?;
+        let service = back.service.clone();
         // The cell is set here only.
         let _ = shared.back.set(back);
         let mut tasks = JoinSet::new();
@@ -109,8 +75,20 @@ impl ServerConnection {
         Ok(Self { shared, supervised, service, _tasks: tasks })
     }
 
-    pub(super) fn service(&self) -> WaitForStart {
-        self.service.clone()
+    /// Makes a request of the server. Calls wait while the server is still starting; those of a server that starts again
+    /// after a crash do not, its gate says when to come again.
+    pub(super) fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        let (mut service, start) = (self.service.clone(), &self.shared.start);
+        // Some of the layers refuse until they know the server.
+        if start.is_over() {
+            return service.call(request);
+        }
+        let start = start.clone();
+        Box::pin(async move {
+            // A caller that has waited long enough gets the state from the server's gate.
+            start.awaited_by(&WaitingCall::of(&request)).await;
+            service.call(request).await
+        })
     }
 
     pub(super) fn session(&self) -> Option<Arc<Session>> {
@@ -224,15 +202,11 @@ impl ConnectionShared {
         let is_listening = {
             let mut beside = JoinSet::new();
             beside.spawn(Arc::clone(self).settle(client.clone(), Arc::clone(&session), settle));
-            beside.spawn(published_events::follow(
-                self.channels.clone(),
-                client.clone(),
-                Arc::clone(&session),
-            ));
+            beside.spawn(Arc::clone(self).follow_events(client.clone(), Arc::clone(&session)));
             beside.spawn(audit::forward(Arc::clone(self), client.clone(), Arc::clone(&session)));
             let is_listening = session.describes_each_request().then(|| {
                 let (first, is_listening) = oneshot::channel();
-                beside.spawn(listen(client.clone(), self.changed.clone(), first));
+                beside.spawn(listen(Arc::clone(self), client.clone(), first));
                 is_listening
             });
             *self.beside.lock() = beside;
@@ -251,7 +225,7 @@ impl ConnectionShared {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
         self.ask_log_level(&client, &session).await;
-        let missed = self.publish(&client, ListsToRefresh::ALL).await?;
+        let missed = self.publish(&client, ListKind::ALL.into()).await?;
         self.list_later(missed);
         Ok(())
     }
@@ -261,7 +235,8 @@ impl ConnectionShared {
         if session.describes_each_request() {
             return;
         }
-        let Some(level) = self.support.told.log_level(&self.line, &client.capabilities()) else { return };
+        let Some(changes) = self.support.changes.upgrade() else { return };
+        let Some(level) = changes.log_level(&self.line, &client.capabilities()) else { return };
         // A server that does not answer starts all the same.
         let asked = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, client.set_log_level(level.as_str().into()));
         if !matches!(asked.await, Ok(Ok(()))) {
@@ -270,28 +245,28 @@ impl ConnectionShared {
     }
 
     /// Asks for missed lists again, all at once, after a pause that is longer each time.
-    fn list_later(&self, lists: ListsToRefresh) {
+    fn list_later(self: &Arc<Self>, lists: BTreeSet<ListKind>) {
         let pause = {
             let mut missed = self.missed.lock();
-            let is_waiting = missed.lists != ListsToRefresh::NONE;
-            missed.lists = missed.lists.and(lists);
+            let is_waiting = !missed.lists.is_empty();
+            missed.lists.extend(&lists);
             if is_waiting {
                 return;
             }
-            if lists == ListsToRefresh::NONE {
+            if lists.is_empty() {
                 missed.times = 0;
                 return;
             }
             missed.times += 1;
             pause(missed.times)
         };
-        let (changed, missed) = (self.changed.clone(), Arc::clone(&self.missed));
+        let this = Arc::clone(self);
         let mut beside = self.beside.lock();
         while beside.try_join_next().is_some() {}
         beside.spawn(async move {
             tokio::time::sleep(pause).await;
-            let lists = std::mem::take(&mut missed.lock().lists);
-            changed.mark_all(lists);
+            let lists = std::mem::take(&mut this.missed.lock().lists);
+            this.changed.mark(lists);
         });
     }
 
@@ -335,10 +310,9 @@ impl ConnectionShared {
     /// Logs and counts a change of state that nobody ordered: the end of the server, and that it is given up.
     pub(super) fn note_end(&self, change: &LifecycleChange) {
         let (server, reason) = (&self.server, change.reason.as_deref().unwrap_or_default());
-        let ends = &self.of_server.ends;
         let is_end = change.new_state == ServerState::Error || reason == ENDED_WELL;
         if change.previous_state == ServerState::Connected && is_end {
-            ends.ended();
+            self.of_server.ended.fetch_add(1, Ordering::Relaxed);
             let how = match *self.exit.lock() {
                 Some(status) => format!("the server ended with {status}"),
                 None => reason.to_owned(),
@@ -349,7 +323,7 @@ impl ConnectionShared {
             *self.last_error.lock() = Some(self.attempt.lock().end(&how));
         }
         if change.new_state == ServerState::Error && reason == RestartSettings::LIMIT_EXCEEDED {
-            ends.given_up();
+            self.of_server.given_up.fetch_add(1, Ordering::Relaxed);
             let error = self.last_error.lock().clone().unwrap_or_default();
             tracing::warn!(
                 %server,
@@ -371,7 +345,7 @@ impl ConnectionShared {
                     // The log that tells of the error is not to leave it at that.
                     tracing::warn!(server = %self.server, error, "a server is connected again after an error");
                 }
-                self.support.told.connected(&self.line, is_new);
+                self.support.tell(|changes| changes.connected(&self.line, is_new));
             }
             ServerState::Error | ServerState::Disconnected | ServerState::Restarting => {
                 *self.connected_at.lock() = None;
@@ -431,7 +405,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
             shared.changed.listed();
             continue;
         };
-        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists)).await {
+        let missed = match tokio::time::timeout(LIST_TIMEOUT, shared.publish(&client, lists.clone())).await {
             Ok(Ok(missed)) => missed,
             Ok(Err(error)) => {
                 tracing::warn!(server = %shared.server, %error, "what changed cannot be listed");
@@ -449,7 +423,7 @@ async fn republish(shared: Arc<ConnectionShared>) {
 
 /// Listens for the changes of a server without sessions, and signals when the server accepts that for the first time.
 /// Its notifications reach the inbound layer; lists that may have changed meanwhile are listed again.
-async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, first: oneshot::Sender<()>) {
+async fn listen(shared: Arc<ConnectionShared>, client: ServerClient, first: oneshot::Sender<()>) {
     let mut first = Some(first);
     let mut pauses = Pauses::default();
     loop {
@@ -462,7 +436,7 @@ async fn listen<S: RpcService + Sync>(client: Client<S>, changed: StaleLists, fi
             Ok(mut listening) => {
                 let is_before_all_is_listed = first.take().is_some_and(|first| first.send(()).is_ok());
                 if !is_before_all_is_listed {
-                    changed.mark_all(ListsToRefresh::ALL);
+                    shared.changed.mark(ListKind::ALL);
                 }
                 while listening.next().await.is_some() {}
             }

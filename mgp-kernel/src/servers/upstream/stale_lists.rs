@@ -1,96 +1,73 @@
-//! The lists of a server that changed and have to be listed again.
+//! The kinds of lists that servers have, and the lists of a server that changed and have to be listed again.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
+use mgp_types::Method;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::server_notifications::ListKind;
+/// A kind of list that a server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ListKind {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+impl ListKind {
+    pub(crate) const ALL: [Self; 3] = [Self::Tools, Self::Prompts, Self::Resources];
+
+    /// Returns the method of the notification that a list of this kind changed.
+    pub(crate) const fn changed(self) -> Method {
+        match self {
+            Self::Tools => Method::TOOLS_CHANGED,
+            Self::Prompts => Method::PROMPTS_CHANGED,
+            Self::Resources => Method::RESOURCES_CHANGED,
+        }
+    }
+}
 
 /// The lists of one server that changed since they were last asked for. However often a server says so, it is noted
-/// once. Clones share them.
-#[derive(Clone, Default)]
-pub(super) struct StaleLists(Arc<StaleListsInner>);
-
+/// once.
 #[derive(Default)]
-struct StaleListsInner {
+pub(super) struct StaleLists {
     marks: Mutex<StaleMarks>,
     news: Notify,
 }
 
 #[derive(Default)]
 struct StaleMarks {
-    lists: ListsToRefresh,
+    lists: BTreeSet<ListKind>,
     /// True while the lists that were taken last are listed again.
     are_being_listed: bool,
 }
 
-/// The lists that have to be listed again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ListsToRefresh {
-    pub(super) tools: bool,
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
-}
-
-impl ListsToRefresh {
-    pub(super) const ALL: Self = Self { tools: true, prompts: true, resources: true };
-    pub(super) const NONE: Self = Self { tools: false, prompts: false, resources: false };
-
-    pub(super) const fn and(self, more: Self) -> Self {
-        Self {
-            tools: self.tools || more.tools,
-            prompts: self.prompts || more.prompts,
-            resources: self.resources || more.resources,
-        }
-    }
-}
-
 impl StaleLists {
-    pub(super) fn mark(&self, what: ListKind) {
-        let mut marks = self.0.marks.lock();
-        match what {
-            ListKind::Tools => marks.lists.tools = true,
-            ListKind::Prompts => marks.lists.prompts = true,
-            ListKind::Resources => marks.lists.resources = true,
-        }
-        drop(marks);
-        self.0.news.notify_one();
-    }
-
-    /// Marks all of these lists.
-    pub(super) fn mark_all(&self, lists: ListsToRefresh) {
-        for (is_marked, what) in [
-            (lists.tools, ListKind::Tools),
-            (lists.prompts, ListKind::Prompts),
-            (lists.resources, ListKind::Resources),
-        ] {
-            if is_marked {
-                self.mark(what);
-            }
-        }
+    pub(super) fn mark(&self, lists: impl IntoIterator<Item = ListKind>) {
+        self.marks.lock().lists.extend(lists);
+        self.news.notify_one();
     }
 
     /// Waits until something is marked.
     pub(super) async fn marked(&self) {
-        self.0.news.notified().await;
+        self.news.notified().await;
     }
 
     /// Takes the marked lists, which then are not marked any more. They are stale until they are [`listed`](Self::listed).
-    pub(super) fn take(&self) -> ListsToRefresh {
-        let mut marks = self.0.marks.lock();
+    pub(super) fn take(&self) -> BTreeSet<ListKind> {
+        let mut marks = self.marks.lock();
         marks.are_being_listed = true;
         std::mem::take(&mut marks.lists)
     }
 
     /// Notes that an attempt to list what was taken is over.
     pub(super) fn listed(&self) {
-        self.0.marks.lock().are_being_listed = false;
+        self.marks.lock().are_being_listed = false;
     }
 
     /// Returns whether something that changed has not been listed again yet.
     pub(super) fn are_stale(&self) -> bool {
-        let marks = self.0.marks.lock();
-        marks.are_being_listed || marks.lists != ListsToRefresh::NONE
+        let marks = self.marks.lock();
+        marks.are_being_listed || !marks.lists.is_empty()
     }
 }

@@ -1,7 +1,7 @@
 //! The sections of the kernel that connections to its servers are made with, and the services between them and a server.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwapOption;
 use mgp_client_sdk::{Client, StandingRequestsService};
@@ -11,18 +11,16 @@ use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
 use mgp_security::definition::DefinitionGuardLayer;
-use mgp_security::permission::{Approver, PermissionGate};
+use mgp_security::permission::PermissionGate;
 use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardToServer;
-use super::server_notifications::ServerNotifications;
-use super::server_shared::ServerShared;
-use crate::StartError;
 use crate::call::calls_in_work::CallsInWork;
 use crate::call::erased::ErasedService;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
+use crate::notify::changes::ChangeListeners;
 use crate::notify::events::ServerEvents;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -37,18 +35,23 @@ pub(crate) struct ServerSupport {
     pub(crate) data: Arc<DataBroker>,
     pub(crate) tools: ToolCatalog,
     pub(crate) events: ServerEvents,
-    /// The receiver of the servers' notifications that belong to no call.
-    pub(crate) told: Arc<dyn ServerNotifications>,
+    /// The clients that are notified of what servers send beside calls. They know the servers, so the reference back is weak.
+    pub(crate) changes: Weak<ChangeListeners>,
     pub(crate) books: Arc<FleetBooks>,
     /// The limit on the calls that all servers work on at once.
     pub(crate) concurrency: ConcurrencyLimit,
     /// The servers that registered themselves. Set once, before the first server starts.
     pub(crate) registry: Arc<OnceLock<Registry>>,
-    /// The function that puts the layers of the stack in front of a server.
-    pub(crate) stack: Stack,
 }
 
 impl ServerSupport {
+    /// Tells the clients of something, unless the kernel stops.
+    pub(crate) fn tell(&self, tell: impl FnOnce(&Arc<ChangeListeners>)) {
+        if let Some(changes) = self.changes.upgrade() {
+            tell(&changes);
+        }
+    }
+
     /// Returns the folder in which the program of `server` behind a connection runs if its entry names none, and at which
     /// paths of its entry begin.
     pub(crate) fn folder(&self, server: &ServerConfig, line: &ConnectionKey) -> PathBuf {
@@ -57,17 +60,6 @@ impl ServerSupport {
         clients.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
     }
 }
-
-/// A function that puts the layers of the stack around the bare way to a server.
-pub(crate) type Stack = fn(
-    &ServerSupport,
-    &ServerConfig,
-    &ConnectionKey,
-    Arc<dyn Approver>,
-    CurrentClient,
-    BareWay,
-    &ServerShared,
-) -> Result<ServerStack, StartError>;
 
 /// The client of a server that is kept alive.
 pub(crate) type ServerClient = Client<StandingRequestsService<ErasedService>>;

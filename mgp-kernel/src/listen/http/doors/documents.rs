@@ -1,64 +1,55 @@
 //! The doors to documents about tools.
 
-use http::StatusCode;
-use http::header::IF_NONE_MATCH;
-use http::request::Parts;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::{HeaderValue, Response, StatusCode};
 use mgp_discovery::service::{ListedTool, openapi as document};
 use mgp_transport::Accept;
+use mgp_transport::http::HttpBody;
 use mgp_types::mgp::method;
 use mgp_types::{Error, Object, RawJson};
 
 use super::inner::InnerCalls;
-use super::{DoorAnswer, DoorBody, rest};
+use super::{json, page};
 
 /// Answers with the catalog of all tools that the caller may call.
-pub(super) async fn catalog<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> DoorAnswer {
-    match calls.call(head, method::DISCOVERY_CATALOG, Object::new()).await {
-        Ok(catalog) => DoorAnswer::json(StatusCode::OK, without_meta(&catalog)),
-        Err(error) => rest::failed(&error, calls.trace()),
-    }
+pub(super) async fn catalog<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let catalog = calls.call(method::DISCOVERY_CATALOG, Object::new()).await?;
+    Ok(json(StatusCode::OK, &without_meta(&catalog)))
 }
 
-/// Answers with the service manifest, or with 304 for a reader that has it already.
-pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> DoorAnswer {
-    let known = head.headers.get(IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
-    match calls.call(head, method::MANIFEST_GET, Object::new()).await {
-        Ok(manifest) => {
-            let manifest = without_meta(&manifest);
-            let revision = Object::from_raw(&manifest)
-                .ok()
-                .and_then(|manifest| Some(manifest.text("revision")?.into_owned()));
-            let tag = revision.map(|revision| format!("\"{revision}\""));
-            let is_known =
-                |tag: &String| known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
-            let mut answer = match &tag {
-                Some(tag) if is_known(tag) => DoorAnswer::of(StatusCode::NOT_MODIFIED, DoorBody::Empty),
-                _ => DoorAnswer::json(StatusCode::OK, manifest),
-            };
-            answer.revision = tag;
-            answer
-        }
-        Err(error) => rest::failed(&error, calls.trace()),
+/// Answers with the manifest, unless the caller has it already.
+pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let known = calls.head().headers.get(IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let manifest = without_meta(&calls.call(method::MANIFEST_GET, Object::new()).await?);
+    let revision = Object::from_raw(&manifest).ok().and_then(|it| Some(it.text("revision")?.into_owned()));
+    let Some(tag) = revision.map(|revision| format!("\"{revision}\"")) else {
+        return Ok(json(StatusCode::OK, &manifest));
+    };
+    let is_known = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
+    let mut answer = if is_known {
+        page(StatusCode::NOT_MODIFIED, "application/json", Bytes::new())
+    } else {
+        json(StatusCode::OK, &manifest)
+    };
+    if let Ok(tag) = HeaderValue::try_from(tag) {
+        answer.headers_mut().insert(ETAG, tag);
+        answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     }
+    Ok(answer)
 }
 
-/// Answers with the OpenAPI document of all tools that the caller may call.
-pub(super) async fn openapi<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> DoorAnswer {
-    match described(calls, head).await {
-        Ok(document) => DoorAnswer::json(StatusCode::OK, document),
-        Err(error) => rest::failed(&error, calls.trace()),
-    }
-}
-
-async fn described<A: Accept>(calls: &InnerCalls<A>, head: &Parts) -> Result<RawJson, Error> {
-    let manifest = calls.call(head, method::MANIFEST_GET, Object::new()).await?;
+/// Answers with a document of OpenAPI, which describes all tools that the caller may call.
+pub(super) async fn openapi<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
+    let manifest = calls.call(method::MANIFEST_GET, Object::new()).await?;
     let manifest = Object::from_raw(&manifest).unwrap_or_default();
     let server = manifest.object("server").unwrap_or_default();
     let text = |name: &str| server.text(name).unwrap_or_default().into_owned();
     let tools: Vec<Object> = manifest.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
     let tools: Vec<ListedTool> = tools.iter().map(listed).collect();
-    RawJson::from_value(&document(&text("name"), &text("version"), &tools))
-        .map_err(|error| Error::internal("the document is not JSON").with_source(error))
+    let document = RawJson::from_value(&document(&text("name"), &text("version"), &tools))
+        .map_err(|error| Error::internal("the document is not JSON").with_source(error))?;
+    Ok(json(StatusCode::OK, &document))
 }
 
 /// Returns a tool of a manifest as it is listed in MCP.

@@ -1,16 +1,15 @@
 //! Tools in envelopes: each call has the tool's name and arguments, and each result a status.
 
 use bytes::Bytes;
-use http::StatusCode;
-use http::request::Parts;
+use http::{Response, StatusCode};
 use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
+use mgp_transport::http::HttpBody;
 use mgp_types::RawJson;
 use mgp_types::ext::{EnvelopeReading, ProjectedNames, ToolCall, ToolResult};
 
-use super::DoorAnswer;
 use super::inner::InnerCalls;
-use super::rest::{self, ToolOutcome};
+use super::{json, rest, text};
 
 /// The most calls in one body.
 const MAX_CALLS: usize = 50;
@@ -20,14 +19,10 @@ const MAX_CALLS: usize = 50;
 pub(super) async fn call<A: Accept>(
     calls: &InnerCalls<A>,
     catalog: &Catalog,
-    head: &Parts,
     body: Bytes,
-) -> DoorAnswer {
-    let Ok(json) = RawJson::parse(body) else {
-        return DoorAnswer::text(
-            StatusCode::BAD_REQUEST,
-            "the body must be JSON: a call, or a list of calls",
-        );
+) -> Response<HttpBody> {
+    let Ok(wanted) = RawJson::parse(body) else {
+        return text(StatusCode::BAD_REQUEST, "the body must be JSON: a call, or a list of calls");
     };
     let snapshot = catalog.snapshot();
     let tools = snapshot.tools().iter().map(|tool| {
@@ -35,25 +30,24 @@ pub(super) async fn call<A: Accept>(
         (server, name, tool.shown.clone())
     });
     let names = ProjectedNames::dotted(tools);
-    let one = async |call: &RawJson| result(calls, &names, head, call).await.to_raw();
-    let Ok(list) = json.to::<Vec<RawJson>>() else {
-        return DoorAnswer::json(StatusCode::OK, one(&json).await);
+    let one = async |call: &RawJson| result(calls, &names, call).await.to_raw();
+    let Ok(list) = wanted.to::<Vec<RawJson>>() else {
+        return json(StatusCode::OK, &one(&wanted).await);
     };
     if list.len() > MAX_CALLS {
         let why = format!("a list has at most {MAX_CALLS} calls");
-        return DoorAnswer::text(StatusCode::BAD_REQUEST, why);
+        return text(StatusCode::BAD_REQUEST, why);
     }
     let mut results = Vec::with_capacity(list.len());
     for call in &list {
         results.push(one(call).await);
     }
-    DoorAnswer::json(StatusCode::OK, RawJson::from_value(&results).unwrap_or(RawJson::null()))
+    json(StatusCode::OK, &RawJson::from_value(&results).unwrap_or(RawJson::null()))
 }
 
 async fn result<A: Accept>(
     calls: &InnerCalls<A>,
     names: &ProjectedNames<std::sync::Arc<str>>,
-    head: &Parts,
     call: &RawJson,
 ) -> ToolResult {
     let call = match ToolCall::from_json(call.to_bytes(), EnvelopeReading::Strict) {
@@ -61,9 +55,8 @@ async fn result<A: Accept>(
         Err(fault) => return ToolResult::failure(fault.to_error_detail()),
     };
     let name = names.tool(call.tool_name.as_str()).map_or(call.tool_name.as_str(), |name| name);
-    match rest::outcome(calls, head, name, &call.arguments).await {
-        Ok(ToolOutcome::Answered(result)) => ToolResult::of_result(&result),
-        Ok(ToolOutcome::Invalid(violations)) => ToolResult::of_call(&Err(rest::invalid(&violations))),
+    match rest::outcome(calls, name, &call.arguments).await {
+        Ok(result) => ToolResult::of_result(&result),
         Err(error) => ToolResult::of_call(&Err(error)),
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt as _;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpServer};
@@ -18,27 +18,33 @@ use crate::listen::http::request_trace::request_trace;
 /// The protocol's own server, to which a door sends calls. Each call describes itself, so a door holds no session.
 pub(super) struct InnerCalls<A: Accept> {
     server: HttpServer<A>,
+    /// The head of the request at the door, whose sender makes the calls.
+    head: Parts,
     /// The trace of the request at the door, by which the record knows all calls that are made of it.
     trace: TraceId,
 }
 
 impl<A: Accept> InnerCalls<A> {
-    /// Creates the calls for the request with these headers. Its trace is that of `traceparent`, or a new one.
-    pub(super) fn new(server: HttpServer<A>, headers: &HeaderMap) -> Self {
-        Self { server, trace: request_trace(headers) }
+    /// Creates the calls for a request. Its trace is that of `traceparent`, or a new one.
+    pub(super) fn new(server: HttpServer<A>, head: Parts) -> Self {
+        Self { server, trace: request_trace(&head.headers), head }
+    }
+
+    pub(super) const fn head(&self) -> &Parts {
+        &self.head
     }
 
     pub(super) const fn trace(&self) -> TraceId {
         self.trace
     }
 
-    /// Calls `method` with these parameters, for the sender of the request whose head is `head`.
+    /// Calls `method` with these parameters, for the sender of the request at the door.
     ///
     /// # Errors
     /// Fails with the error of the call, whose data have the members of a structured error and those of the tool
     /// registry.
-    pub(super) async fn call(&self, head: &Parts, method: &str, params: Object) -> Result<RawJson, Error> {
-        let Ok(response) = self.server.handle(request(head, self.trace, method, params)).await;
+    pub(super) async fn call(&self, method: &str, params: Object) -> Result<RawJson, Error> {
+        let Ok(response) = self.server.handle(request(&self.head, self.trace, method, params)).await;
         let (answered, body) = response.into_parts();
         let Ok(body) = body.collect().await;
         read(answered.status, &body.to_bytes())

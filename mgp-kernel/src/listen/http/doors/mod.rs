@@ -8,13 +8,14 @@ mod envelopes;
 mod inner;
 mod rest;
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -22,14 +23,15 @@ use hyper::body::Body;
 use mgp_discovery::catalog::Catalog;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
-use mgp_types::ext::StructuredError;
 use mgp_types::mgp::TraceId;
-use mgp_types::{Error, Object, RawJson};
+use mgp_types::{Error, RawJson};
+use percent_encoding::percent_decode_str;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use self::inner::InnerCalls;
 use super::auth_member::MessageBody;
+use super::paths::page;
 use crate::running::RunningConfig;
 
 /// A layer that serves the doors which the configuration opens, around the routes of the protocol. Makes [`Doors`]
@@ -88,11 +90,13 @@ impl Door {
     }
 
     /// Returns the answer to a request that is none for this door, in the form of the door's other errors.
-    fn refusal(&self, status: StatusCode, why: String, trace: TraceId) -> DoorAnswer {
+    fn refusal(&self, status: StatusCode, why: String, trace: TraceId) -> Response<HttpBody> {
         if *self == Self::Envelopes {
-            return DoorAnswer::text(status, why);
+            return text(status, why);
         }
-        DoorAnswer { status, ..rest::failed(&Error::invalid_request(why), trace) }
+        let mut refusal = rest::failed(&Error::invalid_request(why), trace);
+        *refusal.status_mut() = status;
+        refusal
     }
 
     const fn method(&self) -> Method {
@@ -105,22 +109,13 @@ impl Door {
 
 /// Returns a part of a path without its escapes; `None` if it is empty, has further parts, or is not UTF-8.
 fn decoded(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        let byte = match (byte, rest) {
-            (b'%', [high, low, after @ ..]) => {
-                rest = after;
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?
-            }
-            (b'%' | b'/', _) => return None,
-            _ => byte,
-        };
-        bytes.push(byte);
+    let is_escape = |rest: &str| {
+        rest.as_bytes().first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if part.is_empty() || part.contains('/') || !part.split('%').skip(1).all(is_escape) {
+        return None;
     }
-    String::from_utf8(bytes).ok().filter(|name| !name.is_empty())
+    percent_decode_str(part).decode_utf8().ok().map(Cow::into_owned)
 }
 
 impl<A: Accept> Service<Request<MessageBody>> for Doors<A> {
@@ -136,11 +131,10 @@ impl<A: Accept> Service<Request<MessageBody>> for Doors<A> {
         let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
             return DoorFuture::Passed { future: self.inner.call(request) };
         };
-        let calls = InnerCalls::new(self.inner.server().clone(), request.headers());
+        let (head, body) = request.into_parts();
+        let calls = InnerCalls::new(self.inner.server().clone(), head);
         let max_bytes = self.doors.config.connection_limits().max_frame_bytes;
-        DoorFuture::Door {
-            future: Box::pin(open(calls, self.doors.catalog.clone(), door, request, max_bytes)),
-        }
+        DoorFuture::Door { future: Box::pin(open(calls, self.doors.catalog.clone(), door, body, max_bytes)) }
     }
 }
 
@@ -169,43 +163,34 @@ async fn open<A: Accept>(
     calls: InnerCalls<A>,
     catalog: Catalog,
     door: Door,
-    request: Request<MessageBody>,
+    body: MessageBody,
     max_bytes: usize,
 ) -> Response<HttpBody> {
-    let (head, body) = request.into_parts();
-    if head.method != door.method() {
+    if calls.head().method != door.method() {
         let why = format!("send {} here", door.method());
         let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace());
-        refusal.allow = Some(door.method());
-        return refusal.into_response();
-    }
-    if door.method() == Method::POST {
-        return match json_body(&head, body, max_bytes).await {
-            Ok(body) => called(&calls, &catalog, &door, &head, body).await,
-            Err((status, why)) => door.refusal(status, why, calls.trace()),
+        if let Ok(method) = HeaderValue::try_from(door.method().as_str()) {
+            refusal.headers_mut().insert(ALLOW, method);
         }
-        .into_response();
+        return refusal;
     }
-    match door {
-        Door::Catalog => documents::catalog(&calls, &head).await,
-        Door::OpenApi => documents::openapi(&calls, &head).await,
-        _ => documents::manifest(&calls, &head).await,
-    }
-    .into_response()
-}
-
-async fn called<A: Accept>(
-    calls: &InnerCalls<A>,
-    catalog: &Catalog,
-    door: &Door,
-    head: &Parts,
-    body: Bytes,
-) -> DoorAnswer {
-    match door {
-        Door::Tool(name) => rest::call(calls, head, name, body).await,
-        Door::Permissions => rest::check_permission(calls, head, body).await,
-        _ => envelopes::call(calls, catalog, head, body).await,
-    }
+    let body = match door.method() {
+        Method::POST => json_body(calls.head(), body, max_bytes).await,
+        _ => Ok(Bytes::new()),
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err((status, why)) => return door.refusal(status, why, calls.trace()),
+    };
+    let answer = match door {
+        Door::Tool(name) => rest::call(&calls, &name, body).await,
+        Door::Catalog => documents::catalog(&calls).await,
+        Door::OpenApi => documents::openapi(&calls).await,
+        Door::Manifest => documents::manifest(&calls).await,
+        Door::Permissions => rest::check_permission(&calls, body).await,
+        Door::Envelopes => Ok(envelopes::call(&calls, &catalog, body).await),
+    };
+    answer.unwrap_or_else(|error| rest::failed(&error, calls.trace()))
 }
 
 /// Returns the bytes of a body that says to be JSON.
@@ -227,95 +212,19 @@ async fn json_body<B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>
     Ok(body.to_bytes())
 }
 
-/// The answer of a door.
-#[derive(Debug)]
-struct DoorAnswer {
-    status: StatusCode,
-    body: DoorBody,
-    /// The seconds to wait before the next attempt.
-    retry_after: Option<u64>,
-    /// The challenge for a caller that lacks scopes.
-    challenge: Option<String>,
-    /// The revision of the document, for readers that have one already.
-    revision: Option<String>,
-    allow: Option<Method>,
+/// Returns an answer in JSON.
+fn json(status: StatusCode, body: &RawJson) -> Response<HttpBody> {
+    page(status, "application/json", body.to_bytes())
 }
 
-#[derive(Debug)]
-enum DoorBody {
-    Json(RawJson),
-    Text(String),
-    Empty,
-}
-
-impl DoorAnswer {
-    const fn of(status: StatusCode, body: DoorBody) -> Self {
-        Self { status, body, retry_after: None, challenge: None, revision: None, allow: None }
-    }
-
-    const fn json(status: StatusCode, body: RawJson) -> Self {
-        Self::of(status, DoorBody::Json(body))
-    }
-
-    fn text(status: StatusCode, text: impl Into<String>) -> Self {
-        Self::of(status, DoorBody::Text(text.into()))
-    }
-
-    /// Notes when to come again and which scopes are missing, by a structured error.
-    fn advised(mut self, error: &StructuredError) -> Self {
-        self.retry_after = error.retry_after_seconds;
-        if error.code == "SCOPE_INSUFFICIENT" {
-            self.challenge = Some(insufficient_scope(error.details.as_ref()));
-        }
-        self
-    }
-
-    fn into_response(self) -> Response<HttpBody> {
-        let (kind, bytes) = match self.body {
-            DoorBody::Json(json) => ("application/json", json.to_bytes()),
-            DoorBody::Text(text) => ("text/plain; charset=utf-8", Bytes::from(text + "\n")),
-            DoorBody::Empty => ("application/json", Bytes::new()),
-        };
-        let mut response = Response::new(HttpBody::from(bytes));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(seconds) = self.retry_after {
-            headers.insert(RETRY_AFTER, seconds.into());
-        }
-        if let Some(challenge) = self.challenge.and_then(|challenge| HeaderValue::try_from(challenge).ok()) {
-            headers.insert(WWW_AUTHENTICATE, challenge);
-        }
-        if let Some(tag) = self.revision.and_then(|revision| HeaderValue::try_from(revision).ok()) {
-            headers.insert(http::header::ETAG, tag);
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-        }
-        if let Some(method) = self.allow.and_then(|method| HeaderValue::try_from(method.as_str()).ok()) {
-            headers.insert(http::header::ALLOW, method);
-        }
-        response
-    }
-}
-
-/// Returns the challenge for missing scopes (RFC 6750). A scope that cannot be written in it is left out.
-fn insufficient_scope(details: Option<&Object>) -> String {
-    let missing = details.and_then(|details| details.get("missing_scopes")?.to::<Vec<String>>().ok());
-    let mut missing = missing.unwrap_or_default();
-    missing.retain(|scope| scope.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte)));
-    format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", missing.join(" "))
+/// Returns an answer in words.
+fn text(status: StatusCode, text: impl Into<String>) -> Response<HttpBody> {
+    page(status, "text/plain; charset=utf-8", text.into() + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // covers: EXT-04-14
-    #[test]
-    fn the_challenge_names_missing_scopes_that_can_be_written_in_it() {
-        let details = Object::parse(r#"{"missing_scopes":["a:b","c\"d","日本","e"]}"#).unwrap();
-        assert_eq!(insufficient_scope(Some(&details)), r#"Bearer error="insufficient_scope", scope="a:b e""#);
-    }
 
     #[test]
     fn a_name_in_a_path_is_read_without_its_escapes() {

@@ -1,89 +1,68 @@
 //! Tools over plain HTTP: the body is the arguments, the answer is the result.
 
 use bytes::Bytes;
-use http::StatusCode;
-use http::request::Parts;
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
 use mgp_transport::Accept;
+use mgp_transport::http::HttpBody;
 use mgp_types::ext::{ErrorClass, StructuredError};
 use mgp_types::json::ObjectWriter;
-use mgp_types::mgp::TraceId;
+use mgp_types::mgp::{TraceId, method};
 use mgp_types::{Error, Object, RawJson, code};
 
-use super::DoorAnswer;
 use super::documents::without_meta;
 use super::inner::InnerCalls;
+use super::json;
 
 /// Calls a tool.
 pub(super) async fn call<A: Accept>(
     calls: &InnerCalls<A>,
-    head: &Parts,
     name: &str,
     body: Bytes,
-) -> DoorAnswer {
-    let arguments = match Object::parse(body) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            let why = format!("the body must be one JSON object, the arguments of the tool: {error}");
-            return failed(&Error::new(code::INVALID_TOOL_ARGS, why), calls.trace());
-        }
-    };
-    match outcome(calls, head, name, &arguments).await {
-        Ok(ToolOutcome::Answered(result)) => match output(&result) {
-            Ok(output) => DoorAnswer::json(StatusCode::OK, output.to_raw()),
-            Err(error) => failed(&error, calls.trace()),
-        },
-        Ok(ToolOutcome::Invalid(violations)) => failed(&invalid(&violations), calls.trace()),
-        Err(error) => failed(&error, calls.trace()),
-    }
+) -> Result<Response<HttpBody>, Error> {
+    let arguments = Object::parse(body).map_err(|error| {
+        let why = format!("the body must be one JSON object, the arguments of the tool: {error}");
+        Error::new(code::INVALID_TOOL_ARGS, why)
+    })?;
+    let result = outcome(calls, name, &arguments).await?;
+    Ok(json(StatusCode::OK, &output(&result)?.to_raw()))
 }
 
-/// Says whether the caller has the scopes for a tool.
+/// Answers whether the caller has the scopes for a tool.
 pub(super) async fn check_permission<A: Accept>(
     calls: &InnerCalls<A>,
-    head: &Parts,
     body: Bytes,
-) -> DoorAnswer {
-    let checked = match Object::parse(body) {
-        Ok(wanted) => calls.call(head, mgp_types::mgp::method::PERMISSION_CHECK, wanted).await,
-        Err(error) => {
-            Err(Error::invalid_params(format!("the body must be one JSON object, with a `tool`: {error}")))
-        }
-    };
-    match checked {
-        Ok(checked) => DoorAnswer::json(StatusCode::OK, without_meta(&checked)),
-        Err(error) => failed(&error, calls.trace()),
-    }
+) -> Result<Response<HttpBody>, Error> {
+    let wanted = Object::parse(body).map_err(|error| {
+        Error::invalid_params(format!("the body must be one JSON object, with a `tool`: {error}"))
+    })?;
+    let checked = calls.call(method::PERMISSION_CHECK, wanted).await?;
+    Ok(json(StatusCode::OK, &without_meta(&checked)))
 }
 
-/// The outcome of a call that reached its tool, or the check in front of it.
-pub(super) enum ToolOutcome {
-    /// The tool answered with this result, which may say that it failed.
-    Answered(Object),
-    /// The arguments do not fit; the tool was not called.
-    Invalid(Vec<Object>),
-}
-
-/// Checks the arguments, and calls the tool if they fit.
+/// Calls a tool, once its arguments were found to fit. Returns the result of the tool.
+///
+/// # Errors
+/// Fails with all violations if the arguments do not fit, and with the error of the call.
 pub(super) async fn outcome<A: Accept>(
     calls: &InnerCalls<A>,
-    head: &Parts,
     name: &str,
     arguments: &Object,
-) -> Result<ToolOutcome, Error> {
+) -> Result<Object, Error> {
     if !name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Error::new(code::TOOL_NOT_FOUND, "there is no such tool"));
     }
     let mut params = Object::new();
     params.set("name", RawJson::from_text(name));
     params.set("arguments", arguments.to_raw());
-    let checked = calls.call(head, mgp_types::mgp::method::REGISTRY_VALIDATE, params.clone()).await?;
+    let checked = calls.call(method::REGISTRY_VALIDATE, params.clone()).await?;
     let checked = Object::from_raw(&checked).unwrap_or_default();
     if checked.bytes("valid") == Some(b"false") {
-        let violations = checked.get("errors").and_then(|errors| errors.to().ok());
-        return Ok(ToolOutcome::Invalid(violations.unwrap_or_default()));
+        let violations: Option<Vec<Object>> = checked.get("errors").and_then(|errors| errors.to().ok());
+        return Err(invalid(&violations.unwrap_or_default()));
     }
-    let result = calls.call(head, "tools/call", params).await?;
-    Ok(ToolOutcome::Answered(Object::from_raw(&result).unwrap_or_default()))
+    let result = calls.call("tools/call", params).await?;
+    Ok(Object::from_raw(&result).unwrap_or_default())
 }
 
 /// Returns what a tool gave back: its structured result, or the blocks of its content.
@@ -120,7 +99,7 @@ fn told(result: &Object) -> Error {
 const TOOL_FAILED: &str = "TOOL_FAILED";
 
 /// Returns the error of arguments that do not fit: that of the first violation, and a list of all.
-pub(super) fn invalid(violations: &[Object]) -> Error {
+fn invalid(violations: &[Object]) -> Error {
     let first = violations.first().cloned().unwrap_or_default();
     let reason = first.text("reason").unwrap_or_default().into_owned();
     let mut data = first;
@@ -132,7 +111,7 @@ pub(super) fn invalid(violations: &[Object]) -> Error {
 }
 
 /// Returns the answer for an error: its status, and its members in one object.
-pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
+pub(super) fn failed(error: &Error, trace: TraceId) -> Response<HttpBody> {
     let told = error.data().and_then(StructuredError::read);
     let structured = told.unwrap_or_else(|| StructuredError::of(error));
     let status = status(error, &structured);
@@ -154,7 +133,25 @@ pub(super) fn failed(error: &Error, trace: TraceId) -> DoorAnswer {
     }
     let mut body = ObjectWriter::new();
     body.json("error", &members.finish().to_raw());
-    DoorAnswer::json(status, body.finish().to_raw()).advised(&structured)
+    let mut answer = json(status, &body.finish().to_raw());
+    let headers = answer.headers_mut();
+    if let Some(seconds) = structured.retry_after_seconds {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if structured.code == "SCOPE_INSUFFICIENT"
+        && let Ok(challenge) = HeaderValue::try_from(insufficient_scope(structured.details.as_ref()))
+    {
+        headers.insert(WWW_AUTHENTICATE, challenge);
+    }
+    answer
+}
+
+/// Returns the challenge for missing scopes (RFC 6750). A scope that cannot be written in it is left out.
+fn insufficient_scope(details: Option<&Object>) -> String {
+    let missing = details.and_then(|details| details.get("missing_scopes")?.to::<Vec<String>>().ok());
+    let mut missing = missing.unwrap_or_default();
+    missing.retain(|scope| scope.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte)));
+    format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", missing.join(" "))
 }
 
 /// Returns the status that stands for a structured error.
@@ -184,12 +181,21 @@ fn status(error: &Error, structured: &StructuredError) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::listen::http::doors::DoorBody;
+    use futures_util::FutureExt as _;
+    use http_body_util::BodyExt as _;
 
-    fn body(answer: &DoorAnswer) -> serde_json::Value {
-        let DoorBody::Json(json) = &answer.body else { panic!("no JSON") };
-        json.to().unwrap()
+    use super::*;
+
+    fn body(answer: Response<HttpBody>) -> serde_json::Value {
+        let body = answer.into_body().collect().now_or_never().expect("it is there").unwrap();
+        serde_json::from_slice(&body.to_bytes()).unwrap()
+    }
+
+    // covers: EXT-04-14
+    #[test]
+    fn the_challenge_names_missing_scopes_that_can_be_written_in_it() {
+        let details = Object::parse(r#"{"missing_scopes":["a:b","c\"d","日本","e"]}"#).unwrap();
+        assert_eq!(insufficient_scope(Some(&details)), r#"Bearer error="insufficient_scope", scope="a:b e""#);
     }
 
     #[test]
@@ -214,8 +220,8 @@ mod tests {
             (5001, 504),
         ] {
             let answer = failed(&Error::new(number, "why"), TraceId::from_random([7; 16]));
-            assert_eq!(answer.status.as_u16(), status, "{number}");
-            let error = &body(&answer)["error"];
+            assert_eq!(answer.status().as_u16(), status, "{number}");
+            let error = &body(answer)["error"];
             for member in ["code", "message", "category", "error_type", "reason", "trace_id"] {
                 assert!(error[member].is_string(), "{member} of {number}");
             }
@@ -227,8 +233,8 @@ mod tests {
     fn a_failed_result_says_what_it_said() {
         let result = Object::parse(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#).unwrap();
         let answer = failed(&told(&result), TraceId::from_random([7; 16]));
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-        assert_eq!(body(&answer)["error"]["message"], "boom");
-        assert_eq!(body(&answer)["error"]["code"], "TOOL_FAILED");
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let error = &body(answer)["error"];
+        assert_eq!((&error["message"], &error["code"]), (&"boom".into(), &"TOOL_FAILED".into()));
     }
 }

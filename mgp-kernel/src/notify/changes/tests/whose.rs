@@ -21,35 +21,35 @@ fn is(found: Option<Arc<mgp_types::Session>>, peer: &TestClient) -> bool {
 #[tokio::test]
 async fn the_only_client_is_one_and_not_one_of_several() {
     let (scene, server) = (TestKernel::open().await, "a".into());
-    assert!(scene.told.only_client(&whole(&server)).is_none());
+    assert!(scene.changes.only_client(&whole(&server)).is_none());
     let one = TestClient::begin(&scene, "one").await;
-    assert!(is(scene.told.only_client(&whole(&server)), &one));
+    assert!(is(scene.changes.only_client(&whole(&server)), &one));
     let two = TestClient::begin(&scene, "two").await;
-    assert!(scene.told.only_client(&whole(&server)).is_none());
+    assert!(scene.changes.only_client(&whole(&server)).is_none());
     // On a connection of an agent's own there is no doubt.
-    assert!(is(scene.told.only_client(&of(&server, "two")), &two));
-    assert!(scene.told.only_client(&of(&server, "three")).is_none());
+    assert!(is(scene.changes.only_client(&of(&server, "two")), &two));
+    assert!(scene.changes.only_client(&of(&server, "three")).is_none());
 }
 
 #[tokio::test]
 async fn a_client_that_may_not_use_a_server_is_not_the_one_that_it_can_ask() {
     let (scene, server) = (TestKernel::with(GRANTED).await, "a".into());
     let _other = TestClient::begin(&scene, "other").await;
-    assert!(scene.told.only_client(&whole(&server)).is_none());
+    assert!(scene.changes.only_client(&whole(&server)).is_none());
     scene.grant("some", "a").await;
     let some = TestClient::begin(&scene, "some").await;
-    assert!(is(scene.told.only_client(&whole(&server)), &some));
+    assert!(is(scene.changes.only_client(&whole(&server)), &some));
 }
 
 #[tokio::test]
 async fn a_client_that_has_not_begun_cannot_be_asked_and_may_be_meant() {
     let (scene, server) = (TestKernel::open().await, "a".into());
     let beginning = TestClient::describing(&scene, "beginning", "{}").await;
-    assert!(scene.told.only_client(&whole(&server)).is_none());
+    assert!(scene.changes.only_client(&whole(&server)).is_none());
     let begun = TestClient::begin(&scene, "begun").await;
-    assert!(scene.told.only_client(&whole(&server)).is_none());
+    assert!(scene.changes.only_client(&whole(&server)).is_none());
     drop(beginning);
-    assert!(is(scene.told.only_client(&whole(&server)), &begun));
+    assert!(is(scene.changes.only_client(&whole(&server)), &begun));
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
-    scene.told.log(&of(&server, "ada"), log("error"));
+    scene.changes.log(&of(&server, "ada"), &log("error"));
     assert_eq!(ada.told().await.method, Method::MESSAGE);
     assert!(bob.hears_nothing().await);
 }
@@ -76,7 +76,7 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
         peer.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     }
     let status = Object::parse(r#"{"taskId":"1","status":"failed"}"#).unwrap();
-    scene.told.task(&of(&id, "ada"), Request::notify(Method::TASK_STATUS, status));
+    scene.changes.task(&of(&id, "ada"), &Request::notify(Method::TASK_STATUS, status));
     assert_eq!(ada.told().await.method, Method::TASK_STATUS);
     assert!(bob.hears_nothing().await);
 }
@@ -97,7 +97,7 @@ async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may
     let operator = Principal::operator("root");
     let revoke = AccessRevoke::new("one".into(), id.clone());
     scene.policies.access.revoke(&operator, None, revoke).await.unwrap();
-    scene.told.connected(&whole(&id), true);
+    scene.changes.connected(&whole(&id), true);
     let asked = loop {
         if let Some(asked) = server.asked().pop() {
             break asked;
@@ -118,7 +118,7 @@ async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
     let mut ada = front.clone();
     ada.principal = Principal::new("ada");
     ada.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
-    scene.told.updated(&whole(&id), "file:///a");
+    scene.changes.updated(&whole(&id), "file:///a");
     assert_eq!(front.told().await.method, Method::RESOURCE_UPDATED);
 }
 
@@ -133,11 +133,11 @@ async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     scene.policies.access.grant(&operator, None, tool).await.unwrap();
     let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
-    scene.told.updated(&whole(&server), "file:///a");
+    scene.changes.updated(&whole(&server), "file:///a");
     assert_eq!(some.told().await.method, Method::RESOURCE_UPDATED);
     let whole_server = AccessRevoke::new("some".into(), server.clone());
     scene.policies.access.revoke(&operator, None, whole_server).await.unwrap();
     assert!(scene.policies.access.reaches("some", "a"), "a tool is left");
-    scene.told.updated(&whole(&server), "file:///a");
+    scene.changes.updated(&whole(&server), "file:///a");
     assert!(some.hears_nothing().await);
 }

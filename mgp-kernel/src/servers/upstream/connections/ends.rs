@@ -10,11 +10,12 @@ use mgp_types::mgp::ShutdownReason;
 use mgp_types::{ClientSessionId, Error, Principal, code};
 use tokio::task::JoinSet;
 
-use super::{ConnectPolicy, ConnectionTable, OwnConnection, UpstreamConnections};
+use super::{ConnectPolicy, ConnectionTable, OwnConnection};
+use crate::servers::upstream::Upstream;
 use crate::servers::upstream::connection_key::{ClientKey, ConnectionKey};
 use crate::servers::upstream::server_connection::ServerConnection;
 
-impl UpstreamConnections {
+impl Upstream {
     /// Ends the connection that was unused for longest, so that there is room for one of this caller. Returns the first
     /// connection, made anew, if the caller has that from now on.
     ///
@@ -47,7 +48,7 @@ impl UpstreamConnections {
         let line = longest.instance.shared.line.clone();
         tracing::info!(server = %line, client = ?longest.client, "an instance ends: another client needs its place");
         if let Some(ended) = by_key.remove(&line) {
-            self.end(ended.instance, ShutdownReason::IdleTimeout);
+            self.end_later(ended.instance, ShutdownReason::IdleTimeout);
             return Ok(None);
         }
         self.renew(first);
@@ -62,7 +63,7 @@ impl UpstreamConnections {
     }
 
     /// Ends the connections of a client session that is over. A connection on which something goes on ends after that.
-    pub(in super::super) fn client_ended(&self, client: ClientSessionId) {
+    pub(crate) fn client_ended(&self, client: ClientSessionId) {
         let mut connections = self.connections.lock();
         let ConnectionTable { first, by_key, .. } = &mut *connections;
         let all = by_key.values_mut().chain(first);
@@ -72,11 +73,12 @@ impl UpstreamConnections {
         let ended = self.take_unused(&mut connections, |connection| connection.is_left);
         drop(connections);
         for instance in ended {
-            self.end(instance, ShutdownReason::IdleTimeout);
+            self.end_later(instance, ShutdownReason::IdleTimeout);
         }
     }
 
-    pub(in super::super) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
+    /// Stops the server until it is started again: calls in work have `timeout` to end, then its processes are ended.
+    pub(crate) async fn stop(&self, reason: ShutdownReason, timeout: Duration) {
         let (connections, first) = {
             let mut connections = self.connections.lock();
             if connections.begin != ConnectPolicy::Never {
@@ -121,7 +123,7 @@ impl UpstreamConnections {
         });
     }
 
-    fn end(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
+    fn end_later(&self, instance: Arc<ServerConnection>, reason: ShutdownReason) {
         self.run(async move { instance.end(reason, STOP_TIMEOUT).await });
     }
 
@@ -137,12 +139,17 @@ impl UpstreamConnections {
         let instance = &connection.instance;
         instance.supervised.in_flight() > 0
             || instance.has_unfinished_tasks()
-            || (!connection.is_left && self.support.told.is_watched(&instance.shared.line))
+            || (!connection.is_left && self.is_watched(&instance.shared.line))
+    }
+
+    /// Returns whether a client waits for notifications of what happens on a connection.
+    fn is_watched(&self, line: &ConnectionKey) -> bool {
+        self.support.changes.upgrade().is_some_and(|changes| changes.watches_on(line))
     }
 
     /// Takes out the connections that nobody has used for some time.
     pub(super) fn idle(&self) -> Vec<Arc<ServerConnection>> {
-        self.support.told.forget_gone();
+        self.support.tell(|changes| changes.forget_gone());
         let longest = if self.is_by_agent() { IDLE } else { IDLE_OF_CLIENT };
         self.take_unused(&mut self.connections.lock(), |connection| {
             connection.is_left || connection.used_at.elapsed() >= longest
@@ -168,7 +175,7 @@ impl UpstreamConnections {
     }
 }
 
-pub(super) async fn sweep(connections: Weak<UpstreamConnections>) {
+pub(in super::super) async fn sweep(connections: Weak<Upstream>) {
     loop {
         tokio::time::sleep(SWEEP).await;
         let Some(idle) = connections.upgrade().map(|connections| connections.idle()) else { return };

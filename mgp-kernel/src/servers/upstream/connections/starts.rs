@@ -2,64 +2,72 @@
 
 use mgp_types::Principal;
 
-use super::{ConnectPolicy, ConnectionTable, UpstreamConnections};
+use super::{ConnectPolicy, ConnectionTable};
+use crate::servers::upstream::Upstream;
 use crate::servers::upstream::first_start::FirstStart;
 
-impl UpstreamConnections {
-    /// Lets connections begin again.
-    pub(in super::super) fn open(&self) {
-        self.connections.lock().open();
-    }
-
-    /// Lets connections begin, the first one at once.
-    pub(in super::super) fn start(&self) {
+impl Upstream {
+    /// Connects to the server, and keeps it connected. Connections of agents' or clients' own wait for them, and a server
+    /// that was [closed](Self::close) does not start.
+    pub(crate) fn start(&self) {
         self.connections.lock().start();
     }
 
-    /// Lets no connection begin until somebody needs the server, or it is [released](Self::release).
-    pub(in super::super) fn hold(&self) {
+    /// Has the server wait until somebody needs it, or it is [released](Self::release), in place of its start.
+    pub(crate) fn hold(&self) {
         let mut connections = self.connections.lock();
         if connections.begin == ConnectPolicy::Yes {
             connections.begin = ConnectPolicy::WhenNeeded;
         }
     }
 
-    pub(in super::super) fn is_held(&self) -> bool {
+    /// Returns whether the server waits until somebody needs it.
+    pub(crate) fn is_held(&self) -> bool {
         self.connections.lock().begin == ConnectPolicy::WhenNeeded
     }
 
-    /// Starts the first connection if it was [held](Self::hold).
-    pub(in super::super) fn release(&self) {
+    /// Starts the server if it was [held](Self::hold).
+    pub(crate) fn release(&self) {
         self.connections.lock().release();
     }
 
-    /// Returns whether the first connection begins for the first time.
-    pub(in super::super) fn is_starting(&self) -> bool {
+    /// Returns whether the server is being connected to for the first time, for all agents together.
+    pub(crate) fn is_starting(&self) -> bool {
+        #[cfg(test)]
+        if self.fake.get().is_some() {
+            return false;
+        }
         let connections = self.connections.lock();
         let first = connections.first.as_ref().filter(|_| connections.begin == ConnectPolicy::Yes);
         first.is_some_and(|first| !first.instance.shared.start.is_over())
     }
 
-    /// Returns the start of the connection that this agent uses; a connection of the agent's own begins, and none of a
-    /// client's. A server that was held begins, too.
-    pub(in super::super) fn start_for(&self, agent: &Principal) -> Option<FirstStart> {
-        {
+    /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own begins,
+    /// and none of a client's. A server that was held begins, too.
+    pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
+        #[cfg(test)]
+        if let Some(fake) = self.fake.get() {
+            return fake.start.clone().filter(|start| !start.is_over());
+        }
+        let first = {
             let mut connections = self.connections.lock();
             connections.release();
-            if let Some(first) = &connections.first {
-                return Some(first.instance.shared.start.clone());
-            }
-        }
-        let begun = self.reaches(agent).then(|| self.connection(agent))?;
-        let begun = begun.inspect_err(|error| {
-            tracing::debug!(server = self.config.id, %error, "an agent has no connection");
+            connections.first.as_ref().map(|first| first.instance.shared.start.clone())
+        };
+        let start = first.or_else(|| {
+            let begun = self.reaches(agent).then(|| self.connection(agent))?;
+            let begun = begun.inspect_err(|error| {
+                tracing::debug!(server = self.config.id, %error, "an agent has no connection");
+            });
+            begun.ok().map(|instance| instance.shared.start.clone())
         });
-        begun.ok().map(|instance| instance.shared.start.clone())
+        start.filter(|start| !start.is_over())
     }
 }
 
 impl ConnectionTable {
-    fn open(&mut self) {
+    /// Lets connections begin again.
+    pub(in super::super) fn open(&mut self) {
         if matches!(self.begin, ConnectPolicy::WhenNeeded | ConnectPolicy::NotNow) {
             self.begin = ConnectPolicy::Yes;
         }
@@ -70,7 +78,7 @@ impl ConnectionTable {
 
     fn start(&mut self) {
         self.open();
-        if let Some(first) = &self.first {
+        if let Some(first) = self.first.as_ref().filter(|_| self.begin != ConnectPolicy::Never) {
             first.instance.supervised.start();
         }
     }

@@ -1,11 +1,12 @@
 //! Tests of the connections of agents and clients.
 
 use mgp_types::mgp::ShutdownReason;
-use mgp_types::{ClientSession, Context as CallContext, Object, PrincipalKind};
+use mgp_types::{ClientSession, Context as CallContext, Gate as _, Object, PrincipalKind};
 use tower_service::Service as _;
 
 use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
+use crate::call::erased::{ErasedService, RefusingService};
 use crate::router::test_kernel::{TestClient, TestKernel};
 
 /// The context of a call of `agent`.
@@ -17,8 +18,7 @@ fn calling(agent: &str) -> CallContext {
 async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let scene = TestKernel::open().await;
     let server = r#"{"id":"mail","url":"http://127.0.0.1:9/mcp","sharing":"agent"}"#;
-    let config = Arc::new(serde_json::from_str(server).unwrap());
-    let agents = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let agents = Upstream::new(&scene.support, serde_json::from_str(server).unwrap()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
     let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
     let remote = scene.server("remote");
@@ -27,7 +27,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
     tokio::time::pause();
     tokio::time::advance(IDLE).await;
-    let ended = |agents: &UpstreamConnections| {
+    let ended = |agents: &Upstream| {
         let ended = agents.idle();
         ended
             .iter()
@@ -55,7 +55,7 @@ async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
     let of_bob = calling("bob");
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
     let passed = {
-        let way = ("mail".into(), ErasedService::new(NoConnection));
+        let way = ("mail".into(), ErasedService::new(RefusingService(Error::cancelled())));
         let mut callbacks = scene.fleet.callbacks().lock();
         callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
     };
@@ -71,11 +71,10 @@ fn client() -> Principal {
     Principal::of(PrincipalKind::LocalClient, "local").through(ClientSession::new(|_| {}).id())
 }
 
-async fn of_clients(settings: &str) -> (TestKernel, Arc<UpstreamConnections>) {
+async fn of_clients(settings: &str) -> (TestKernel, Arc<Upstream>) {
     let scene = TestKernel::open().await;
     let server = format!(r#"{{"id":"mail","url":"http://127.0.0.1:9/mcp"{settings}}}"#);
-    let config = Arc::new(serde_json::from_str(&server).unwrap());
-    let own = UpstreamConnections::new(&scene.support, &config, &ServerShared::default()).unwrap();
+    let own = Upstream::new(&scene.support, serde_json::from_str(&server).unwrap()).unwrap();
     (scene, own)
 }
 
@@ -122,7 +121,7 @@ async fn a_held_server_waits_for_its_first_use_and_is_waited_for_from_then_on() 
             call.context.principal = Some(client());
             own.route(&call).unwrap();
         } else {
-            let start = own.start_for(&Principal::operator("ada")).unwrap();
+            let start = own.begun(&Principal::operator("ada")).unwrap();
             assert!(start.age() < IDLE);
         }
         assert!(!own.is_held() && own.is_starting());

@@ -1,23 +1,18 @@
 //! What one connection to a server says unasked, and whom it reaches.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use mgp_security::access::TaskOwnersGate;
 use mgp_stream::event::EventsGate;
 use mgp_types::mgp::Event;
-use mgp_types::{Error, Gate as _, Method, Object, PassedMethods, Principal, Request, Response, code};
+use mgp_types::{Error, Gate as _, Method, Object, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{ServerInbound, ServerInboundLayer, ServerInboundShared};
-use crate::approvals::{ElicitationSessions, RelayQuestions, RelayQuestionsLayer};
+use super::{ServerInbound, ServerInboundLayer};
 use crate::call::calls_in_work::CallsInWork;
 use crate::router::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
-use crate::servers::upstream::ConnectionKey;
 use crate::servers::upstream::forward::ForwardToServer;
-use crate::servers::upstream::published_events::ServerChannels;
-use crate::servers::upstream::reports::CallReports;
-use crate::servers::upstream::stale_lists::StaleLists;
+use crate::servers::upstream::{ConnectionKey, ConnectionShared};
 
 /// Never answers calls; takes notifications.
 const SILENT: AnsweringServer = AnsweringServer(|request| {
@@ -32,7 +27,9 @@ const SILENT: AnsweringServer = AnsweringServer(|request| {
 /// A connection to the server `a`.
 struct Connection {
     calls: CallsInWork,
-    inbound: ServerInbound<RelayQuestions<AnsweringServer>>,
+    inbound: ServerInbound<AnsweringServer>,
+    /// The state that the messages are judged by.
+    _shared: Arc<ConnectionShared>,
     way: ForwardToServer<TestServer>,
     server: TestServer,
 }
@@ -45,33 +42,18 @@ impl Connection {
 
     fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
         let server = scene.server("a");
-        let reports = CallReports::default();
-        let way = ForwardToServer::new(
-            server.clone(),
-            "a".into(),
-            reports.clone(),
-            Arc::clone(&scene.support.books),
-        );
-        let (calls, elicitations) = (CallsInWork::default(), ElicitationSessions::default());
         let line: ConnectionKey = agent
             .map_or_else(|| "a".into(), |agent| ConnectionKey::of_agent("a".into(), &Principal::new(agent)));
-        let layer = ServerInboundLayer(Arc::new(ServerInboundShared {
-            server: "a".into(),
-            line: line.clone(),
-            support: Arc::clone(&scene.support),
-            passed: PassedMethods::of(
-                ["vendor/ask", "notifications/vendor/told"].map(|it| it.parse().unwrap()),
-            ),
-            calls: calls.clone(),
-            elicitations: elicitations.clone(),
-            reports,
-            tasks: TaskOwnersGate::new(),
-            back: Weak::new(),
-            changed: StaleLists::default(),
-            channels: ServerChannels::new(line, Arc::clone(&scene.support)),
-        }));
-        let inbound = layer.layer(RelayQuestionsLayer::new(calls.clone(), elicitations).layer(SILENT));
-        Self { calls, inbound, way, server }
+        let config = r#"{"id":"a","pass_methods":["vendor/ask","notifications/vendor/told"]}"#;
+        let config = Arc::new(serde_json::from_str(config).unwrap());
+        let (of_server, by_all) = (Arc::default(), Box::new(|| None));
+        let shared =
+            ConnectionShared::new(&scene.support, &config, line, &of_server, Arc::default(), by_all).unwrap();
+        let books = Arc::clone(&scene.support.books);
+        let way = ForwardToServer::new(server.clone(), "a".into(), shared.reports.clone(), books);
+        let (calls, shared) = (shared.calls.clone(), Arc::new(shared));
+        let inbound = ServerInboundLayer(Arc::downgrade(&shared)).layer(SILENT);
+        Self { calls, inbound, _shared: shared, way, server }
     }
 
     /// A call that the server has in work for as long as the future is held.

@@ -5,39 +5,22 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mgp_types::{Object, Principal, Request, Session, Severity};
-use tokio::runtime::Handle;
 
 use super::levels::tell_levels;
-use super::listener::{ChangeListener, ListenFilter};
+use super::listener::ChangeListener;
 use super::pending_changes::ChangeMessage;
 use super::tasks::name;
 use super::watch::{ResourceKey, ask_again};
 use super::{ChangeListeners, push};
-use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
+use crate::servers::upstream::{ConnectionKey, ListKind};
 
-/// Notifies the clients of the kernel of what its servers send. The servers hold this notifier, so it does not keep the
-/// listeners alive.
-pub(crate) struct ClientNotifier(Weak<ChangeListeners>);
-
-impl ClientNotifier {
-    pub(crate) fn new(changes: &Weak<ChangeListeners>) -> Self {
-        Self(Weak::clone(changes))
-    }
-
-    fn with(&self, tell: impl FnOnce(&ChangeListeners)) {
-        if let Some(changes) = self.0.upgrade() {
-            tell(&changes);
-        }
-    }
-}
-
-impl ServerNotifications for ClientNotifier {
-    fn connected(&self, line: &ConnectionKey, is_new: bool) {
-        let Some(changes) = self.0.upgrade() else { return };
+impl ChangeListeners {
+    /// Notes that a server is connected, for the first time if this connection to it `is_new`.
+    pub(crate) fn connected(self: &Arc<Self>, line: &ConnectionKey, is_new: bool) {
         // The agents that may use the server may have changed, with the same tools.
-        changes.revision.fetch_add(1, Ordering::AcqRel);
-        let (errand, line) = (Arc::clone(&changes), line.clone());
-        changes.run(async move {
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        let (errand, line) = (Arc::clone(self), line.clone());
+        self.run(async move {
             tell_levels(&errand).await;
             if is_new {
                 ask_again(&errand, &line).await;
@@ -45,52 +28,19 @@ impl ServerNotifications for ClientNotifier {
         });
     }
 
-    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
-        let changes = self.0.upgrade()?;
+    /// Returns the level of logging to ask a server for, on a connection that was just made.
+    pub(crate) fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
         // The server knows nothing of what an earlier connection was asked for.
-        changes.levels.forget(line);
-        changes.level_to_ask_for(line, capabilities).map(|(level, _)| level)
+        self.levels.forget(line);
+        self.level_to_ask_for(line, capabilities).map(|(level, _)| level)
     }
 
-    fn ended(&self, line: &ConnectionKey) {
-        self.with(|changes| changes.levels.forget(line));
+    /// Notes that a connection has ended.
+    pub(crate) fn ended(&self, line: &ConnectionKey) {
+        self.levels.forget(line);
     }
 
-    fn log(&self, from: &ConnectionKey, message: Request) {
-        self.with(|changes| changes.log(from, &message));
-    }
-
-    fn changed(&self, line: &ConnectionKey, what: ListKind) {
-        self.with(|changes| changes.changed(line, what));
-    }
-
-    fn updated(&self, from: &ConnectionKey, uri: &str) {
-        self.with(|changes| changes.updated(from, uri));
-    }
-
-    fn task(&self, from: &ConnectionKey, status: Request) {
-        self.with(|changes| changes.task(from, &status));
-    }
-
-    fn one(&self, session: &Arc<Session>, message: Request) {
-        self.with(|changes| changes.one(session, message));
-    }
-
-    fn is_watched(&self, line: &ConnectionKey) -> bool {
-        self.0.upgrade().is_some_and(|changes| changes.watches_on(line))
-    }
-
-    fn forget_gone(&self) {
-        self.with(ChangeListeners::forget_gone);
-    }
-
-    fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
-        self.0.upgrade()?.only_client(from)
-    }
-}
-
-impl ChangeListeners {
-    fn log(&self, from: &ConnectionKey, message: &Request) {
+    pub(crate) fn log(&self, from: &ConnectionKey, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // A message without a known level is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
@@ -105,7 +55,7 @@ impl ChangeListeners {
     }
 
     /// Notifies the listeners that reach the connection of a change of one of its lists.
-    fn changed(&self, line: &ConnectionKey, what: ListKind) {
+    pub(crate) fn changed(&self, line: &ConnectionKey, what: ListKind) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == ListKind::Tools {
             self.tell_tools();
@@ -117,15 +67,7 @@ impl ChangeListeners {
         let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
         let reaching = self.reaching(line);
         for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {
-            let is_wanted = |wanted: &mut ListenFilter| match what {
-                ListKind::Tools => wanted.tools,
-                ListKind::Prompts => wanted.prompts,
-                ListKind::Resources => wanted.resources,
-            };
-            if !listener.edit(is_wanted) {
-                continue;
-            }
-            if what != ListKind::Tools || self.has_router_tools(&listener) {
+            if self.is_wanted(&listener, what) {
                 self.offer_together(&listener, what, pause);
             }
         }
@@ -136,29 +78,22 @@ impl ChangeListeners {
         if !listener.note_changed(what) {
             return;
         }
-        let runtime = listener.runtime.clone().or_else(|| Handle::try_current().ok());
-        let Some(runtime) = runtime else { return };
-        let listener = Arc::clone(listener);
-        let mut errands = self.errands.lock();
-        while errands.try_join_next().is_some() {}
-        errands.spawn_on(
-            async move {
-                tokio::time::sleep(pause).await;
-                let mut has_to_push = false;
-                for what in listener.take_changed() {
-                    has_to_push |= listener.mailbox.offer(ChangeMessage::of_list(what));
-                }
-                if has_to_push && listener.session.is_some() {
-                    push(listener).await;
-                }
-            },
-            &runtime,
-        );
+        let this = Arc::clone(listener);
+        self.run_for(listener, async move {
+            tokio::time::sleep(pause).await;
+            let mut has_to_push = false;
+            for what in this.take_changed() {
+                has_to_push |= this.mailbox.offer(ChangeMessage::List(what));
+            }
+            if has_to_push && this.session.is_some() {
+                push(this).await;
+            }
+        });
     }
 
     /// Notifies the listeners of a changed resource. Resources belong to a server as a whole, as they do where they are
     /// read.
-    pub(super) fn updated(&self, from: &ConnectionKey, uri: &str) {
+    pub(crate) fn updated(&self, from: &ConnectionKey, uri: &str) {
         for listener in self.listeners() {
             if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
                 self.offer(&listener, news);
@@ -178,7 +113,7 @@ impl ChangeListeners {
             && self.access.decide(&principal.access_id(), from.server.as_str(), None).allows()
     }
 
-    fn task(&self, from: &ConnectionKey, status: &Request) {
+    pub(crate) fn task(&self, from: &ConnectionKey, status: &Request) {
         let Some(own) = status.params.text("taskId") else { return };
         for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
             let shown = self.tasks.shown(&listener.principal, &from.server, &own);
@@ -191,7 +126,7 @@ impl ChangeListeners {
         }
     }
 
-    fn one(&self, session: &Arc<Session>, message: Request) {
+    pub(crate) fn one(&self, session: &Arc<Session>, message: Request) {
         if let Some(listener) = self.session(session) {
             self.offer(&listener, ChangeMessage::Message(Box::new(message)));
         }
@@ -199,7 +134,7 @@ impl ChangeListeners {
 
     /// Returns the session of the only client that a message can be meant for. A client that has not begun yet counts
     /// as well, although it cannot be asked.
-    fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
+    pub(crate) fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
         let sessions = self.sessions.lock();
         let mut there = sessions.values().filter(|listener| {
             let is_its = || self.fleet.is_line_of(from, &listener.principal);

@@ -25,7 +25,7 @@ pub(crate) struct ConfigReloader {
     targets: AccessTargets,
     fleet: Arc<Fleet>,
     changes: Arc<ChangeListeners>,
-    registry: Arc<OnceLock<Registry>>,
+    registry: Registry,
     /// The function that reads the configuration anew, if it came from a source.
     source: OnceLock<ConfigLoader>,
 }
@@ -52,7 +52,7 @@ impl ConfigReloader {
         policies: Arc<Policies>,
         clock: Clock,
         changes: Arc<ChangeListeners>,
-        registry: Arc<OnceLock<Registry>>,
+        registry: Registry,
     ) -> Self {
         let (config, fleet) = (Arc::clone(&targets.config), Arc::clone(&targets.visibility.fleet));
         Self { config, policies, clock, targets, fleet, changes, registry, source: OnceLock::new() }
@@ -134,9 +134,7 @@ impl ConfigReloader {
         match taken {
             Ok(applied) => {
                 self.policies.limit.set(settings::agent_limits(&config));
-                if let Some(registry) = self.registry.get() {
-                    registry.set_policy(registration::policy(&config));
-                }
+                self.registry.set_policy(registration::policy(&config));
                 if !needs_restart.is_empty() {
                     tracing::warn!(
                         sections = needs_restart.join(", "),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::registry::{DiscoveryGate, Registry};
+use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
@@ -41,7 +41,7 @@ use crate::call::meter::MeterGate;
 use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::resolve::ResolveToolGate;
-use crate::call::session_state::SessionStateGate;
+use crate::call::session_state::{PeerSession, SessionStateGate};
 use crate::data::DataReferencesGate;
 use crate::kernel::Sections;
 use crate::listen::http::RepeatedHeadersGate;
@@ -68,7 +68,6 @@ macro_rules! stack {
 /// The layers between a client and the router. Those with a state are made once; their services share what they know.
 pub(crate) struct ClientStack {
     sections: Sections,
-    registry: Registry,
     audit: AuditLayer,
     cancelling: StreamLayer,
     asking: ParkedCallLayer,
@@ -81,7 +80,7 @@ pub(crate) struct ClientStack {
 }
 
 impl ClientStack {
-    pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate, registry: Registry) -> Self {
+    pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
         let Sections { config, policies, audit, fleet, .. } = sections;
         let recording = AuditLayer::new(audit.log.clone());
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
@@ -92,7 +91,7 @@ impl ClientStack {
             tools: sections.tools.clone(),
             targets: sections.targets.clone(),
             fleet: Arc::clone(fleet),
-            registry: registry.clone(),
+            registry: sections.registry.clone(),
             reload: Arc::clone(&sections.reload),
             lifecycle: Arc::clone(&sections.lifecycle),
         };
@@ -105,7 +104,6 @@ impl ClientStack {
         let judges = JudgeCache::default();
         Self {
             sections: sections.clone(),
-            registry,
             asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
@@ -159,7 +157,11 @@ impl ClientStack {
             self.asking,
             gates![
                 // From here on the tool of a call is known.
-                ResolveToolGate::new(Arc::clone(visibility), Arc::clone(config), life.clone()),
+                ResolveToolGate {
+                    visibility: Arc::clone(visibility),
+                    config: Arc::clone(config),
+                    life: life.clone(),
+                },
                 KeyScopeGate::new(),
                 policies.limit.clone(),
                 // These methods are for operators only, also while the kernel drains; for all others they do not exist.
@@ -181,7 +183,7 @@ impl ClientStack {
             LifecycleLayer::new(life.clone()),
             gates![
                 EventsGate::new(events.clone()).for_audience(ChannelAudience::new(policies.access.clone(), fleet)),
-                DiscoveryGate::new(self.registry.clone()),
+                DiscoveryGate::new(self.sections.registry.clone()),
                 AccessChangeGate(Arc::clone(changes)),
                 AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::new(targets.clone())),
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
@@ -223,7 +225,8 @@ fn layers(
     let current = Arc::clone(current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
     let owners = Arc::clone(&policies.session_states);
-    let states = SessionStateGate::new(line.server.clone(), Arc::new(session.clone()), owners);
+    let peer: Arc<PeerSession> = Arc::new(session.clone());
+    let states = SessionStateGate { server: line.server.clone(), session: Arc::clone(&peer), owners };
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
     let approver = approvers_of(&support.config, policies, audit, &shared.asked);
@@ -238,7 +241,7 @@ fn layers(
         Some(agent) => definitions.of_agent(&agent.access_id()),
     };
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
-    let tasks = books.task_owners(line, server);
+    let tasks = books.task_owners.of(line, server);
     let safe = settings::passed_methods(&server.safe_methods)?;
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
@@ -250,8 +253,12 @@ fn layers(
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
     });
     let effects = EffectRecord::new(Arc::clone(audit), id.clone());
-    let effect_ids =
-        EffectIdsGate::new(id.clone(), Arc::clone(&support.config), session.clone(), effects.clone());
+    let effect_ids = EffectIdsGate {
+        server: id.clone(),
+        config: Arc::clone(&support.config),
+        session: peer,
+        record: effects.clone(),
+    };
     let speaks_mgp = {
         let session = session.clone();
         move || session().is_some_and(|session| session.mgp.is_some())

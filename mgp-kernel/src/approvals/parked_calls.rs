@@ -26,7 +26,7 @@ impl ParkedCallLayer {
     /// Makes a layer that parks no more calls than `limits` allows. The outcome of calls whose clients do not come back
     /// is recorded by `audit`, as each round is by the layer in front.
     pub(crate) fn new(limits: ParkedCallLimits, audit: Option<AuditLayer>) -> Self {
-        let quota = Arc::new(Quota::new(&limits));
+        let quota = Arc::new(Quota::new(limits.clone()));
         Self(Arc::new(ParkedCallShared {
             limits,
             quota,

@@ -33,8 +33,7 @@ impl Default for ParkedCallLimits {
 
 /// A quota of calls that have asked their clients and are not over.
 pub(super) struct Quota {
-    max: usize,
-    max_per_principal: usize,
+    limits: ParkedCallLimits,
     taken: Mutex<QuotaUsage>,
 }
 
@@ -52,9 +51,8 @@ pub(super) struct QuotaSlot {
 }
 
 impl Quota {
-    pub(super) fn new(limits: &ParkedCallLimits) -> Self {
-        let taken = Mutex::default();
-        Self { max: limits.max_parked, max_per_principal: limits.max_parked_per_principal, taken }
+    pub(super) fn new(limits: ParkedCallLimits) -> Self {
+        Self { limits, taken: Mutex::default() }
     }
 
     /// Closes the quota, so that there are no places from now on: nobody will be there to hear the answers.
@@ -79,7 +77,7 @@ impl Quota {
         taken.check()?;
         let principal = principal.cloned();
         let own = taken.by.get(&principal).copied().unwrap_or_default();
-        if taken.all >= self.max || own >= self.max_per_principal {
+        if taken.all >= self.limits.max_parked || own >= self.limits.max_parked_per_principal {
             return Err(Error::new(
                 code::RESOURCE_EXHAUSTED,
                 "the client cannot be asked: too many calls wait for answers already; answer those, or ask later",
@@ -123,7 +121,7 @@ mod tests {
     fn places_are_few_in_all_and_for_each_and_come_back() {
         let limits =
             ParkedCallLimits { max_parked: 3, max_parked_per_principal: 2, ..ParkedCallLimits::default() };
-        let quota = Arc::new(Quota::new(&limits));
+        let quota = Arc::new(Quota::new(limits));
         let (a, b) = (Principal::new("a"), Principal::new("b"));
         let first = quota.take(Some(&a)).unwrap();
         let _second = quota.take(Some(&a)).unwrap();

@@ -1,29 +1,60 @@
-//! The calls that a server has in work, by which the call of a server's question is found.
+//! The calls that a server has in work, by which the calls of its questions, reports and callbacks are found.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_transport::AskedDuring;
-use mgp_types::{Context as CallContext, Flow, Gate, Request, RequestKind, Session, StreamId};
+use mgp_types::mcp::meta::key;
+use mgp_types::{Context as CallContext, Outbox, RawJson, Request, RequestKind, Session, StreamId};
 use parking_lot::Mutex;
 
-/// The calls that one server has in work, by which the call of a server's question is found. Clones share them.
-///
-/// The table is a gate that notes the calls of clients, each until its end. The gate stands directly in front of the
-/// service that carries calls to the server. The gate reads `context.session` and `context.outbox`: a call without a
-/// session is no client's. A call costs a lock at its beginning and one at its end.
+/// The calls that one server has in work, each until its end. By them the call of a server's question, report or callback is
+/// found. Clones share them. A call costs a lock at its beginning and one at its end.
 #[derive(Clone, Default)]
-pub(crate) struct CallsInWork(Arc<Mutex<BTreeMap<StreamId, Box<CallContext>>>>);
+pub(crate) struct CallsInWork(Arc<Mutex<CallTable>>);
+
+#[derive(Default)]
+struct CallTable {
+    /// The number of calls so far, under which the server reports. No two calls have the same number.
+    count: u64,
+    calls: BTreeMap<u64, ActiveCall>,
+}
+
+struct ActiveCall {
+    context: Box<CallContext>,
+    /// The caller's own progress token, if it wants progress.
+    progress: Option<RawJson>,
+    /// True if the server called back about it.
+    is_called_back: bool,
+}
 
 impl CallsInWork {
-    /// Returns the call that has `stream`.
+    /// Returns the client's call that has `stream`.
     pub(crate) fn on(&self, stream: StreamId) -> Option<Box<CallContext>> {
-        self.0.lock().get(&stream).cloned()
+        let table = self.0.lock();
+        table.calls.values().rev().find(|call| call.is_on(stream)).map(|call| call.context.clone())
     }
 
-    /// Returns whether the call that has `stream` is in work.
+    /// Returns whether the client's call that has `stream` is in work.
     pub(crate) fn has(&self, stream: StreamId) -> bool {
-        self.0.lock().contains_key(&stream)
+        self.0.lock().calls.values().any(|call| call.is_on(stream))
+    }
+
+    /// Returns the way to the caller to whom the server reports progress under this number, and its own token.
+    pub(crate) fn reported(&self, number: u64) -> Option<(Outbox, RawJson)> {
+        let table = self.0.lock();
+        let call = table.calls.get(&number)?;
+        Some((call.context.outbox.clone(), call.progress.clone()?))
+    }
+
+    /// Notes that the server called back about the call that has `stream`.
+    pub(crate) fn call_back(&self, stream: StreamId) {
+        let mut table = self.0.lock();
+        table
+            .calls
+            .values_mut()
+            .filter(|call| call.is_on(stream))
+            .for_each(|call| call.is_called_back = true);
     }
 
     pub(crate) fn callers(&self) -> ActiveCallers {
@@ -49,46 +80,79 @@ impl CallsInWork {
         }
     }
 
-    /// Returns all calls, the latest first.
+    /// Returns all calls of clients, the latest first. A call without a session is no client's.
     fn latest_first(&self) -> Vec<CallContext> {
-        self.0.lock().values().rev().map(|call| (**call).clone()).collect()
+        let table = self.0.lock();
+        let contexts = table.calls.values().rev().map(|call| &*call.context);
+        contexts.filter(|context| context.session.is_some()).cloned().collect()
     }
 
-    /// Notes a client's call, for as long as the entry lives. A call without a way back to its client has no stream,
-    /// and is noted all the same: a question may be about it.
-    fn note(&self, request: &Request) -> Option<CallInWork> {
-        let context = &request.context;
-        if request.kind == RequestKind::Notify || context.session.is_none() {
+    /// Notes a call, for as long as the entry lives, and replaces its progress token by a number of its own: callers may
+    /// choose the same tokens. A client's call without a way back has no stream, and is noted all the same: a question may
+    /// be about it.
+    pub(crate) fn enter(&self, request: &mut Request) -> Option<CallInWork> {
+        if request.kind == RequestKind::Notify {
             return None;
         }
-        let stream = match context.outbox.stream() {
-            StreamId::STANDALONE => StreamId::fresh(),
-            stream => stream,
-        };
-        self.0.lock().insert(stream, context.clone());
-        Some(CallInWork { calls: self.clone(), stream })
+        // The token outlives the frame that it came in.
+        let progress = request.meta_mut().and_then(|meta| Some(meta.get(key::PROGRESS_TOKEN)?.detached()));
+        if progress.is_none() && request.context.session.is_none() {
+            return None;
+        }
+        let reports = progress.is_some();
+        let call = ActiveCall { context: request.context.clone(), progress, is_called_back: false };
+        let mut table = self.0.lock();
+        table.count += 1;
+        let number = table.count;
+        table.calls.insert(number, call);
+        drop(table);
+        if let Some(meta) = request.meta_mut().filter(|_| reports) {
+            meta.set(key::PROGRESS_TOKEN, RawJson::from_written(number.to_string().into_bytes()));
+        }
+        Some(CallInWork { calls: self.clone(), number, reports })
     }
 }
 
-impl Gate for CallsInWork {
+impl ActiveCall {
+    fn is_on(&self, stream: StreamId) -> bool {
+        let own = self.context.outbox.stream();
+        own == stream && own != StreamId::STANDALONE && self.context.session.is_some()
+    }
+}
+
+#[cfg(test)]
+impl mgp_types::Gate for CallsInWork {
     type Pass = Option<CallInWork>;
 
-    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        Flow::Pass(self.note(request))
+    fn enter(&self, request: &mut Request) -> mgp_types::Flow<Self::Pass> {
+        mgp_types::Flow::Pass(Self::enter(self, request))
     }
 }
 
 /// A guard that keeps a call noted.
 pub(crate) struct CallInWork {
     calls: CallsInWork,
-    stream: StreamId,
+    number: u64,
+    reports: bool,
+}
+
+impl CallInWork {
+    /// Returns the number under which the server reports progress, if the caller wants any.
+    pub(crate) fn progress_number(&self) -> Option<u64> {
+        Some(self.number).filter(|_| self.reports)
+    }
+
+    /// Ends the entry. Returns the stream of the call if the server called back about it.
+    pub(crate) fn end(&self) -> Option<StreamId> {
+        let ended = self.calls.0.lock().calls.remove(&self.number);
+        // Dropped without the lock: the way back to a client may end with it.
+        ended.filter(|call| call.is_called_back).map(|call| call.context.outbox.stream())
+    }
 }
 
 impl Drop for CallInWork {
     fn drop(&mut self) {
-        let ended = self.calls.0.lock().remove(&self.stream);
-        // Dropped without the lock: the way back to a client may end with it.
-        drop(ended);
+        self.end();
     }
 }
 

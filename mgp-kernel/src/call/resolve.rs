@@ -32,37 +32,24 @@ use crate::servers::upstream::{AgentLists, FirstStart, WaitingCall};
 /// Servers that wait until somebody needs them all start with the first request of an agent's client that is no call of
 /// a tool, and one by one with calls.
 #[derive(Clone)]
-pub(crate) struct ResolveToolGate(Arc<Resolver>);
-
-/// The sections by which a tool is found, and by which the wait for it is bounded.
-struct Resolver {
-    visibility: Arc<Visibility>,
-    config: Arc<RunningConfig>,
-    life: ServerLifecycle,
-}
-
-impl ResolveToolGate {
-    pub(crate) fn new(
-        visibility: Arc<Visibility>,
-        config: Arc<RunningConfig>,
-        life: ServerLifecycle,
-    ) -> Self {
-        Self(Arc::new(Resolver { visibility, config, life }))
-    }
+pub(crate) struct ResolveToolGate {
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) life: ServerLifecycle,
 }
 
 impl Gate for ResolveToolGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        let wanted = wanted(&self.0, request);
+        let wanted = wanted(self, request);
         let is_call = request.method == Method::TOOLS_CALL;
         let is_for_one = is_call && matches!(wanted, None | Some(RequiredLists::Tool { .. }));
         if !is_for_one && !is_operator(&request.context) {
-            self.0.visibility.fleet.release();
+            self.visibility.fleet.release();
         }
         let Some(wanted) = wanted else { return Flow::Pass(()) };
-        let visibility = Arc::clone(&self.0.visibility);
+        let visibility = Arc::clone(&self.visibility);
         if let RequiredLists::Tool { start, name } = wanted {
             let mut request = request.take();
             return Flow::wait(async move {
@@ -76,7 +63,7 @@ impl Gate for ResolveToolGate {
         }
         // An operator is told what is known, and which servers have not listed anything yet.
         let caller = request.context.principal.as_ref().filter(|_| !is_operator(&request.context));
-        let starts = starts(&self.0, &wanted, caller);
+        let starts = starts(self, &wanted, caller);
         if starts.is_empty() {
             if is_call {
                 resolve(&visibility, request, UnlistedToolCall::Sent);
@@ -123,7 +110,7 @@ enum UnlistedToolCall {
 
 /// Returns the lists that the request waits for, if servers are starting that may have them. Notes the tool that is
 /// called, if it is known.
-fn wanted(resolver: &Resolver, request: &mut Request) -> Option<RequiredLists> {
+fn wanted(resolver: &ResolveToolGate, request: &mut Request) -> Option<RequiredLists> {
     let visibility = &*resolver.visibility;
     if request.method == Method::TOOLS_CALL {
         let called = request.params.get("name")?;
@@ -189,7 +176,7 @@ pub(crate) fn awaits_first_tools(visibility: &Visibility, context: &Context) -> 
 /// Returns the starts of the servers that are being connected to for the first time, and the moment until which each is
 /// waited for. Begins the caller's own connections.
 fn starts(
-    resolver: &Resolver,
+    resolver: &ResolveToolGate,
     wanted: &RequiredLists,
     caller: Option<&Principal>,
 ) -> Vec<(FirstStart, Instant)> {
@@ -304,7 +291,8 @@ mod tests {
 
     async fn called(kernel: &TestKernel, name: &str) -> Result<Response, Error> {
         let life = ServerLifecycle::new("mgp".into());
-        let gate = ResolveToolGate::new(Arc::clone(&kernel.visibility), Arc::clone(&kernel.config), life);
+        let (visibility, config) = (Arc::clone(&kernel.visibility), Arc::clone(&kernel.config));
+        let gate = ResolveToolGate { visibility, config, life };
         let client = TestClient::begin(kernel, "one").await;
         let request = client.request("tools/call", &format!(r#"{{"name":"{name}","arguments":{{}}}}"#));
         gate.layer(kernel.router.clone()).call(request).await

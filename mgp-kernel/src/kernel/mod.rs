@@ -2,12 +2,12 @@
 
 mod sections;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_discovery::Config;
-use mgp_discovery::registry::Registry;
 use mgp_security::auth::AuthLayer;
 use mgp_security::validator::path::usable_folder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
@@ -101,10 +101,8 @@ impl Kernel {
         let kernel = Self::opened(config, state, files, starts).await?;
         let tools = kernel.0.sections.tools.clone();
         tokio::spawn(async move { tools.load_encoder().await });
-        if let Some(registry) = kernel.0.sections.registry.get() {
-            // A server that is not started logs the reason, and stays registered.
-            registry.resume().await;
-        }
+        // A server that is not started logs the reason, and stays registered.
+        kernel.0.sections.registry.resume().await;
         kernel.reloads().warn_of_unmatched();
         Ok(kernel)
     }
@@ -130,13 +128,11 @@ impl Kernel {
         // Nobody is let in before the rules hold.
         let rules = AccessRules::of(&config.load(), audit.clock.now())?;
         rules.hold(&policies.access, changes, &audit.clock).await?;
-        let registry = registration::open(config, &sections.visibility, audit.port())?;
-        let registry = sections.registry.get_or_init(|| registry).clone();
-        let tools = tool_discovery(&sections, &registry)?;
+        let tools = tool_discovery(&sections)?;
         changes.also_tell(tools.clone());
         let identity = ServerIdentity::new(Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION")))
             .with_mgp(Offer::new(ExtensionSet::standard()));
-        let front = ClientStack::new(&sections, tools, registry.clone());
+        let front = ClientStack::new(&sections, tools);
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));
         beside.spawn(publish_record(audit.log.clone(), sections.events.clone()));
@@ -145,9 +141,9 @@ impl Kernel {
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
-        let Sections { config, policies, tools, fleet, lifecycle, .. } = &kernel.0.sections;
-        upstream::clear_scratch(config.state()).await;
-        registration::remove_copies(config.state()).await;
+        let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
+        remove_left_over(&upstream::scratch(config.state())).await;
+        remove_left_over(&registration::copies(config.state())).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
         match starts {
@@ -156,7 +152,7 @@ impl Kernel {
             ServerStarts::WhenNeeded => fleet.hold(),
         }
         fleet.install(servers);
-        registration::remove_left_over(config.state(), &registry).await;
+        registration::remove_left_over(config.state(), registry).await;
         // A life that begins can always reach these states.
         let begun = lifecycle.life.starting().and_then(|()| lifecycle.life.ready());
         debug_assert!(begun.is_ok(), "{begun:?}");
@@ -331,12 +327,23 @@ impl Kernel {
     }
 }
 
-fn tool_discovery(sections: &Sections, registry: &Registry) -> Result<ToolDiscoveryGate, StartError> {
+/// Removes a folder of what servers of the last kernel left behind.
+async fn remove_left_over(folder: &Path) {
+    match tokio::fs::remove_dir_all(folder).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(folder = %folder.display(), %error, "files of the servers of the last kernel stay");
+        }
+        _ => {}
+    }
+}
+
+fn tool_discovery(sections: &Sections) -> Result<ToolDiscoveryGate, StartError> {
     let Sections { config, visibility, tools, .. } = sections;
     let loaded = config.load();
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
     let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
-    let creator = ModelToolCreator::new(Arc::clone(config), Arc::clone(&sections.audit), registry.clone());
+    let creator =
+        ModelToolCreator::new(Arc::clone(config), Arc::clone(&sections.audit), sections.registry.clone());
     let settings = settings::tool_discovery(&loaded)
         .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
         .names(move |context| of_names.names(context))

@@ -21,6 +21,7 @@ use crate::router::Visibility;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
 use crate::servers::fleet::{Fleet, FleetBooks};
+use crate::servers::registration;
 use crate::servers::upstream::ServerSupport;
 use crate::{StartError, settings};
 
@@ -39,8 +40,8 @@ pub(crate) struct Sections {
     pub(crate) changes: Arc<ChangeListeners>,
     pub(crate) visibility: Arc<Visibility>,
     pub(crate) targets: AccessTargets,
-    /// The servers that registered themselves. Set once, after all other sections.
-    pub(crate) registry: Arc<OnceLock<Registry>>,
+    /// The servers that registered themselves.
+    pub(crate) registry: Registry,
     pub(crate) reload: Arc<ConfigReloader>,
     pub(crate) lifecycle: Arc<Lifecycle>,
 }
@@ -60,7 +61,7 @@ impl Sections {
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
         let events = events::publisher();
         let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
-        let registry = Arc::<OnceLock<Registry>>::default();
+        let registered = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
         // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
@@ -75,7 +76,7 @@ impl Sections {
                 changes: Weak::clone(changes),
                 books: Arc::clone(&books),
                 concurrency: settings::calls_at_once(),
-                registry: Arc::clone(&registry),
+                registry: Arc::clone(&registered),
             };
             ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
         });
@@ -87,13 +88,15 @@ impl Sections {
             scopes: policies.scopes.clone(),
             fleet: Arc::clone(&fleet),
         });
+        let registry = registration::open(&config, &visibility, audit.port())?;
+        let registry = registered.get_or_init(|| registry).clone();
         let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
         let reload = ConfigReloader::new(
             targets.clone(),
             Arc::clone(&policies),
             audit.clock.clone(),
             Arc::clone(&changes),
-            Arc::clone(&registry),
+            registry.clone(),
         );
         Ok(Self {
             reload: Arc::new(reload),

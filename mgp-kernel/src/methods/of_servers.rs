@@ -9,7 +9,6 @@ use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
 use mgp_types::{Error, Flow, Gate, PrincipalRole, Request, RequestKind, Response, code};
-use serde::Serialize;
 
 use crate::lifecycle::KERNEL;
 use crate::running::RunningConfig;
@@ -63,7 +62,12 @@ async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Err
     match request.method.as_str() {
         method::HEALTH_PING => {
             let status = status(&server).await;
-            written(&HealthPong::new(status, Timestamp::now(), uptime(&server), server.id().clone()))
+            Response::with_body(&HealthPong::new(
+                status,
+                Timestamp::now(),
+                uptime(&server),
+                server.id().clone(),
+            ))
         }
         method::HEALTH_STATUS => report(&server).await,
         _ => {
@@ -72,7 +76,7 @@ async fn answer(server: Arc<Upstream>, request: Request) -> Result<Response, Err
             let timeout = Duration::from_millis(shutdown.timeout_ms);
             // The call is answered at once, and the server is stopped whether or not the answer arrives.
             tokio::spawn(async move { server.stop(shutdown.reason, timeout).await });
-            written(&ShutdownAnswer::accepted(pending, shutdown.timeout_ms))
+            Response::with_body(&ShutdownAnswer::accepted(pending, shutdown.timeout_ms))
         }
     }
 }
@@ -109,15 +113,11 @@ async fn report(server: &Upstream) -> Result<Response, Error> {
     report.pending_requests = server.of_server().meter.read().in_work;
     report.tools_total = server.views().iter().map(|view| view.tools as u64).max().unwrap_or(0);
     report.tools_available = if server.state() == ServerState::Connected { report.tools_total } else { 0 };
-    written(&report)
+    Response::with_body(&report)
 }
 
 fn uptime(server: &Upstream) -> u64 {
     server.views().iter().filter_map(|view| view.uptime).max().unwrap_or_default().as_secs()
-}
-
-fn written<T: Serialize>(body: &T) -> Result<Response, Error> {
-    Response::with_body(body)
 }
 
 /// The time within which a server has to answer a ping (§11.3).

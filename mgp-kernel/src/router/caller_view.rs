@@ -83,12 +83,8 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may call the tool, as far as access rules and approvals say.
     pub(crate) fn tool(&self, server: &ServerId, name: &ToolName) -> bool {
-        self.may_call(server, name)
-            && match self.share(server) {
-                AgentLists::Everything => true,
-                AgentLists::Own(own) => own.tool(server.as_str(), name.as_str()).is_some(),
-                AgentLists::Coming | AgentLists::Nothing => false,
-            }
+        let own = |own: &CatalogSnapshot| own.tool(server.as_str(), name.as_str()).map(|_| ());
+        self.may_call(server, name) && self.shared(server, || Some(()), own).is_some()
     }
 
     /// Returns the tool that the caller means by `name`, as the connection that it uses lists it, if it may call it.
@@ -97,13 +93,10 @@ impl<'a> CallerView<'a> {
         if !self.may_call(&tool.server, &tool.name) {
             return None;
         }
-        match self.share(&tool.server) {
-            AgentLists::Everything => Some(Arc::clone(tool)),
-            AgentLists::Own(own) => {
-                own.tool(tool.server.as_str(), tool.name.as_str()).map(|own| Arc::clone(&own.resolved))
-            }
-            AgentLists::Coming | AgentLists::Nothing => None,
-        }
+        let own = |own: &CatalogSnapshot| {
+            Some(Arc::clone(&own.tool(tool.server.as_str(), tool.name.as_str())?.resolved))
+        };
+        self.shared(&tool.server, || Some(Arc::clone(tool)), own)
     }
 
     /// Returns the tool that `request` is about without calling it.
@@ -176,11 +169,8 @@ impl<'a> CallerView<'a> {
     /// Returns the prompt that the caller means by `name`.
     pub(crate) fn prompt(&self, snapshot: &CatalogSnapshot, name: &str) -> Option<Arc<CatalogPrompt>> {
         let prompt = snapshot.prompt(name).filter(|prompt| self.may_use(&prompt.server))?;
-        match self.share(&prompt.server) {
-            AgentLists::Everything => Some(Arc::clone(prompt)),
-            AgentLists::Own(own) => own.prompt(&prompt.shown).cloned(),
-            AgentLists::Coming | AgentLists::Nothing => None,
-        }
+        let own = |own: &CatalogSnapshot| own.prompt(&prompt.shown).cloned();
+        self.shared(&prompt.server, || Some(Arc::clone(prompt)), own)
     }
 
     /// Returns the server of the resource that the caller means by `uri`, and the URI that it has there.
@@ -214,12 +204,22 @@ impl<'a> CallerView<'a> {
     }
 
     fn owns(&self, server: &ServerId, is_own: impl FnOnce(&CatalogSnapshot) -> bool) -> bool {
-        self.may_use(server)
-            && match self.share(server) {
-                AgentLists::Everything => true,
-                AgentLists::Own(own) => is_own(&own),
-                AgentLists::Coming | AgentLists::Nothing => false,
-            }
+        self.may_use(server) && self.shared(server, || Some(()), |own| is_own(own).then_some(())).is_some()
+    }
+
+    /// Returns an item of the lists that the caller has of a server: by `all` if these are the lists for all, by `own` if
+    /// the caller has lists of its own.
+    fn shared<T>(
+        &self,
+        server: &ServerId,
+        all: impl FnOnce() -> Option<T>,
+        own: impl FnOnce(&CatalogSnapshot) -> Option<T>,
+    ) -> Option<T> {
+        match self.share(server) {
+            AgentLists::Everything => all(),
+            AgentLists::Own(lists) => own(&lists),
+            AgentLists::Coming | AgentLists::Nothing => None,
+        }
     }
 
     fn share(&self, server: &ServerId) -> AgentLists {

@@ -148,12 +148,17 @@ fn written<T>(
     if seen.is_whole {
         return whole();
     }
+    list_of(member, seen.items.iter().map(|item| listed(item)))
+}
+
+/// Returns a result with one member, a list.
+pub(super) fn list_of(member: &str, items: impl IntoIterator<Item = RawJson>) -> RawJson {
     let mut out = format!(r#"{{"{member}":["#).into_bytes();
-    for (place, item) in seen.items.iter().enumerate() {
+    for (place, item) in items.into_iter().enumerate() {
         if place > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(listed(item).as_bytes());
+        out.extend_from_slice(item.as_bytes());
     }
     out.extend_from_slice(b"]}");
     RawJson::from_written(out)

@@ -7,7 +7,7 @@ use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
 use super::fan_out::{ask, has, to};
 use super::forward::RouterFuture;
-use super::list_cache::first_page;
+use super::list_cache::{first_page, list_of};
 use super::missing::required;
 use super::{CallerView, Routes};
 use crate::notify::changes::tasks::{self, TaskLocation};
@@ -39,8 +39,7 @@ impl Routes {
             |upstream: &Arc<Upstream>| has(&upstream.capabilities(view.principal()), &["tasks", "list"]);
         let mut open: Vec<_> =
             view.servers().filter(has_list).map(|upstream| (upstream, request.clone())).collect();
-        let mut out = br#"{"tasks":["#.to_vec();
-        let empty = out.len();
+        let mut all = Vec::new();
         for _ in 0..MAX_PAGES {
             if open.is_empty() {
                 break;
@@ -58,20 +57,13 @@ impl Routes {
                 };
                 let tasks: Vec<RawJson> =
                     page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
-                for task in tasks {
-                    if out.len() > empty {
-                        out.push(b',');
-                    }
-                    out.extend_from_slice(
-                        as_told(&self.changes, view.principal(), upstream.id(), task).as_bytes(),
-                    );
-                }
+                let told = |task| as_told(&self.changes, view.principal(), upstream.id(), task);
+                all.extend(tasks.into_iter().map(told));
                 let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
                 next.map(|cursor| request.params.set("cursor", cursor)).is_some()
             });
         }
-        out.extend_from_slice(b"]}");
-        Ok(Response::plain(RawJson::from_written(out)))
+        Ok(Response::plain(list_of("tasks", all)))
     }
 
     /// Returns the id in the request, and the location of that task.

@@ -63,17 +63,9 @@ impl BoundId {
     /// Returns the JSON with the agent's id in place of the other one; `None` if that is not in it. Both ids consist of
     /// characters that mean nothing to JSON.
     fn restored(&self, json: &[u8]) -> Option<RawJson> {
-        let mut found = memmem::find_iter(json, self.bound.as_bytes()).peekable();
-        found.peek()?;
-        let mut out = Vec::with_capacity(json.len());
-        let mut from = 0;
-        for at in found {
-            out.extend_from_slice(json.get(from..at)?);
-            out.extend_from_slice(self.own.as_bytes());
-            from = at + self.bound.len();
-        }
-        out.extend_from_slice(json.get(from..)?);
-        Some(RawJson::from_written(out))
+        memmem::find(json, self.bound.as_bytes())?;
+        let text = std::str::from_utf8(json).ok()?;
+        Some(RawJson::from_written(text.replace(&*self.bound, &self.own).into_bytes()))
     }
 }
 

@@ -19,6 +19,7 @@ use mgp_types::{
 use super::bound_id::BoundId;
 use super::record::{EffectRecord, RecordedEffect};
 use crate::call::may_name;
+use crate::call::session_state::PeerSession;
 use crate::running::RunningConfig;
 
 /// A gate that tells a server keys and transactions in ids that are bound to the agent, and the agent their outcome in its own.
@@ -32,25 +33,12 @@ use crate::running::RunningConfig;
 ///
 /// With `effects` off, a call costs two comparisons, unless its server declares one of the extensions.
 #[derive(Clone)]
-pub(crate) struct EffectIdsGate(Arc<EffectIds>);
-
-struct EffectIds {
-    server: ServerId,
-    config: Arc<RunningConfig>,
-    session: Box<dyn Fn() -> Option<Arc<Session>> + Send + Sync>,
-    record: EffectRecord,
-}
-
-impl EffectIdsGate {
-    /// Returns the gate in front of `server`, whose session is the one that `session` returns.
-    pub(crate) fn new(
-        server: ServerId,
-        config: Arc<RunningConfig>,
-        session: impl Fn() -> Option<Arc<Session>> + Send + Sync + 'static,
-        record: EffectRecord,
-    ) -> Self {
-        Self(Arc::new(EffectIds { server, config, session: Box::new(session), record }))
-    }
+pub(crate) struct EffectIdsGate {
+    pub(crate) server: ServerId,
+    pub(crate) config: Arc<RunningConfig>,
+    /// Returns the session with the connected incarnation of the server.
+    pub(crate) session: Arc<PeerSession>,
+    pub(crate) record: EffectRecord,
 }
 
 /// A request with bound ids.
@@ -71,10 +59,10 @@ impl Gate for EffectIdsGate {
             return Flow::Pass(None);
         }
         if request.method == Method::TOOLS_CALL {
-            return self.0.bind_call(request).into();
+            return self.bind_call(request).into();
         }
         if is_method(&request.method) {
-            return self.0.bind_transaction(request).map(Some).into();
+            return self.bind_transaction(request).map(Some).into();
         }
         Flow::Pass(None)
     }
@@ -85,7 +73,7 @@ impl Gate for EffectIdsGate {
             id.restore(outcome);
         }
         if bound.method == Method::TOOLS_CALL {
-            self.0.name_compensation(&bound, outcome);
+            self.name_compensation(&bound, outcome);
         }
         if let Some(id) = &bound.transaction {
             note(&bound, id.as_own(), outcome);
@@ -93,7 +81,7 @@ impl Gate for EffectIdsGate {
     }
 }
 
-impl EffectIds {
+impl EffectIdsGate {
     fn declared(&self) -> ExtensionIds {
         (self.session)().map(|session| session.extensions()).unwrap_or_default()
     }

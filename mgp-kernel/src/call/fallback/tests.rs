@@ -15,12 +15,12 @@ use crate::servers::upstream::FallbackToolGate;
 
 /// The way of a call as far as it matters here.
 async fn called(scene: &TestKernel, fallback: FallbackLayer, name: &str) -> Result<Response, Error> {
-    let service = ResolveToolGate::new(
-        Arc::clone(&scene.visibility),
-        Arc::clone(&scene.config),
-        ServerLifecycle::new("mgp".into()),
-    )
-    .layer(scene.router.clone());
+    let gate = ResolveToolGate {
+        visibility: Arc::clone(&scene.visibility),
+        config: Arc::clone(&scene.config),
+        life: ServerLifecycle::new("mgp".into()),
+    };
+    let service = gate.layer(scene.router.clone());
     let peer = TestClient::begin(scene, "one").await;
     let params = format!(r#"{{"name":"{name}","arguments":{{"q":1}}}}"#);
     let mut request = peer.request("tools/call", &params);

@@ -30,18 +30,16 @@ use crate::running::RunningConfig;
 /// budget and clients without these extensions, pass untouched; `_meta` is parsed for tools that declare something, and
 /// only if its bytes have the name `budget`. Takes a lock for agents with a budget alone.
 #[derive(Clone)]
-pub(crate) struct CallHintsGate(Arc<CallHints>);
-
-struct CallHints {
+pub(crate) struct CallHintsGate {
     server: ServerId,
     config: Arc<RunningConfig>,
     budgets: Arc<AgentBudgets>,
-    declared: DeclaredTools,
+    declared: Arc<DeclaredTools>,
 }
 
 impl CallHintsGate {
     pub(crate) fn new(server: ServerId, config: Arc<RunningConfig>, budgets: Arc<AgentBudgets>) -> Self {
-        Self(Arc::new(CallHints { server, config, budgets, declared: DeclaredTools::default() }))
+        Self { server, config, budgets, declared: Arc::default() }
     }
 }
 
@@ -61,7 +59,7 @@ impl Gate for CallHintsGate {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return Flow::Pass(None);
         }
-        match self.0.admit(request) {
+        match self.admit(request) {
             Ok(call) => Flow::Pass(call),
             Err(error) => {
                 if let Some(trail) = &request.context.trail {
@@ -75,19 +73,19 @@ impl Gate for CallHintsGate {
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
         let Some(call) = call else { return };
-        let quota = call.reserved.as_ref().map(|reserved| self.0.settle(reserved, outcome));
+        let quota = call.reserved.as_ref().map(|reserved| self.settle(reserved, outcome));
         let Ok(response) = outcome else { return };
         if response.result.ending() == CallEnding::Asking {
             return;
         }
         let quota = quota.filter(|_| call.tells_quota);
         if quota.is_some() || call.tells_origin {
-            response.change_meta(|meta| self.0.complete(meta, quota, call.tells_origin));
+            response.change_meta(|meta| self.complete(meta, quota, call.tells_origin));
         }
     }
 }
 
-impl CallHints {
+impl CallHintsGate {
     fn admit(&self, request: &Request) -> Result<Option<HintedCall>, Error> {
         let declared = request.context.tool.as_ref().and_then(|tool| self.declared.of(tool));
         if let Some(declared) = &declared {

@@ -22,23 +22,15 @@ use super::{may_name, mentioning};
 /// too long, and every token for a client that did not declare `session_state`, is taken out of the result. Servers
 /// that did not declare the extension cost a look at a bit.
 #[derive(Clone)]
-pub(crate) struct SessionStateGate(Arc<SessionStates>);
-
-struct SessionStates {
-    server: ServerId,
+pub(crate) struct SessionStateGate {
+    pub(crate) server: ServerId,
     /// Returns the session with the connected incarnation of the server.
-    session: Arc<PeerSession>,
-    owners: Arc<StateOwners>,
-}
-
-impl SessionStateGate {
-    pub(crate) fn new(server: ServerId, session: Arc<PeerSession>, owners: Arc<StateOwners>) -> Self {
-        Self(Arc::new(SessionStates { server, session, owners }))
-    }
+    pub(crate) session: Arc<PeerSession>,
+    pub(crate) owners: Arc<StateOwners>,
 }
 
 /// A function that returns the session with a peer, if it is connected.
-type PeerSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
+pub(crate) type PeerSession = dyn Fn() -> Option<Arc<Session>> + Send + Sync;
 
 /// The caller to whom the state in a result belongs.
 pub(crate) struct StateCaller {
@@ -52,10 +44,10 @@ impl Gate for SessionStateGate {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let is_call = request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL;
-        if !is_call || !self.0.is_offered() {
+        if !is_call || !self.is_offered() {
             return Flow::Pass(None);
         }
-        let caller = self.0.admit(request);
+        let caller = self.admit(request);
         if let (Err(error), Some(trail)) = (&caller, &request.context.trail) {
             let is_long = error.code() == code::STATE_TOO_LARGE;
             trail.note_refusal(Refusal::new("session-state", if is_long { "too-long" } else { "not-given" }));
@@ -65,12 +57,12 @@ impl Gate for SessionStateGate {
 
     fn leave(&self, caller: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let (Some(caller), Ok(response)) = (caller, outcome) {
-            self.0.note(&caller, response);
+            self.note(&caller, response);
         }
     }
 }
 
-impl SessionStates {
+impl SessionStateGate {
     /// Returns whether the connected incarnation of the server declared the extension.
     fn is_offered(&self) -> bool {
         (self.session)().is_some_and(|session| has_extension(&session))

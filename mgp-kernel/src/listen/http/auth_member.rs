@@ -1,7 +1,6 @@
 //! Keys in messages: the member `auth` beside `params`, as clients of the tool registry send it.
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either, Limited};
 use hyper::body::Incoming;
+use mgp_security::GateFuture;
 use mgp_transport::http::HttpBody;
 use mgp_types::ext::{projection, registry_error_data};
 use mgp_types::json::ObjectWriter;
@@ -20,6 +20,7 @@ use mgp_types::{Error, Object, RawJson, Revision, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::paths::page;
 use super::request_trace::request_trace;
 use crate::running::RunningConfig;
 
@@ -77,7 +78,7 @@ where
 {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = AuthMemberFuture<S::Future>;
+    type Future = GateFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(cx)
@@ -85,32 +86,12 @@ where
 
     fn call(&mut self, request: Request<Incoming>) -> Self::Future {
         if !self.concerns(&request) {
-            return AuthMemberFuture::Passed { future: self.inner.call(request.map(Either::Left)) };
+            return GateFuture::passed(self.inner.call(request.map(Either::Left)));
         }
         // The clone takes the place of the service that was ready.
         let clone = self.inner.clone();
         let inner = std::mem::replace(&mut self.inner, clone);
-        AuthMemberFuture::Read { future: Box::pin(answer(inner, request)) }
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// The future of [`AuthMember`].
-    #[project = ProjectedFuture]
-    pub(super) enum AuthMemberFuture<F> {
-        Passed { #[pin] future: F },
-        Read { future: Pin<Box<dyn Future<Output = Answer> + Send>> },
-    }
-}
-
-impl<F: Future<Output = Answer>> Future for AuthMemberFuture<F> {
-    type Output = Answer;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
-        match self.project() {
-            ProjectedFuture::Passed { future } => future.poll(cx),
-            ProjectedFuture::Read { future } => future.as_mut().poll(cx),
-        }
+        GateFuture::waiting(answer(inner, request))
     }
 }
 
@@ -230,10 +211,7 @@ fn refused(status: StatusCode, error: &Error, caller: &Caller) -> Response<HttpB
     body.text("jsonrpc", "2.0");
     body.json("id", caller.id.as_ref().unwrap_or(&RawJson::null()));
     body.json("error", &told.finish().to_raw());
-    let mut response = Response::new(HttpBody::from(body.finish().to_raw().to_bytes()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    page(status, "application/json", body.finish().to_raw().to_bytes())
 }
 
 /// The path of the protocol's endpoint.

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{Extensions, HeaderValue, StatusCode};
 use mgp_security::GateFuture;
 use mgp_transport::http::{ConnectionAddrs, HttpBody};
@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::paths::page;
 use super::peer_user::{PeerUser, peer_user};
 
 /// The mark of a connection, by which its first request without a key finds out who made it.
@@ -119,9 +120,7 @@ where
 fn refused() -> http::Response<HttpBody> {
     tracing::warn!("another user of this machine was refused without a key");
     let text = "without a key only the user that the kernel runs as is let in; an operator issues one by `mgp keys new`\n";
-    let mut response = http::Response::new(HttpBody::from(bytes::Bytes::from_static(text.as_bytes())));
-    *response.status_mut() = StatusCode::UNAUTHORIZED;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let mut response = page(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", text);
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

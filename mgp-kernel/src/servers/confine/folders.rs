@@ -59,35 +59,12 @@ pub(super) const LIBRARY_FOLDERS: &[&str] = &["lib", "lib64", "libexec"];
 /// The folders of a home that hold programs, and so much else that they are no installation.
 pub(super) const SHARED_IN_HOME: &[&str] = &[".local", ".cargo", ".config", "go", "Library"];
 
-/// The extensions of files that an interpreter runs, and whether the folder of their package is looked for above them.
-pub(super) const SCRIPTS: &[(&str, LibraryFolder)] = &[
-    ("py", LibraryFolder::Nothing),
-    ("pyz", LibraryFolder::Nothing),
-    ("js", LibraryFolder::Package),
-    ("mjs", LibraryFolder::Package),
-    ("cjs", LibraryFolder::Package),
-    ("ts", LibraryFolder::Package),
-    ("mts", LibraryFolder::Package),
-    ("cts", LibraryFolder::Package),
-    ("tsx", LibraryFolder::Package),
-    ("sh", LibraryFolder::Nothing),
-    ("bash", LibraryFolder::Nothing),
-    ("rb", LibraryFolder::Nothing),
-    ("pl", LibraryFolder::Nothing),
-    ("php", LibraryFolder::Nothing),
-    ("lua", LibraryFolder::Nothing),
-    ("jar", LibraryFolder::Nothing),
-    ("dll", LibraryFolder::Nothing),
-];
+/// The extensions of files that an interpreter runs, and that find their libraries in their folder.
+pub(super) const SCRIPTS: &[&str] = &["py", "pyz", "sh", "bash", "rb", "pl", "php", "lua", "jar", "dll"];
 
-/// The place where a script finds its libraries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LibraryFolder {
-    /// The folder of the script.
-    Nothing,
-    /// The folder of the script, and the next folder above that has a `package.json`.
-    Package,
-}
+/// The extensions of files that an interpreter runs, and that find their libraries in the folder of their package, too: the
+/// next folder above that has a `package.json`.
+pub(super) const SCRIPTS_OF_PACKAGES: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts", "tsx"];
 
 /// The file that marks the folder of a JavaScript package.
 pub(super) const PACKAGE: &str = "package.json";

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::folders::{LIBRARY_FOLDERS, LibraryFolder, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SHARED_IN_HOME};
+use super::folders::{
+    LIBRARY_FOLDERS, PACKAGE, PROGRAM_FOLDERS, SCRIPTS, SCRIPTS_OF_PACKAGES, SHARED_IN_HOME,
+};
 
 /// The places in which programs and scripts are looked for.
 #[derive(Debug, Clone)]
@@ -90,11 +92,14 @@ impl ProgramSearch<'_> {
 
     /// Returns the folder of the script among `args`, or the script alone if it lies among the things of the user.
     pub(super) fn script(&self, args: &[&str]) -> Option<PathBuf> {
-        let (file, above) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
+        let is_one_of =
+            |ending: &str, known: &[&str]| known.iter().any(|known| ending.eq_ignore_ascii_case(known));
+        let (file, is_of_package) = args.iter().filter(|arg| !arg.starts_with('-')).find_map(|arg| {
             let ending = Path::new(arg).extension()?.to_str()?;
-            let (_, above) = SCRIPTS.iter().find(|(known, _)| ending.eq_ignore_ascii_case(known))?;
+            let is_of_package = is_one_of(ending, SCRIPTS_OF_PACKAGES);
             let file = self.folder.join(arg);
-            file.is_file().then(|| (file.canonicalize().unwrap_or(file), *above))
+            let is_script = (is_of_package || is_one_of(ending, SCRIPTS)) && file.is_file();
+            is_script.then(|| (file.canonicalize().unwrap_or(file), is_of_package))
         })?;
         let folder = file.parent()?;
         let package = || {
@@ -103,7 +108,7 @@ impl ProgramSearch<'_> {
                 .take_while(|folder| !self.is_shared(folder))
                 .find(|folder| folder.join(PACKAGE).is_file())
         };
-        let folder = if above == LibraryFolder::Package { package().unwrap_or(folder) } else { folder };
+        let folder = if is_of_package { package().unwrap_or(folder) } else { folder };
         Some(if self.is_shared(folder) { file.clone() } else { folder.to_owned() })
     }
 }

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use mgp_discovery::config::model::ServerConfig;
-use mgp_security::access::TaskOwnersGate;
 use mgp_types::ClientSessionId;
 use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
 use super::callbacks::CallbackRoutes;
-use super::task_owners::{TaskOwners, place};
-use crate::servers::upstream::{ConnectionKey, ServerShared};
+use super::task_owners::TaskOwners;
+use crate::servers::upstream::ServerShared;
 
 /// The state that a fleet and the connections of its servers share.
 #[derive(Default)]
@@ -25,8 +23,8 @@ pub(crate) struct FleetBooks {
     publishing: Mutex<()>,
     /// A number that grows with each change of the servers, and of which agents have which of their lists.
     revision: AtomicU64,
-    callbacks: Mutex<CallbackRoutes>,
-    task_owners: TaskOwners,
+    pub(crate) callbacks: Mutex<CallbackRoutes>,
+    pub(crate) task_owners: TaskOwners,
     /// The folders of the clients that work elsewhere than this process.
     folders: ArcSwap<BTreeMap<ClientSessionId, PathBuf>>,
 }
@@ -88,34 +86,5 @@ impl FleetBooks {
     pub(crate) fn owner_of_channel(&self, channel: &str) -> Option<ServerId> {
         let current = self.current.load();
         channel.rmatch_indices('.').find_map(|(at, _)| Some(current.get_key_value(&channel[..at])?.0.clone()))
-    }
-
-    /// Returns the routes of the callbacks of all servers.
-    pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
-        &self.callbacks
-    }
-
-    /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected. There are none for
-    /// a program that the kernel starts, whose tasks end with it.
-    pub(crate) fn task_owners(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
-        place(server).map(|place| self.task_owners.of(&line.of_tasks(), place)).unwrap_or_default()
-    }
-
-    /// Keeps the owners of the tasks of `line` from its first connection on. Returns false for a program that the
-    /// kernel starts, whose tasks end with it.
-    pub(crate) fn keep_task_owners(
-        &self,
-        line: &ConnectionKey,
-        server: &ServerConfig,
-        tasks: &TaskOwnersGate,
-    ) -> bool {
-        let Some(place) = place(server) else { return false };
-        self.task_owners.keep(&line.of_tasks(), place, tasks);
-        true
-    }
-
-    /// Forgets the owners of the tasks of a server that is gone.
-    pub(super) fn forget_tasks(&self, server: &ServerId) {
-        self.task_owners.end_of_server(server);
     }
 }

@@ -156,7 +156,7 @@ impl Fleet {
 
     /// Returns the routes of the callbacks of all servers.
     pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
-        self.support.books.callbacks()
+        &self.support.books.callbacks
     }
 
     /// Returns whether this agent may have a connection to the server.
@@ -337,7 +337,7 @@ impl Fleet {
         let ServerSupport { books, tools, .. } = &*self.support;
         let listed = self.tools_of(&id);
         let had_something = books.unpublished(|| tools.catalog.remove_server(&id));
-        books.forget_tasks(&id);
+        books.task_owners.end_of_server(&id);
         if had_something {
             self.tell_gone(vec![(id.clone(), listed)]);
         }

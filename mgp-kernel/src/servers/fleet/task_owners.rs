@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 
 use crate::servers::upstream::ConnectionKey;
 
-/// The owners of the tasks that may outlive the connections on which they were begun.
+/// The owners of the tasks that may outlive the connections on which they were begun: those of servers that go on without the
+/// kernel. A program that the kernel starts takes its tasks with it.
 #[derive(Default)]
-pub(super) struct TaskOwners(Mutex<HashMap<ConnectionKey, ConnectionTasks, RandomState>>);
+pub(crate) struct TaskOwners(Mutex<HashMap<ConnectionKey, ConnectionTasks, RandomState>>);
 
 struct ConnectionTasks {
     /// The address of the server: another server has other tasks of the same ids.
@@ -21,21 +22,23 @@ struct ConnectionTasks {
 }
 
 impl TaskOwners {
-    /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected, with the server at
-    /// `place`.
-    pub(super) fn of(&self, line: &ConnectionKey, place: &str) -> TaskOwnersGate {
-        let known = self.0.lock();
-        let kept = known.get(line).filter(|known| *known.place == *place);
+    /// Returns the owners of the tasks that were begun on `line`, however often it was reconnected.
+    pub(crate) fn of(&self, line: &ConnectionKey, server: &ServerConfig) -> TaskOwnersGate {
+        let (known, place) = (self.0.lock(), place(server));
+        let kept = known.get(&line.of_tasks()).filter(|known| Some(&*known.place) == place);
         kept.map(|known| known.tasks.clone()).unwrap_or_default()
     }
 
-    /// Keeps the owners of the tasks of a connection that is used from now on.
-    pub(super) fn keep(&self, line: &ConnectionKey, place: &str, tasks: &TaskOwnersGate) {
+    /// Keeps the owners of the tasks of a connection that is used from now on. Returns false for a program that the
+    /// kernel starts.
+    pub(crate) fn keep(&self, line: &ConnectionKey, server: &ServerConfig, tasks: &TaskOwnersGate) -> bool {
+        let Some(place) = place(server) else { return false };
         let mut known = self.0.lock();
         if known.len() >= MAX_LINES {
             known.retain(|_, of_line| !of_line.tasks.is_empty());
         }
-        known.insert(line.clone(), ConnectionTasks { place: place.into(), tasks: tasks.clone() });
+        known.insert(line.of_tasks(), ConnectionTasks { place: place.into(), tasks: tasks.clone() });
+        true
     }
 
     /// Forgets the owners of the tasks of a server that is gone.
@@ -45,7 +48,7 @@ impl TaskOwners {
 }
 
 /// Returns the address of a server that nobody starts, and that goes on without the kernel.
-pub(super) fn place(server: &ServerConfig) -> Option<&str> {
+fn place(server: &ServerConfig) -> Option<&str> {
     server.url.as_deref().or(server.socket.as_deref())
 }
 

@@ -41,17 +41,7 @@ impl CodeCopy {
     }
 }
 
-/// Removes the copies of the last kernel.
-pub(crate) async fn remove_copies(state: &Path) {
-    let folder = copies(state);
-    match tokio::fs::remove_dir_all(&folder).await {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!(folder = %folder.display(), %error, "copies of code that was inspected stay");
-        }
-        _ => {}
-    }
-}
-
-fn copies(state: &Path) -> PathBuf {
+/// Returns the folder of the copies.
+pub(crate) fn copies(state: &Path) -> PathBuf {
     state.join("inspected")
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use mgp_discovery::registry::{CodeFile, InspectedCode, visible};
 use mgp_security::code_safety::{CodePolicy, Import, Language, Method, scan};
+use mgp_types::hex;
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use sha2::{Digest as _, Sha256};
 
@@ -171,12 +172,7 @@ fn read_file(file: &Path) -> Result<Arc<[u8]>, String> {
 }
 
 fn written(digest: &[u8]) -> String {
-    use std::fmt::Write as _;
-    digest.iter().fold(String::from("sha256:"), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _infallible = write!(text, "{byte:02x}");
-        text
-    })
+    format!("sha256:{}", String::from_utf8_lossy(&hex::<64>(digest)))
 }
 
 const MAX_FILES: usize = 200;

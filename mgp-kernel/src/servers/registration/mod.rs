@@ -14,7 +14,7 @@ use mgp_discovery::Config;
 use mgp_discovery::registry::{RegistrationPolicy, Registry, SqliteRegistryStore};
 use mgp_types::mgp::AuditPort;
 
-pub(crate) use self::copy::{CodeCopy, remove_copies};
+pub(crate) use self::copy::{CodeCopy, copies};
 pub(crate) use self::creation::ModelToolCreator;
 use self::fleet::FleetServers;
 use self::inspector::StrictInspector;

@@ -1,10 +1,11 @@
-//! The start of a server's program: from the code that was inspected, and within its confinement.
+//! The start of a server's program: from the code that was inspected, with its environment, and within its confinement.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mgp_discovery::Config;
 use mgp_discovery::config::Secret;
 use mgp_discovery::registry::ApprovedCode;
 use mgp_security::permission::GrantTerms;
@@ -14,7 +15,6 @@ use mgp_types::mgp::Permission;
 use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
-use super::environment;
 use crate::pattern_servers;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
 use crate::servers::registration::CodeCopy;
@@ -48,13 +48,10 @@ impl ProgramStart {
         let ServerProgram { command, args, cwd, env } = &self.program;
         let args = args.iter().map(Secret::expose);
         let mut program = match &self.confinement {
-            None => {
-                environment::limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env)
-            }
+            None => limited(ChildCommand::new(command.expose()).args(args), &self.inherited, env),
             Some((launch, _)) => {
                 let program = ChildCommand::new(&launch.launcher).args(&launch.args).args(args);
-                let program =
-                    environment::limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
+                let program = limited(program, &self.inherited, env).env_remove("XDG_RUNTIME_DIR");
                 let variables = launch.variables.iter().filter(|(name, _)| !env.contains_key(*name));
                 variables.fold(program, |program, (name, value)| program.env(name, value))
             }
@@ -113,7 +110,7 @@ fn prepare(
     let confinement =
         shared.config.is_confined().then(|| confinement(shared, &program, copy.as_ref())).transpose();
     let confinement = confinement.map_err(|why| format!("it is to be confined, and {why}"))?;
-    let inherited = environment::inherited(&shared.support.config.load(), shared.server.as_str());
+    let inherited = inherited(&shared.support.config.load(), shared.server.as_str());
     let folder = shared.support.folder(&shared.config, &shared.line);
     Ok(ProgramStart { program, folder, inherited, code: copy, confinement })
 }
@@ -171,18 +168,8 @@ fn granted(shared: &ConnectionShared) -> Result<Vec<(Permission, GrantTerms)>, S
         .collect())
 }
 
-/// Removes the folders that servers of the last kernel left behind.
-pub(crate) async fn clear_scratch(state: &Path) {
-    let folder = scratch(state);
-    match tokio::fs::remove_dir_all(&folder).await {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(folder = %folder.display(), %error, "temporary files of confined servers stay");
-        }
-        _ => {}
-    }
-}
-
-fn scratch(state: &Path) -> PathBuf {
+/// Returns the folder of the files that confined servers write for themselves.
+pub(crate) fn scratch(state: &Path) -> PathBuf {
     state.join("scratch")
 }
 
@@ -192,4 +179,44 @@ const HELD: [Permission; 4] = [
     Permission::FilesystemWrite,
     Permission::NetworkOutbound,
     Permission::NetworkListen,
+];
+
+/// Gives a program the `inherited` variables and those that are configured for it, and none of the others: they may
+/// hold the secrets of somebody else.
+fn limited(
+    command: ChildCommand,
+    inherited: &[(OsString, OsString)],
+    configured: &BTreeMap<String, Secret>,
+) -> ChildCommand {
+    let command =
+        inherited.iter().fold(command.env_clear(), |command, (name, value)| command.env(name, value));
+    configured.iter().fold(command, |command, (name, value)| command.env(name, value.expose()))
+}
+
+/// Returns the variables of the kernel's environment that a server gets: those that every program needs and, for a
+/// server of the configuration, those that the configuration passes on. An agent that registers a server asks for
+/// variables by name.
+fn inherited(config: &Config, server: &str) -> Vec<(OsString, OsString)> {
+    let is_configured = config.server(server).is_some();
+    let is_given = |name: &OsStr| {
+        name.to_str().is_some_and(|name| is_needed(name) || (is_configured && config.passes_variable(name)))
+    };
+    std::env::vars_os().filter(|(name, _)| is_given(name)).collect()
+}
+
+/// Returns whether every program gets this variable.
+pub(crate) fn is_needed(name: &str) -> bool {
+    let name = if cfg!(windows) { name.to_ascii_uppercase() } else { name.to_owned() };
+    NEEDED.contains(&&*name) || name.starts_with("LC_")
+}
+
+#[cfg(not(windows))]
+const NEEDED: [&str; 10] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
+
+#[cfg(windows)]
+const NEEDED: [&str; 16] = [
+    "PATH", "PATHEXT", "APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
+    "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+    "USERNAME", "USERPROFILE",
 ];

@@ -77,7 +77,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         Some(registry) => registry.check_code(&shared.server).await?,
         None => None,
     };
-    if !shared.support.books.keep_task_owners(&shared.line, config, &back.tasks) {
+    if !shared.support.books.task_owners.keep(&shared.line, config, &back.tasks) {
         // The tasks of a program ended with it, and the next one may use the same ids again.
         back.tasks.forget_all();
     }
@@ -98,15 +98,11 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Eras
         }
         // A server without Streamable HTTP is connected to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
-            check(&shared, &headers)?;
-            let oauth = oauth(&shared, &url).await?;
-            let configure = |transport| http(&shared, transport, &headers, oauth.as_ref());
+            let configure = transport(&shared, &url, &headers).await?;
             advised(&shared, builder.connect_http_with(url.expose(), configure).await)
         }
         Endpoint::Sse { url, headers } => {
-            check(&shared, &headers)?;
-            let oauth = oauth(&shared, &url).await?;
-            let configure = |transport| http(&shared, transport, &headers, oauth.as_ref());
+            let configure = transport(&shared, &url, &headers).await?;
             advised(&shared, builder.connect_sse_with(url.expose(), configure).await)
         }
         #[cfg(unix)]
@@ -202,39 +198,41 @@ fn advised<T>(shared: &ConnectionShared, connected: Result<T, Error>) -> Result<
     })
 }
 
-/// Configures the HTTP transport: as many connections as the server works on calls at once, and its headers, which were
-/// [checked](check) before.
-fn http(
+/// Returns the configuration of the HTTP transport: as many connections as the server works on calls at once, and its
+/// headers.
+///
+/// # Errors
+/// Fails if a header is none of HTTP, or if nobody can be authorized.
+async fn transport(
     shared: &ConnectionShared,
-    transport: HttpClientBuilder,
+    url: &Secret,
     headers: &BTreeMap<String, Secret>,
-    oauth: Option<&Arc<OAuth>>,
-) -> HttpClientBuilder {
-    let transport = transport.max_idle_connections(settings::server_places(&shared.config).get());
-    let transport = match oauth {
-        Some(oauth) => transport.authorize_with(Arc::clone(oauth) as _),
-        None => transport,
-    };
-    headers
-        .iter()
-        .filter_map(header)
-        .fold(transport, |transport, (name, value)| transport.header(name, value))
+) -> Result<impl Fn(HttpClientBuilder) -> HttpClientBuilder + use<>, Error> {
+    let headers = headers.iter().map(|(name, value)| {
+        header(name, value).ok_or_else(|| {
+            Error::invalid_params(format!(
+                "the server `{}` cannot be reached: the header {name:?} or its value is none of HTTP",
+                shared.server
+            ))
+        })
+    });
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let oauth = oauth(shared, url).await?;
+    let places = settings::server_places(&shared.config).get();
+    Ok(move |transport: HttpClientBuilder| {
+        let transport = transport.max_idle_connections(places);
+        let transport = match &oauth {
+            Some(oauth) => transport.authorize_with(Arc::clone(oauth) as _),
+            None => transport,
+        };
+        headers.iter().cloned().fold(transport, |transport, (name, value)| transport.header(name, value))
+    })
 }
 
-fn header((name, value): (&String, &Secret)) -> Option<(HeaderName, HeaderValue)> {
+fn header(name: &str, value: &Secret) -> Option<(HeaderName, HeaderValue)> {
     let mut value: HeaderValue = value.expose().parse().ok()?;
     value.set_sensitive(true);
     Some((name.parse().ok()?, value))
-}
-
-fn check(shared: &ConnectionShared, headers: &BTreeMap<String, Secret>) -> Result<(), Error> {
-    match headers.iter().find(|(name, value)| header((name, value)).is_none()) {
-        None => Ok(()),
-        Some((name, _)) => Err(Error::invalid_params(format!(
-            "the server `{}` cannot be reached: the header {name:?} or its value is none of HTTP",
-            shared.server
-        ))),
-    }
 }
 
 /// A layer that gives the clients of all transports the same type.

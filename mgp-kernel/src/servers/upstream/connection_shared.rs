@@ -19,11 +19,11 @@ use super::audit;
 use super::confined::ProgramStart;
 use super::connection_key::ConnectionKey;
 use super::first_start::FirstStart;
-use super::reports::CallReports;
 use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
+use super::task_progress::TaskProgress;
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
 use crate::{StartError, settings};
@@ -35,8 +35,8 @@ pub(crate) struct ConnectionShared {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) support: Arc<ServerSupport>,
     pub(super) calls: CallsInWork,
-    pub(super) elicitations: ElicitationSessions,
-    pub(super) reports: CallReports,
+    pub(super) elicitations: Arc<ElicitationSessions>,
+    pub(super) tasks: Arc<TaskProgress>,
     pub(super) changed: StaleLists,
     /// The channels on which the server publishes events, under their full names.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
@@ -122,8 +122,8 @@ impl ConnectionShared {
             config: Arc::clone(config),
             support: Arc::clone(support),
             calls: CallsInWork::default(),
-            elicitations: ElicitationSessions::default(),
-            reports: CallReports::default(),
+            elicitations: Arc::default(),
+            tasks: Arc::default(),
             changed: StaleLists::default(),
             channels: Mutex::default(),
             passed: settings::passed_methods(&config.pass_methods)?,

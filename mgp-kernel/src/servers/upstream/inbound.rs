@@ -35,7 +35,7 @@ impl<S> Layer<S> for ServerInboundLayer {
 /// A service that stands among those that answer the server, in front of the handlers of the client.
 ///
 /// Questions are passed to the client whose call they are about; where no call is in work they go to the only client that
-/// may use the server, and to nobody else. Progress and log messages go to callers, too. Lists that changed
+/// may use the server, and to nobody else. While a client is asked, nothing here holds the connection. Progress and log messages go to callers, too. Lists that changed
 /// are listed again elsewhere; nothing here waits for it.
 #[derive(Clone)]
 pub(super) struct ServerInbound<S> {
@@ -75,9 +75,10 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
             }
             note_question(&shared.support.audit, &shared.server, request.method.as_str());
             if shared.is_about_no_call(&request) {
-                return Box::pin(shared.ask_anybody(request));
+                return shared.ask_anybody(request);
             }
-            return Box::pin(async move { relay(&shared.calls, &shared.elicitations, request).await });
+            let (calls, elicitations) = (shared.calls.clone(), Arc::clone(&shared.elicitations));
+            return Box::pin(async move { relay(&calls, &elicitations, request).await });
         }
         match request.method.as_str() {
             "notifications/progress" => shared.progress(request),
@@ -102,7 +103,7 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
                 done()
             }
             "notifications/tasks/status" => {
-                shared.reports.tasks().hear(&request.params);
+                shared.tasks.hear(&request.params);
                 shared.hear_of_task(&request.params);
                 let status = Request::notify(request.method.clone(), request.params.clone());
                 shared.support.tell(|changes| changes.task(&shared.line, &status));
@@ -163,23 +164,26 @@ impl ConnectionShared {
 
     /// Asks a question that no call can be the reason for. It goes to the only client that it can be for, if that
     /// client can be asked it.
-    async fn ask_anybody(self: Arc<Self>, question: Request) -> Result<Response, Error> {
-        let refusal = match self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line))
-        {
-            Some(client) => match check_declared(&client, &question).await {
-                Ok(()) => {
-                    self.elicitations.note(&question, &client);
-                    return client.outbox.call(Request::call(question.method, question.params)).await;
-                }
-                Err(error) => error,
-            },
-            None => Error::invalid_request(NOBODY),
-        };
-        if question.method == Method::ROOTS_LIST {
-            // Without a particular client there are no roots.
-            return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
-        }
-        Err(refusal)
+    fn ask_anybody(&self, question: Request) -> AnswerFuture {
+        let client = self.support.changes.upgrade().and_then(|changes| changes.only_client(&self.line));
+        let elicitations = Arc::clone(&self.elicitations);
+        Box::pin(async move {
+            let refusal = match client {
+                Some(client) => match check_declared(&client, &question).await {
+                    Ok(()) => {
+                        elicitations.note(&question, &client);
+                        return client.outbox.call(Request::call(question.method, question.params)).await;
+                    }
+                    Err(error) => error,
+                },
+                None => Error::invalid_request(NOBODY),
+            };
+            if question.method == Method::ROOTS_LIST {
+                // Without a particular client there are no roots.
+                return Ok(Response::new(RawJson::from_written(br#"{"roots":[]}"#.to_vec())));
+            }
+            Err(refusal)
+        })
     }
 
     /// Notifies the client that was sent to a page, and no other, that all is done there.
@@ -197,11 +201,11 @@ impl ConnectionShared {
         let Some(number) = report.params.get("progressToken").and_then(|token| token.to::<u64>().ok()) else {
             return done();
         };
-        if let Some((outbox, token)) = self.reports.reported(number) {
+        if let Some((outbox, token)) = self.calls.reported(number) {
             report.params.set("progressToken", token);
             return tell(outbox, Request::notify(report.method, report.params));
         }
-        if let Some((session, token)) = self.reports.tasks().reported(number) {
+        if let Some((session, token)) = self.tasks.reported(number) {
             report.params.set("progressToken", token);
             let report = Request::notify(report.method, report.params);
             self.support.tell(|changes| changes.one(&session, report));
@@ -241,8 +245,8 @@ impl ConnectionShared {
             return done();
         };
         let Some(way) = self.back.get().map(|back| back.service.clone()) else { return done() };
-        self.reports.call_back(stream);
-        let mut callbacks = self.support.books.callbacks().lock();
+        self.calls.call_back(stream);
+        let mut callbacks = self.support.books.callbacks.lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
         let over = callbacks.over();
         drop(callbacks);

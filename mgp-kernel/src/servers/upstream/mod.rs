@@ -7,7 +7,6 @@ mod connect;
 mod connection_key;
 mod connection_shared;
 mod connections;
-mod environment;
 #[cfg(test)]
 pub(crate) mod fake_server;
 mod fallback_tool;
@@ -20,7 +19,6 @@ mod offered_lists;
 mod own_name;
 mod publish;
 mod published_events;
-mod reports;
 mod server_connection;
 mod server_shared;
 mod size;
@@ -49,11 +47,10 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-pub(crate) use self::confined::clear_scratch;
+pub(crate) use self::confined::{is_needed, scratch};
 pub(crate) use self::connection_key::ConnectionKey;
 pub(crate) use self::connection_shared::ConnectionShared;
 use self::connections::{ConnectionRoute, ConnectionTable, lists_for_all, sweep};
-pub(crate) use self::environment::is_needed;
 pub(crate) use self::fallback_tool::FallbackToolGate;
 pub(crate) use self::first_start::{FirstStart, WaitingCall};
 pub(crate) use self::last_tools::list_last_tools;

@@ -24,7 +24,7 @@ use super::connect::connect;
 use super::connection_key::ConnectionKey;
 use super::connection_shared::{ConnectionShared, StateByAll};
 use super::first_start::WaitingCall;
-use super::forward::ForwardToServer;
+use super::forward::ForwardGate;
 use super::server_shared::ServerShared;
 use super::stale_lists::ListKind;
 use super::support::{ServerClient, ServerStack, ServerSupport};
@@ -56,13 +56,13 @@ impl ServerConnection {
         let shared = ConnectionShared::new(support, config, line, of_server, lists, by_all)?;
         let shared = Arc::new(shared);
         let supervised = supervised(&shared);
-        let way = ForwardToServer::new(
-            supervised.gate(),
-            shared.server.clone(),
-            shared.reports.clone(),
-            Arc::clone(&support.books),
-        );
-        let way = shared.calls.layer(way);
+        let gate = ForwardGate {
+            server: shared.server.clone(),
+            calls: shared.calls.clone(),
+            tasks: Arc::clone(&shared.tasks),
+            books: Arc::clone(&support.books),
+        };
+        let way = gate.layer(supervised.gate());
         let back = ServerStack::new(&shared, way)?;
         let service = back.service.clone();
         // The cell is set here only.

@@ -15,8 +15,7 @@ use mgp_security::permission::PermissionGate;
 use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
-use super::forward::ForwardToServer;
-use crate::call::calls_in_work::CallsInWork;
+use super::forward::ForwardGate;
 use crate::call::erased::ErasedService;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
@@ -67,8 +66,8 @@ pub(crate) type ServerClient = Client<StandingRequestsService<ErasedService>>;
 /// The incarnation of a server that was connected last.
 pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 
-/// The way to the incarnation of a server that is connected, without any gate in front.
-pub(crate) type BareWay = Gated<CallsInWork, ForwardToServer<SupervisedService<ServerClient>>>;
+/// The way to the incarnation of a server that is connected, without any gate of the stack in front.
+pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
 
 /// The layers in front of one server, made once for all its incarnations.
 pub(crate) struct ServerStack<S = ErasedService> {

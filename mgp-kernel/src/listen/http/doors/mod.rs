@@ -10,7 +10,6 @@ mod rest;
 
 use std::borrow::Cow;
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -21,6 +20,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Body;
 use mgp_discovery::catalog::Catalog;
+use mgp_security::GateFuture;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
 use mgp_types::mgp::TraceId;
@@ -121,40 +121,21 @@ fn decoded(part: &str) -> Option<String> {
 impl<A: Accept> Service<Request<MessageBody>> for Doors<A> {
     type Response = Response<HttpBody>;
     type Error = Infallible;
-    type Future = DoorFuture<A>;
+    type Future = GateFuture<ResponseFuture<A, MessageBody>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<MessageBody>) -> DoorFuture<A> {
+    fn call(&mut self, request: Request<MessageBody>) -> Self::Future {
         let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
-            return DoorFuture::Passed { future: self.inner.call(request) };
+            return GateFuture::passed(self.inner.call(request));
         };
         let (head, body) = request.into_parts();
         let calls = InnerCalls::new(self.inner.server().clone(), head);
         let max_bytes = self.doors.config.connection_limits().max_frame_bytes;
-        DoorFuture::Door { future: Box::pin(open(calls, self.doors.catalog.clone(), door, body, max_bytes)) }
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// The future of [`Doors`].
-    #[project = ProjectedFuture]
-    pub(super) enum DoorFuture<A: Accept> {
-        Passed { #[pin] future: ResponseFuture<A, MessageBody> },
-        Door { future: Pin<Box<dyn Future<Output = Response<HttpBody>> + Send>> },
-    }
-}
-
-impl<A: Accept> Future for DoorFuture<A> {
-    type Output = Result<Response<HttpBody>, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project() {
-            ProjectedFuture::Passed { future } => future.poll(cx),
-            ProjectedFuture::Door { future } => future.as_mut().poll(cx).map(Ok),
-        }
+        let catalog = self.doors.catalog.clone();
+        GateFuture::waiting(async move { Ok(open(calls, catalog, door, body, max_bytes).await) })
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use mgp_stream::event::EventsGate;
 use mgp_types::mgp::Event;
-use mgp_types::{Error, Gate as _, Method, Object, Principal, Request, Response, code};
+use mgp_types::{Error, Gate as _, Gated, Method, Object, Principal, Request, Response, code};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{ServerInbound, ServerInboundLayer};
 use crate::call::calls_in_work::CallsInWork;
 use crate::router::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
-use crate::servers::upstream::forward::ForwardToServer;
+use crate::servers::upstream::forward::ForwardGate;
 use crate::servers::upstream::{ConnectionKey, ConnectionShared};
 
 /// Never answers calls; takes notifications.
@@ -30,7 +30,7 @@ struct Connection {
     inbound: ServerInbound<AnsweringServer>,
     /// The state that the messages are judged by.
     _shared: Arc<ConnectionShared>,
-    way: ForwardToServer<TestServer>,
+    way: Gated<ForwardGate, TestServer>,
     server: TestServer,
 }
 
@@ -49,8 +49,13 @@ impl Connection {
         let (of_server, by_all) = (Arc::default(), Box::new(|| None));
         let shared =
             ConnectionShared::new(&scene.support, &config, line, &of_server, Arc::default(), by_all).unwrap();
-        let books = Arc::clone(&scene.support.books);
-        let way = ForwardToServer::new(server.clone(), "a".into(), shared.reports.clone(), books);
+        let gate = ForwardGate {
+            server: "a".into(),
+            calls: shared.calls.clone(),
+            tasks: Arc::clone(&shared.tasks),
+            books: Arc::clone(&scene.support.books),
+        };
+        let way = gate.layer(server.clone());
         let (calls, shared) = (shared.calls.clone(), Arc::new(shared));
         let inbound = ServerInboundLayer(Arc::downgrade(&shared)).layer(SILENT);
         Self { calls, inbound, _shared: shared, way, server }

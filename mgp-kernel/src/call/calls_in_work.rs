@@ -192,3 +192,42 @@ fn have_one_principal(calls: &[CallContext]) -> bool {
         others.peek().is_none() || first.is_some() && others.all(|other| other == first)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::{Method, Object, Revision};
+
+    use super::*;
+
+    fn call(token: &str) -> Request {
+        let params = Object::parse(format!(r#"{{"_meta":{{"progressToken":{token}}}}}"#)).unwrap();
+        let mut request = Request::call(Method::TOOLS_CALL, params);
+        request.context.session = Some(Arc::new(Session::new(Revision::V2025_11_25)));
+        request.context.outbox = Outbox::on(StreamId::fresh());
+        request
+    }
+
+    #[test]
+    fn equal_tokens_of_two_calls_are_told_apart_and_forgotten_with_the_call() {
+        let calls = CallsInWork::default();
+        let (mut own, mut theirs) = (call("1"), call("1"));
+        let (first, second) = (calls.enter(&mut own).unwrap(), calls.enter(&mut theirs).unwrap());
+        let (one, other) = (first.progress_number().unwrap(), second.progress_number().unwrap());
+        assert_ne!(one, other);
+        let (to, named) = calls.reported(one).unwrap();
+        assert_eq!((to.stream(), named.as_bytes()), (own.context.outbox.stream(), &b"1"[..]));
+        assert_eq!(calls.reported(other).unwrap().0.stream(), theirs.context.outbox.stream());
+        drop(first);
+        assert!(calls.reported(one).is_none() && calls.reported(other).is_some());
+    }
+
+    #[test]
+    fn only_the_end_of_a_call_that_was_called_back_about_is_news() {
+        let calls = CallsInWork::default();
+        let (mut quiet, mut asked) = (call("1"), call("2"));
+        let stream = asked.context.outbox.stream();
+        let (quiet, asked) = (calls.enter(&mut quiet).unwrap(), calls.enter(&mut asked).unwrap());
+        calls.call_back(stream);
+        assert_eq!((quiet.end(), asked.end(), asked.end()), (None, Some(stream), None));
+    }
+}

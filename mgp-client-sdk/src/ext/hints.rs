@@ -8,6 +8,7 @@ use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, ServerId};
 use mgp_types::{Object, RawJson, RpcService};
 use serde::Serialize;
 
+use crate::carried::meta;
 use crate::{Call, Client};
 
 impl<S: RpcService> Client<S> {
@@ -82,7 +83,7 @@ pub struct ResultHints(Object);
 impl ResultHints {
     /// Reads the hints of a result.
     pub fn of(result: &CallToolResult) -> Self {
-        Self(result.meta.as_ref().and_then(|meta| Object::from_value(meta).ok()).unwrap_or_default())
+        Self(meta(result))
     }
 
     /// Returns the tool that the server suggests in place of the `called` one, if it is among the `known` ones and is no

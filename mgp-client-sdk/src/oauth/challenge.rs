@@ -44,7 +44,7 @@ impl<'t> Parser<'t> {
     fn challenges(mut self) -> Vec<Challenge> {
         let mut challenges: Vec<Challenge> = Vec::new();
         while challenges.len() < MAX_CHALLENGES {
-            self.skip([' ', '\t', ',']);
+            self.rest = self.rest.trim_start_matches([' ', '\t', ',']);
             let word = self.word();
             if word.is_empty() {
                 match self.rest.chars().next() {
@@ -69,10 +69,6 @@ impl<'t> Parser<'t> {
             }
         }
         challenges
-    }
-
-    fn skip<const N: usize>(&mut self, characters: [char; N]) {
-        self.rest = self.rest.trim_start_matches(characters);
     }
 
     fn word(&mut self) -> &'t str {

@@ -1,13 +1,14 @@
 //! How a client proves who it is at the token endpoint.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use mgp_security::jose::{Header, SigningKey};
 use mgp_types::mgp::Timestamp;
 use serde::Serialize;
 
+use super::login::random;
 use super::metadata::IssuerMetadata;
 use super::registration::{ClientCredentials, ClientProof, RegisteredClient};
 use super::token_request::Form;
@@ -77,8 +78,8 @@ impl ProvenClient {
                 form.set("client_secret", secret);
             }
             ProofMethod::Basic(secret) => {
-                let encoded = |text: &str| Form::encoded(text);
-                let pair = STANDARD.encode(format!("{}:{}", encoded(&self.id), encoded(secret)));
+                let pair = format!("{}:{}", Form::encoded(&self.id), Form::encoded(secret));
+                let pair = STANDARD.encode(pair);
                 let mut value: HeaderValue = format!("Basic {pair}")
                     .parse()
                     .map_err(|_| OAuthError::Metadata("the client's credentials are none of HTTP"))?;
@@ -105,14 +106,12 @@ impl ProvenClient {
             iat: i64,
             exp: i64,
         }
-        let mut id = [0; 16];
-        getrandom::fill(&mut id).map_err(|_| mgp_security::jose::JoseError::NoRandomness)?;
         let now = Timestamp::now().as_millis().div_euclid(1000);
         let claims = Claims {
             iss: &self.id,
             sub: &self.id,
             aud: &issuer.issuer,
-            jti: URL_SAFE_NO_PAD.encode(id),
+            jti: random()?,
             iat: now,
             exp: now + ASSERTION_SECONDS,
         };

@@ -74,8 +74,8 @@ pub(super) async fn sign_in(
         let mut form = Form::of(&[("grant_type", DEVICE_GRANT), ("device_code", &device.device_code)]);
         form.set_if_some("resource", discovered.resource.as_deref());
         match endpoint.ask(form, scopes).await {
-            Err(OAuthError::Refused(code)) if code.as_str() == "authorization_pending" => {}
-            Err(OAuthError::Refused(code)) if code.as_str() == "slow_down" => {
+            Err(OAuthError::Refused(code)) if *code == *"authorization_pending" => {}
+            Err(OAuthError::Refused(code)) if *code == *"slow_down" => {
                 interval += Duration::from_secs(5);
             }
             done => return done,

@@ -8,6 +8,7 @@ use url::Url;
 use super::OAuthError;
 use super::challenge::{Challenge, param};
 use super::metadata::{IssuerMetadata, ResourceMetadata};
+use super::token_request::parsed;
 
 /// The issuer of a server's tokens, and what tokens for the server are for.
 #[derive(Debug, Clone)]
@@ -122,8 +123,7 @@ async fn document<T: DeserializeOwned>(
             ));
         }
     }
-    let object = mgp_types::Object::parse(answer.body).ok();
-    let document = object.and_then(|object| object.to().ok());
+    let document = parsed(&answer);
     document.map(Some).ok_or(OAuthError::Metadata("the metadata of the server or its issuer is malformed"))
 }
 

@@ -1,6 +1,5 @@
 //! The reasons why a client cannot be authorized.
 
-use http::StatusCode;
 use mgp_security::jose::JoseError;
 use mgp_security::network::FetchError;
 use mgp_types::{Error, code};
@@ -34,9 +33,9 @@ pub enum OAuthError {
     /// The answer to a login belongs to another login, or to none.
     #[error("the answer belongs to another login; sign in again")]
     OtherLogin,
-    /// The issuer refuses.
+    /// The issuer refuses, with this error code: a word of visible ASCII characters.
     #[error("the issuer refuses: {0}")]
-    Refused(RefusalCode),
+    Refused(Box<str>),
     /// The client is not known to the issuer, and there is no way to register it.
     #[error("the issuer registers no clients by itself: register one there, and configure its `client_id`")]
     Unregistered,
@@ -51,35 +50,6 @@ pub enum OAuthError {
     Store(Box<str>),
 }
 
-/// The error code of an issuer: a word of visible ASCII characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusalCode(Box<str>);
-
-impl RefusalCode {
-    /// Reads a code. A text that is none, which could be anything, is not kept.
-    pub(super) fn read(text: &str) -> Self {
-        let is_code = !text.is_empty()
-            && text.len() <= MAX_CODE_BYTES
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
-        Self(if is_code { text.into() } else { "it gives no reason that can be shown".into() })
-    }
-
-    /// Returns the code of an answer that has none.
-    pub(super) fn of_status(status: StatusCode) -> Self {
-        Self(format!("HTTP {}, without a reason", status.as_u16()).into())
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Display for RefusalCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl OAuthError {
     /// Returns the reason behind `error`, if authorization is the reason for it.
     pub fn of(error: &Error) -> Option<&Self> {
@@ -89,6 +59,14 @@ impl OAuthError {
     /// Returns whether a person who signs in again would help.
     pub fn needs_login(&self) -> bool {
         matches!(self, Self::LoginNeeded(_))
+    }
+
+    /// Returns the refusal of an issuer with this code. A text that is none, which could be anything, is not kept.
+    pub(super) fn refused(code: &str) -> Self {
+        let is_code = !code.is_empty()
+            && code.len() <= MAX_CODE_BYTES
+            && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+        Self::Refused(if is_code { code.into() } else { "it gives no reason that can be shown".into() })
     }
 
     pub(super) fn unfetched(what: &'static str) -> impl Fn(FetchError) -> Self {

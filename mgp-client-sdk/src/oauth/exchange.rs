@@ -37,9 +37,11 @@ pub(super) async fn enterprise_assertion(
         access_token: Box<str>,
         issued_token_type: Option<Box<str>>,
     }
-    let mut provider = IssuerMetadata::default_at("");
-    provider.issuer = grant.provider.to_string();
-    provider.token_endpoint = Some(grant.token_endpoint.to_string());
+    let provider = IssuerMetadata {
+        issuer: grant.provider.to_string(),
+        token_endpoint: Some(grant.token_endpoint.to_string()),
+        ..IssuerMetadata::default()
+    };
     let id_token = grant.id_token.token().await?;
     let mut form = Form::of(&[
         ("grant_type", EXCHANGE_GRANT),

@@ -9,7 +9,6 @@ use url::Url;
 use super::OAuthError;
 use super::browser::RedirectTarget;
 use super::discovery::Discovered;
-use super::error::RefusalCode;
 use super::exchange::joined;
 use super::token_request::{Form, Token, TokenEndpoint};
 
@@ -77,7 +76,7 @@ fn code(answer: &str, state: &str, discovered: &Discovered) -> Result<String, OA
         _ => {}
     }
     if let Some(error) = param(answer, "error") {
-        return Err(OAuthError::Refused(RefusalCode::read(&error)));
+        return Err(OAuthError::refused(&error));
     }
     param(answer, "code")
         .filter(|code| !code.is_empty())
@@ -98,7 +97,7 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 /// Returns a text that nobody can guess.
-fn random() -> Result<String, OAuthError> {
+pub(super) fn random() -> Result<String, OAuthError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| JoseError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))

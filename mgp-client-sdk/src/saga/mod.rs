@@ -4,14 +4,12 @@
 //! transactions of `mgp-lifecycle`, in memory or in a store.
 
 mod builder;
-mod entry;
 mod run;
 mod server;
 mod step;
 mod undo;
 
 pub use self::builder::SagaBuilder;
-pub use self::entry::SagaEntry;
 pub use self::run::{Saga, SagaOutcome};
-pub use self::step::SagaStep;
+pub use self::step::{SagaEntry, SagaStep};
 pub use self::undo::UndoCall;

@@ -10,9 +10,8 @@ use mgp_types::mcp::CallToolResult;
 use mgp_types::{Error, Principal, code};
 
 use super::builder::SagaBuilder;
-use super::entry::SagaEntry;
 use super::server::{KeyedCall, had_no_effect};
-use super::step::{SagaStep, new_key, transaction_of};
+use super::step::{SagaEntry, SagaStep, new_key, transaction_of};
 use super::undo::SagaUndo;
 
 /// Calls at several servers that are taken back together.

@@ -1,10 +1,12 @@
-//! A step of a saga: a call, and what takes it back.
+//! A step of a saga: a call, what takes it back, and what its log shows of both.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
+use mgp_lifecycle::transaction::{LoggedStep, StepStage};
 use mgp_types::ext::{Compensation, IdempotencyKey, StepId, TransactionId};
 use mgp_types::mgp::{ServerId, ToolName};
-use mgp_types::{Error, Object};
+use mgp_types::{Error, Object, RawJson};
+use serde::Serialize;
 
 /// A step of a [`Saga`](crate::Saga): a call of a tool at one of its servers.
 #[derive(Debug, Clone)]
@@ -45,6 +47,47 @@ impl SagaStep {
         }
         Ok(())
     }
+}
+
+/// A step of a saga as users may see it: the arguments have their names, and no values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SagaEntry {
+    /// The server of the step.
+    pub server_id: ServerId,
+    /// The id of the step.
+    pub step_id: StepId,
+    /// The tool that takes the step back, once it is known.
+    pub compensation_tool: Option<Box<str>>,
+    /// The arguments of that tool without their values; none after the end of the saga.
+    pub compensation_arguments: Option<Object>,
+    /// The key of the call that takes the step back.
+    pub idempotency_key: IdempotencyKey,
+    /// The stage that the step has reached.
+    pub status: StepStage,
+}
+
+impl SagaEntry {
+    pub(super) fn new(step: LoggedStep) -> Self {
+        let compensation = step.call.compensation;
+        Self {
+            server_id: step.call.server,
+            step_id: step.id,
+            compensation_arguments: compensation.as_ref().map(|call| names(&call.arguments)),
+            compensation_tool: compensation.map(|call| call.tool),
+            idempotency_key: step.compensation_key,
+            status: step.stage,
+        }
+    }
+}
+
+/// Returns the arguments with a mark in place of each value.
+fn names(arguments: &Object) -> Object {
+    let mut names = Object::new();
+    for (name, _) in arguments.iter() {
+        names.set(name.into_owned(), RawJson::from_text("[redacted]"));
+    }
+    names
 }
 
 /// Returns a key for the call of a step that no other call has.

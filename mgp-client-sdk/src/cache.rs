@@ -1,4 +1,4 @@
-//! The cached results of one client.
+//! The cache of results, which keeps each as long as the server allows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,9 +9,41 @@ use mgp_transport::mrtr::AnsweredQuestions;
 use mgp_types::ext::{DEFAULT_MANIFEST_TTL_SECONDS, MAX_MANIFEST_TTL_SECONDS};
 use mgp_types::mcp::notification_name;
 use mgp_types::mgp::method as mgp;
-use mgp_types::{Method, Object, RawJson, Request, RequestKind, Response, ResultKind};
+use mgp_types::{
+    Error, Flow, Gate, Gated, Method, Object, RawJson, Request, RequestKind, Response, ResultKind,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+/// Caches lists, resources and the server's description as long as the server allows.
+///
+/// A result that was made with the help of the user ([`AnsweredQuestions`](mgp_transport::mrtr::AnsweredQuestions)) is
+/// never cached. The layer reads `context.principal`: private results are not cached where callers differ. The layer
+/// allocates for cacheable methods only.
+pub type Cache<S> = Gated<CacheGate, S>;
+
+/// The gate of a [`Cache`]: it answers what is cached, and caches what others answer.
+#[derive(Debug, Clone)]
+pub struct CacheGate(pub(crate) Option<Arc<CacheStore>>);
+
+impl Gate for CacheGate {
+    type Pass = Option<PendingCacheEntry>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        let Self(Some(store)) = self else { return Flow::Pass(None) };
+        let Some(key) = CacheStore::key(request) else { return Flow::Pass(None) };
+        match store.recall(&key) {
+            Some(kept) => Flow::answer(kept),
+            None => Flow::Pass(Some(store.keep(key, request.context.principal.is_some()))),
+        }
+    }
+
+    fn leave(&self, pending: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some(entry), Ok(response)) = (pending, outcome) {
+            entry.store(response);
+        }
+    }
+}
 
 /// The cached results of one client, bounded in number and size.
 #[derive(Debug, Default)]
@@ -28,7 +60,7 @@ struct CachedResults {
 
 /// The key of a cached result: a method and the one member of its params that the result depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+struct Key {
     method: Method,
     selector: Option<Box<str>>,
 }
@@ -50,7 +82,7 @@ pub struct PendingCacheEntry {
 
 impl CacheStore {
     /// Returns the key under which the result of a request is cached; `None` if it is not.
-    pub(super) fn key(request: &Request) -> Option<Key> {
+    fn key(request: &Request) -> Option<Key> {
         let selector = match request.method.as_str() {
             "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "cursor",
             "resources/read" => "uri",
@@ -68,7 +100,7 @@ impl CacheStore {
         Some(Key { method: request.method.clone(), selector })
     }
 
-    pub(super) fn recall(&self, key: &Key) -> Option<Response> {
+    fn recall(&self, key: &Key) -> Option<Response> {
         let mut kept = self.0.lock();
         let entry = kept.entries.get(key)?;
         if Instant::now() < entry.until {
@@ -78,7 +110,7 @@ impl CacheStore {
         None
     }
 
-    pub(super) fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> PendingCacheEntry {
+    fn keep(self: &Arc<Self>, key: Key, callers_differ: bool) -> PendingCacheEntry {
         let changes = self.0.lock().changes;
         PendingCacheEntry { store: self.clone(), key, changes, callers_differ }
     }
@@ -133,7 +165,7 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24);
 
 impl PendingCacheEntry {
     /// Caches the result, if the server allows it.
-    pub(super) fn store(self, response: &Response) {
+    fn store(self, response: &Response) {
         let Some((ttl, private)) = lifetime(&self.key.method, response) else { return };
         let size = response.result.as_bytes().len();
         if size > MAX_ENTRY_BYTES || (private && self.callers_differ) {

@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (wire, connection) = connect(stdout, stdin, &deaf, ConnectionLimits::default());
     tokio::spawn(connection);
     let me = era::ClientIdentity::new(Implementation::new("two_layers", "1.0.0"));
-    let server = era::ClientEra::negotiate(wire, me, era::EraOptions::new()).await?;
+    let server = era::ClientEra::negotiate(wire, me, era::EraOptions::default()).await?;
     let (log, policy) =
         (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::open(AccessPolicySettings::default())?);
     let grant = AccessGrant::new("agent".into(), "child".into(), Allow).for_tool("echo".into());

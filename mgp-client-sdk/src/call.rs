@@ -137,10 +137,15 @@ impl<S: RpcService, T> Call<S, T> {
         }
         self
     }
+}
 
-    fn start(mut self) -> CallFuture<S, T> {
+impl<S: RpcService, T> IntoFuture for Call<S, T> {
+    type Output = Result<T, Error>;
+    type IntoFuture = CallFuture<S, T>;
+
+    fn into_future(mut self) -> CallFuture<S, T> {
         let progress = self.report.take().map(|report| {
-            let watch = self.shared.progress.watch();
+            let watch = self.shared.listeners.progress.watch();
             if let Ok(request) = &mut self.request {
                 let token = Id::Number(watch.token()).to_raw();
                 request.meta_mut_or_new().set(key::PROGRESS_TOKEN, token);
@@ -160,15 +165,6 @@ impl<S: RpcService, T> Call<S, T> {
             read: self.read,
             shared: self.shared,
         }
-    }
-}
-
-impl<S: RpcService, T> IntoFuture for Call<S, T> {
-    type Output = Result<T, Error>;
-    type IntoFuture = CallFuture<S, T>;
-
-    fn into_future(self) -> CallFuture<S, T> {
-        self.start()
     }
 }
 

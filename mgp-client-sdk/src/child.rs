@@ -13,13 +13,12 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tower_layer::Layer;
 
-use crate::builder::{ClientBuilder, ClientCore, Prepared, WireOptions};
+use crate::builder::{ClientBuilder, ClientCore, Prepared};
 use crate::{Client, ConnectionHandle, Handlers};
 
 impl<L, I> ClientBuilder<L, I>
 where
-    I: Layer<Handlers>,
-    I::Service: RpcService + Unpin,
+    I: Layer<Handlers, Service: RpcService + Unpin>,
 {
     /// Starts a server as a child process and connects to its standard input and output.
     ///
@@ -32,8 +31,7 @@ where
     ) -> Result<Client<L::Service>, Error>
     where
         A: AsRef<OsStr>,
-        L: Layer<ClientCore<Wire, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
     {
         let args: Vec<_> = args.into_iter().collect();
         self.connect_child(|| ChildCommand::new(program.as_ref()).args(&args)).await
@@ -50,11 +48,10 @@ where
     /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
     pub async fn connect_child(self, command: impl Fn() -> ChildCommand) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<ClientCore<Wire, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
     {
         let prepared = self.prepare();
-        let mode = prepared.options.mode;
+        let mode = prepared.options.era.mode;
         let other = match mode {
             EraMode::Auto => Some(EraMode::Session),
             EraMode::PreferSession => Some(EraMode::Stateless),
@@ -73,13 +70,14 @@ where
 impl<L, H: RpcService + Unpin> Prepared<L, H> {
     async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error>
     where
-        L: Layer<ClientCore<Wire, H>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<Wire, H>, Service: RpcService>,
     {
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
         let mut link = keep(process, link);
-        let outcome = self.client(wire, &mut link, WireOptions::stream(mode)).await;
+        let mut options = self.options.era.clone();
+        options.mode = mode;
+        let outcome = self.client(wire, &mut link, options).await;
         if outcome.as_ref().is_err_and(|error| error.origin() == Origin::Connection) {
             // The exit status and the last lines come a moment after the end of the output.
             link.take_ended().await;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_stream::event::Subscriber;
 use mgp_transport::era::Agreement;
 use mgp_types::mcp::{ForRevision, Implementation, LogLevel, NotificationBody, RequestBody, SetLevelParams};
 use mgp_types::mgp::{HealthPing, HealthPong, HealthReport, Shutdown, ShutdownAnswer, Timestamp, method};
@@ -15,12 +14,9 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tower_service::Service;
 
-use crate::cache::CacheStore;
 use crate::call::Call;
-use crate::changes::ChangeRoutes;
 use crate::connection_handle::ConnectionHandle;
-use crate::handlers::{AnswerFn, Roots};
-use crate::progress::ProgressRoutes;
+use crate::handlers::{AnswerFn, NotificationListeners, Roots};
 
 /// A connection to one server.
 ///
@@ -55,12 +51,9 @@ pub struct Client<S = BoxedService> {
 /// The state that the clones of one [`Client`] share.
 pub(crate) struct ClientShared {
     pub(crate) agreement: Agreement,
-    pub(crate) progress: Arc<ProgressRoutes>,
-    pub(crate) changes: Arc<ChangeRoutes>,
+    pub(crate) listeners: NotificationListeners,
     /// Held while a subscription waits for its acknowledgement.
     pub(crate) subscribing: tokio::sync::Mutex<()>,
-    pub(crate) cache: Option<Arc<CacheStore>>,
-    pub(crate) subscriber: Subscriber,
     pub(crate) roots: Roots,
     /// The service that answers the questions of the server's tasks.
     pub(crate) answering: AnswerFn,
@@ -181,7 +174,7 @@ impl<S: RpcService> Client<S> {
 
     /// Removes all cached results.
     pub fn clear_cache(&self) {
-        if let Some(cache) = &self.shared.cache {
+        if let Some(cache) = &self.shared.listeners.cache {
             cache.clear();
         }
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use mgp_lifecycle::ServerEnd;
-use mgp_transport::{Accept, Connection, ReadUntil, Wire, connect, memory};
+use mgp_transport::{Accept, Wire, connect, memory};
 use mgp_types::mcp::Implementation;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tower_layer::Layer;
 
-use crate::builder::{ClientAccept, ClientBuilder, ClientCore, Prepared, WireOptions};
+use crate::builder::{ClientAccept, ClientBuilder, ClientCore, Prepared};
 use crate::changes::ConnectionLossGuard;
 use crate::{Client, ConnectionHandle, Handlers};
 
@@ -19,8 +19,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 impl<L, I> ClientBuilder<L, I>
 where
-    I: Layer<Handlers>,
-    I::Service: RpcService + Unpin,
+    I: Layer<Handlers, Service: RpcService + Unpin>,
 {
     /// Connects over a byte stream, one message per line.
     ///
@@ -30,12 +29,27 @@ where
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
-        L: Layer<ClientCore<Wire, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
     {
         let prepared = self.prepare();
         let (wire, mut link) = prepared.stream(reader, writer);
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
+        prepared.client(wire, &mut link, prepared.options.era.clone()).await
+    }
+
+    /// Connects to a server that listens at a Unix socket.
+    ///
+    /// # Errors
+    /// No process listens there, or the handshake fails: see
+    /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
+    #[cfg(all(unix, feature = "unix"))]
+    pub async fn connect_unix(self, path: impl AsRef<std::path::Path>) -> Result<Client<L::Service>, Error>
+    where
+        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
+    {
+        let (reader, writer) = mgp_transport::unix::connect(path)
+            .await
+            .map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))?;
+        self.connect_io(reader, writer).await
     }
 
     /// Connects to a server inside this process, over an in-memory stream: its requests and answers go through the same
@@ -46,15 +60,14 @@ where
     pub async fn in_process<A>(self, server: A) -> Result<Client<L::Service>, Error>
     where
         A: Accept<Service: Unpin>,
-        L: Layer<ClientCore<Wire, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
     {
         let prepared = self.prepare();
         let (near, far) = memory::pair(BUFFER_BYTES);
         let (_, connection) = connect(far.0, far.1, &server, prepared.options.limits.clone());
         let (wire, link) = prepared.stream(near.0, near.1);
         let mut link = link.with_task(tokio::spawn(carry(connection)));
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
+        prepared.client(wire, &mut link, prepared.options.era.clone()).await
     }
 
     /// Connects over any service that carries requests to one server, and nothing back.
@@ -64,8 +77,7 @@ where
     pub async fn connect<W>(self, wire: W) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
-        L: Layer<ClientCore<W, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<W, I::Service>, Service: RpcService>,
     {
         self.connect_with(|_| async { Ok((wire, ConnectionHandle::none())) }).await
     }
@@ -80,12 +92,11 @@ where
         W: RpcService,
         M: FnOnce(ClientAccept<I::Service>) -> F,
         F: Future<Output = Result<(W, ConnectionHandle), Error>>,
-        L: Layer<ClientCore<W, I::Service>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<W, I::Service>, Service: RpcService>,
     {
         let prepared = self.prepare();
         let (wire, mut link) = make(prepared.accept.clone()).await?;
-        prepared.client(wire, &mut link, WireOptions::stream(prepared.options.mode)).await
+        prepared.client(wire, &mut link, prepared.options.era.clone()).await
     }
 }
 
@@ -97,16 +108,17 @@ impl<L, H: RpcService + Unpin> Prepared<L, H> {
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let (close, closed) = oneshot::channel::<()>();
-        let reader = ReadUntil::new(reader, async {
+        let end = async {
             // A client that is dropped aborts the connection; only [`Client::close`] closes it.
             if closed.await.is_err() {
                 std::future::pending::<()>().await;
             }
-        });
+        };
         let (wire, connection) = connect(reader, writer, &self.accept, self.options.limits.clone());
         let (done, closing) = oneshot::channel::<()>();
         let (over, ended) = oneshot::channel::<()>();
-        let carried = ConnectionLossGuard(self.changes.clone());
+        let carried = ConnectionLossGuard(self.listeners.changes.clone());
+        let connection = connection.run_until(end, self.options.limits.drain_timeout);
         let task = tokio::spawn(async move {
             carry(connection).await;
             drop((carried, over, done));
@@ -128,12 +140,7 @@ impl<L, H: RpcService + Unpin> Prepared<L, H> {
     }
 }
 
-async fn carry<R, W, S>(connection: Connection<R, W, S>)
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    S: RpcService + Unpin,
-{
+async fn carry(connection: impl Future<Output = Result<(), Error>>) {
     if let Err(error) = connection.await {
         tracing::debug!(%error, "the connection ended");
     }

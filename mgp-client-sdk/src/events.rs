@@ -62,7 +62,7 @@ impl<S: RpcService> Client<S> {
         params: &Object,
         read: impl FnOnce(Object) -> Result<OpenedEvents, Error>,
     ) -> Result<EventStream<S>, Error> {
-        let subscriber = &self.shared.subscriber;
+        let subscriber = &self.shared.listeners.subscriber;
         let _early = subscriber.expecting();
         let listening = if self.is_stateless() { self.listen_for_events(params).await? } else { None };
         let is_heard = listening.is_some();

@@ -105,8 +105,6 @@ mod subscription;
 mod supervise;
 mod tasks;
 mod tools;
-#[cfg(all(unix, feature = "unix"))]
-mod unix;
 
 pub use builder::{ClientAccept, ClientBuilder, ClientCore};
 pub use cache::{Cache, CacheGate};

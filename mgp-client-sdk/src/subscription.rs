@@ -36,7 +36,7 @@ impl<S: RpcService> Client<S> {
     pub async fn subscribe(&self, filter: SubscriptionFilter) -> Result<Subscription<S>, Error> {
         let stateless = self.is_stateless();
         let uris = filter.resource_subscriptions.clone().unwrap_or_default();
-        let place = self.shared.changes.open(filter.clone(), stateless);
+        let place = self.shared.listeners.changes.open(filter.clone(), stateless);
         let mut subscription =
             Subscription { client: self.clone(), place, listening: None, uris: Vec::new(), ended: false };
         if stateless {
@@ -136,7 +136,7 @@ impl<S: RpcService + Unpin> Stream for Subscription<S> {
 
 impl<S: RpcService> Drop for Subscription<S> {
     fn drop(&mut self) {
-        self.client.shared.changes.close(&self.place);
+        self.client.shared.listeners.changes.close(&self.place);
         let uris = std::mem::take(&mut self.uris);
         // Outside of a runtime there is no connection left to notify.
         if let (false, Ok(runtime)) = (uris.is_empty(), tokio::runtime::Handle::try_current()) {

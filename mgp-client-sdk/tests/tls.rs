@@ -53,7 +53,9 @@ async fn server() -> (String, Vec<u8>) {
 #[tokio::test]
 async fn a_server_with_a_trusted_certificate_is_spoken_to() {
     let (url, certificate) = server().await;
-    let trusting = |http: HttpClientBuilder| http.root_certificate(certificate.clone());
+    let encoded = mgp_server_sdk::base64(&certificate);
+    let pem = format!("-----BEGIN CERTIFICATE-----\n{encoded}\n-----END CERTIFICATE-----\n");
+    let trusting = |http: HttpClientBuilder| http.root_certificates_pem(pem.as_bytes());
     let client = Client::builder("test", "1.0.0").connect_http_with(&url, trusting).await.unwrap();
     let answer = client.call_tool("hello", mgp_types::Object::new()).await.unwrap();
     assert_eq!(answer.content[0].as_text(), Some("hello"));

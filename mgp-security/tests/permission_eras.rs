@@ -116,10 +116,12 @@ async fn dial(
     let (wire, client) =
         connect(near.0, near.1, &move |_: Outbox| answering.clone(), ConnectionLimits::default());
     tokio::spawn(client);
-    let identity = ClientIdentity::new(info())
-        .with_capabilities(Object::parse(r#"{"elicitation":{}}"#).unwrap())
-        .with_offer(offer());
-    let options = EraOptions::new().with_mode(mode).with_agreement(agreement.clone());
+    let mut identity = ClientIdentity::new(info());
+    identity.capabilities = Object::parse(r#"{"elicitation":{}}"#).unwrap();
+    identity.offer = Some(offer());
+    let mut options = EraOptions::default();
+    options.mode = mode;
+    options.agreement = agreement.clone();
     let era = ClientEra::negotiate(wire, identity, options).await.unwrap();
     let session = era.session().unwrap();
     let mut service = era.with_rules(InputRounds::new(inbound, agreement));

@@ -4,7 +4,7 @@ use std::future::{Future, pending};
 use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
-use mgp_transport::{ConnectionLimits, ReadUntil, connect};
+use mgp_transport::{ConnectionLimits, connect};
 use mgp_types::RpcService;
 use mgp_types::mgp::ShutdownReason;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -48,9 +48,10 @@ where
         let Some(life) = life else {
             return Ok(connect(reader, writer, &accept, ConnectionLimits::default()).1.await?);
         };
-        let reader = ReadUntil::new(reader, drained(Some(life.clone())));
-        let (_, connection) = connect(reader, writer, &accept, ConnectionLimits::default());
-        Ok(draining(&life, connection).await?)
+        let limits = ConnectionLimits::default();
+        let drain = limits.drain_timeout;
+        let (_, connection) = connect(reader, writer, &accept, limits);
+        Ok(draining(&life, connection.run_until(drained(Some(life.clone())), drain)).await?)
     }
 
     /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
@@ -94,8 +95,10 @@ where
                 };
                 match accepted {
                     Ok((reader, writer)) => {
-                        let reader = ReadUntil::new(reader, self::drained(life.clone()));
-                        connections.spawn(connect(reader, writer, &accept, ConnectionLimits::default()).1);
+                        let limits = ConnectionLimits::default();
+                        let drain = limits.drain_timeout;
+                        let (_, connection) = connect(reader, writer, &accept, limits);
+                        connections.spawn(connection.run_until(self::drained(life.clone()), drain));
                     }
                     // The client left at once, or descriptors are short: neither ends the server.
                     Err(error) => {

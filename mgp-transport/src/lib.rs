@@ -46,7 +46,6 @@
 //! | [`TraceLayer`] | one span per request |
 //! | `BatchCallsLayer` | many calls of tools in one request (feature `ext`) |
 //! | [`CatchPanic`] | one broken handler does not end the connection |
-//! | [`ReadUntil`] | input that ends when it is told to |
 //! | [`memory`], `stdio`, `child`, `unix` | byte streams |
 //! | `http` | Streamable HTTP and HTTP+SSE |
 //!
@@ -69,7 +68,6 @@ mod limits;
 pub mod memory;
 mod memory_budget;
 pub mod mrtr;
-mod read_until;
 mod sent_future;
 mod skipped_message;
 mod small_cache;
@@ -89,6 +87,5 @@ pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
 pub use limits::{ConnectionLimits, SettingNames};
 pub use memory_budget::MemoryBudget;
-pub use read_until::ReadUntil;
 pub use too_long::TooLong;
 pub use trace::{Trace, TraceFuture, TraceLayer};

@@ -1,6 +1,7 @@
 //! The handlers of a client: answers to the server's questions, and receivers of its notifications.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use mgp_stream::callback::{CallbackHandler, CallbackInboundLayer, CallbackResponder};
 use mgp_types::mcp::{
@@ -8,7 +9,7 @@ use mgp_types::mcp::{
     LoggingMessageParams, ProgressParams, Root,
 };
 use mgp_types::mgp::{Extension, ExtensionSet, Offer, ServerId};
-use mgp_types::{Context, Method, Params, RawJson};
+use mgp_types::{BoxFuture, Context, Error, Method, Params, RawJson, Request, Response};
 use serde::de::DeserializeOwned;
 use tower_layer::Stack;
 
@@ -73,14 +74,16 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<Vec<Root>>> + Send + 'static,
     {
-        self.options.registry.on_roots(false, handler);
+        self.options.registry.on_roots(false, asking(move |_, context| handler(context)));
         self
     }
 
     /// Sets the roots; [`Client::set_roots`](crate::Client::set_roots) replaces them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.options.roots = Roots::of(roots.into_iter().collect());
-        self.options.registry.fixed_roots(self.options.roots.clone());
+        let roots = Roots::of(roots.into_iter().collect());
+        self.options.roots = roots.clone();
+        let current = move |_, _| std::future::ready(roots.current());
+        self.options.registry.on_roots(true, asking(current));
         self
     }
 
@@ -90,7 +93,11 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Params, Context) -> A + Send + Sync + 'static,
         A: Future<Output: IntoReply<RawJson>> + Send + 'static,
     {
-        self.options.registry.on_request(method.into(), handler);
+        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
+            let answer = handler(request.params, *request.context);
+            Box::pin(async { answer.await.into_reply().map(Response::new) })
+        };
+        self.options.registry.requests.insert(method.into(), Arc::new(handler));
         self
     }
 
@@ -103,6 +110,7 @@ impl<L, I> ClientBuilder<L, I> {
         handler: H,
     ) -> ClientBuilder<L, Stack<CallbackInboundLayer, I>> {
         self.options
+            .identity
             .offer
             .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
             .extensions
@@ -120,7 +128,14 @@ impl<L, I> ClientBuilder<L, I> {
         F: Fn(Params, Context) -> A + Send + Sync + 'static,
         A: Future<Output = ()> + Send + 'static,
     {
-        self.options.registry.on_notification(method.into(), handler);
+        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
+            let done = handler(request.params, *request.context);
+            Box::pin(async {
+                done.await;
+                Ok(Response::empty())
+            })
+        };
+        self.options.registry.notifications.insert(method.into(), Arc::new(handler));
         self
     }
 

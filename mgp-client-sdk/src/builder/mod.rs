@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_transport::ConnectionLimits;
-use mgp_transport::era::{EraMemory, EraMode};
+use mgp_transport::era::{ClientIdentity, EraMemory, EraMode, EraOptions};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{Object, RawJson, Revision};
 use tower_layer::{Identity, Stack};
 
 pub use self::prepared::{ClientAccept, ClientCore};
-pub(crate) use self::prepared::{Prepared, StrayLines, WireOptions};
+pub(crate) use self::prepared::{Prepared, StrayLines};
 use crate::client::DEFAULT_TIMEOUTS;
 use crate::handlers::{HandlerRegistry, Roots};
 
@@ -33,37 +33,27 @@ pub struct ClientBuilder<L = Identity, I = Identity> {
 /// The settings of a client, apart from its layers.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientOptions {
-    pub(crate) info: Implementation,
+    pub(crate) identity: ClientIdentity,
+    pub(crate) era: EraOptions,
     pub(crate) registry: HandlerRegistry,
     pub(crate) roots: Roots,
-    pub(crate) offer: Option<Offer>,
-    pub(crate) revisions: Vec<Revision>,
-    pub(crate) required: Vec<Box<str>>,
-    pub(crate) mode: EraMode,
-    pub(crate) handshake_timeout: Duration,
     pub(crate) timeouts: (Duration, Duration),
-    pub(crate) memory: EraMemory,
     pub(crate) caching: bool,
-    pub(crate) relays: bool,
     pub(crate) limits: ConnectionLimits,
     pub(crate) strays: StrayLines,
 }
 
 impl ClientBuilder {
     pub(crate) fn new(info: Implementation) -> Self {
+        let mut identity = ClientIdentity::new(info);
+        identity.offer = Some(Offer::new(ExtensionSet::new()));
         let options = ClientOptions {
-            info,
+            identity,
+            era: EraOptions::default(),
             registry: HandlerRegistry::default(),
             roots: Roots::default(),
-            offer: Some(Offer::new(ExtensionSet::new())),
-            revisions: Revision::ALL.to_vec(),
-            required: Vec::new(),
-            mode: EraMode::Auto,
-            handshake_timeout: Duration::from_secs(10),
             timeouts: DEFAULT_TIMEOUTS,
-            memory: EraMemory::new(),
             caching: true,
-            relays: false,
             limits: ConnectionLimits::default(),
             strays: StrayLines::default(),
         };
@@ -74,31 +64,31 @@ impl ClientBuilder {
 impl<L, I> ClientBuilder<L, I> {
     /// Changes how the client introduces itself: its title, description, page or icons.
     pub fn info(mut self, change: impl FnOnce(Implementation) -> Implementation) -> Self {
-        self.options.info = change(self.options.info);
+        self.options.identity.info = change(self.options.identity.info);
         self
     }
 
     /// Sets the era that the client looks for. Default: the server is asked.
     pub fn era(mut self, mode: EraMode) -> Self {
-        self.options.mode = mode;
+        self.options.era.mode = mode;
         self
     }
 
     /// Sets the revisions of MCP that the client speaks, preferred ones first. Default: all, newest first.
     pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
-        self.options.revisions = revisions.into_iter().collect();
+        self.options.identity.revisions = revisions.into_iter().collect();
         self
     }
 
     /// Remembers the era of each server in `memory`, which clients may share, so that each server is asked once.
     pub fn era_memory(mut self, memory: EraMemory) -> Self {
-        self.options.memory = memory;
+        self.options.era.memory = memory;
         self
     }
 
     /// Sets the client's offer of MGP; `None` for plain MCP. Default: MGP without extensions.
     pub fn mgp(mut self, offer: impl Into<Option<Offer>>) -> Self {
-        self.options.offer = offer.into();
+        self.options.identity.offer = offer.into();
         self
     }
 
@@ -121,13 +111,13 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Refuses servers that lack one of these capabilities, like `tools`.
     pub fn require(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.options.required = capabilities.into_iter().map(Into::into).collect();
+        self.options.identity.required = capabilities.into_iter().map(Into::into).collect();
         self
     }
 
     /// Sets how long the server may take to answer each request of the handshake. Default: 10 s.
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.options.handshake_timeout = timeout;
+        self.options.era.handshake_timeout = timeout;
         self
     }
 
@@ -146,10 +136,10 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Makes the client a gateway's: a request whose `context.session` is that of another client is relayed.
     ///
-    /// See [`EraOptions::with_relay`](mgp_transport::era::EraOptions::with_relay). Results are cached per server, not
+    /// See [`EraOptions::relays`](mgp_transport::era::EraOptions::relays). Results are cached per server, not
     /// per client behind it, so a gateway for several clients should turn [`caching`](Self::caching) off.
     pub fn relay_clients(mut self) -> Self {
-        self.options.relays = true;
+        self.options.era.relays = true;
         self
     }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use mgp_stream::event::Subscriber;
 use mgp_transport::Accept;
-use mgp_transport::era::{
-    Agreement, ClientEra, ClientIdentity, ClientInbound, EraMode, EraOptions, InboundGate, WireKind,
-};
+use mgp_transport::era::{Agreement, ClientEra, ClientInbound, EraOptions, InboundGate};
 use mgp_transport::mrtr::InputRounds;
 use mgp_types::{Error, Gate, Outbox, Request, RpcService};
 use parking_lot::Mutex;
@@ -14,11 +12,9 @@ use tower_layer::Layer;
 
 use super::{ClientBuilder, ClientOptions};
 use crate::cache::{Cache, CacheGate, CacheStore};
-use crate::changes::ChangeRoutes;
 use crate::client::ClientShared;
 use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
-use crate::headers::{HeaderMirror, HeaderPlans};
-use crate::progress::ProgressRoutes;
+use crate::headers::HeaderMirror;
 use crate::{Client, ConnectionHandle};
 
 /// The layers between a wire `W` and those of [`ClientBuilder::layer`], from the outside in: the cache, and the era with
@@ -75,50 +71,28 @@ pub(crate) struct Prepared<L, H> {
     pub(crate) options: ClientOptions,
     layers: L,
     pub(crate) accept: ClientAccept<H>,
-    pub(crate) agreement: Agreement,
-    progress: Arc<ProgressRoutes>,
-    pub(crate) changes: Arc<ChangeRoutes>,
-    cache: Option<Arc<CacheStore>>,
-    subscriber: Subscriber,
-}
-
-/// The way in which one wire is to be used.
-pub(crate) struct WireOptions<'a> {
-    pub(crate) mode: EraMode,
-    pub(crate) kind: WireKind,
-    /// The name under which the server's era is remembered.
-    pub(crate) key: Option<&'a str>,
-    pub(crate) plans: Option<HeaderPlans>,
-}
-
-impl WireOptions<'_> {
-    pub(crate) fn stream(mode: EraMode) -> Self {
-        Self { mode, kind: WireKind::Stream, key: None, plans: None }
-    }
+    pub(crate) listeners: NotificationListeners,
 }
 
 impl<L, I> ClientBuilder<L, I> {
     pub(crate) fn prepare(self) -> Prepared<L, I::Service>
     where
-        I: Layer<Handlers>,
-        I::Service: RpcService,
+        I: Layer<Handlers, Service: RpcService>,
     {
-        let agreement = Agreement::default();
-        let progress = Arc::<ProgressRoutes>::default();
-        let changes = Arc::<ChangeRoutes>::default();
-        let options = self.options;
-        let cache = options.caching.then(Arc::<CacheStore>::default);
-        let subscriber = Subscriber::new();
-        let heard = NotificationListeners {
-            progress: progress.clone(),
-            changes: changes.clone(),
-            cache: cache.clone(),
-            subscriber: subscriber.clone(),
+        let mut options = self.options;
+        options.era.agreement = Agreement::default();
+        options.identity.capabilities = options.registry.capabilities().clone();
+        let listeners = NotificationListeners {
+            progress: Arc::default(),
+            changes: Arc::default(),
+            cache: options.caching.then(Arc::<CacheStore>::default),
+            subscriber: Subscriber::new(),
         };
-        let handlers = Handlers::new(options.registry.clone(), heard);
-        let inbound = InboundGate::new(agreement.clone()).layer(self.inbound_layers.layer(handlers));
+        let handlers = Handlers::new(options.registry.clone(), listeners.clone());
+        let gate = InboundGate::new(options.era.agreement.clone());
+        let inbound = gate.layer(self.inbound_layers.layer(handlers));
         let accept = ClientAccept { inbound: Arc::new(Mutex::new(inbound)), strays: options.strays.clone() };
-        Prepared { options, layers: self.layers, accept, agreement, progress, changes, cache, subscriber }
+        Prepared { options, layers: self.layers, accept, listeners }
     }
 }
 
@@ -129,46 +103,24 @@ impl<L, H: RpcService> Prepared<L, H> {
         &self,
         wire: W,
         link: &mut ConnectionHandle,
-        way: WireOptions<'_>,
+        options: EraOptions,
     ) -> Result<Client<L::Service>, Error>
     where
         W: RpcService,
-        L: Layer<ClientCore<W, H>>,
-        L::Service: RpcService,
+        L: Layer<ClientCore<W, H>, Service: RpcService>,
     {
-        let wanted = &self.options;
-        let mut identity = ClientIdentity::new(wanted.info.clone())
-            .with_capabilities(wanted.registry.capabilities().clone())
-            .with_revisions(wanted.revisions.clone())
-            .with_required(wanted.required.iter().cloned());
-        if let Some(offer) = &wanted.offer {
-            identity = identity.with_offer(offer.clone());
-        }
-        let mut options = EraOptions::new()
-            .with_mode(way.mode)
-            .with_wire_kind(way.kind)
-            .with_handshake_timeout(wanted.handshake_timeout)
-            .with_agreement(self.agreement.clone());
-        if wanted.relays {
-            options = options.with_relay();
-        }
-        if let Some(key) = way.key {
-            options = options.with_memory(wanted.memory.clone(), key);
-        }
-        let era = ClientEra::negotiate(wire, identity, options).await?;
-        let mirror = HeaderMirror::new(way.plans, self.agreement.clone());
-        let rounds = InputRounds::new(self.accept.service(), self.agreement.clone());
-        let core = CacheGate(self.cache.clone()).layer(era.with_rules((mirror, rounds)));
+        let agreement = options.agreement.clone();
+        let mirror = HeaderMirror::new(options.kind, agreement.clone());
+        let era = ClientEra::negotiate(wire, self.options.identity.clone(), options).await?;
+        let rounds = InputRounds::new(self.accept.service(), agreement.clone());
+        let core = CacheGate(self.listeners.cache.clone()).layer(era.with_rules((mirror, rounds)));
         let shared = ClientShared {
             subscribing: tokio::sync::Mutex::default(),
-            agreement: self.agreement.clone(),
-            progress: self.progress.clone(),
-            changes: self.changes.clone(),
-            cache: self.cache.clone(),
-            subscriber: self.subscriber.clone(),
-            roots: wanted.roots.clone(),
+            agreement,
+            listeners: self.listeners.clone(),
+            roots: self.options.roots.clone(),
             answering: self.answering(),
-            timeouts: wanted.timeouts,
+            timeouts: self.options.timeouts,
             link: Mutex::new(Some(std::mem::take(link))),
         };
         Ok(Client { stack: self.layers.layer(core), shared: Arc::new(shared) })

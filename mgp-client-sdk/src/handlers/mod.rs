@@ -30,10 +30,11 @@ pub struct Handlers(Arc<HandlersInner>);
 
 struct HandlersInner {
     registry: HandlerRegistry,
-    heard: NotificationListeners,
+    listeners: NotificationListeners,
 }
 
 /// The further receivers of the server's notifications.
+#[derive(Clone)]
 pub(crate) struct NotificationListeners {
     pub(crate) progress: Arc<ProgressRoutes>,
     pub(crate) changes: Arc<ChangeRoutes>,
@@ -42,14 +43,14 @@ pub(crate) struct NotificationListeners {
 }
 
 impl Handlers {
-    pub(crate) fn new(registry: HandlerRegistry, heard: NotificationListeners) -> Self {
-        Self(Arc::new(HandlersInner { registry, heard }))
+    pub(crate) fn new(registry: HandlerRegistry, listeners: NotificationListeners) -> Self {
+        Self(Arc::new(HandlersInner { registry, listeners }))
     }
 }
 
 impl HandlersInner {
     fn answer(&self, request: Request) -> HandlersFuture {
-        match self.registry.request(&request.method) {
+        match self.registry.requests.get(&request.method) {
             Some(handler) => HandlersFuture::running(handler(request)),
             None => HandlersFuture::done(Err(Error::method_not_found(&request.method))),
         }
@@ -57,7 +58,7 @@ impl HandlersInner {
 
     fn notice(&self, notification: Request) -> HandlersFuture {
         let method = &notification.method;
-        let NotificationListeners { progress, changes, cache, subscriber } = &self.heard;
+        let NotificationListeners { progress, changes, cache, subscriber } = &self.listeners;
         if *method == Method::PROGRESS && progress.route(&notification.params) {
             return HandlersFuture::nothing();
         }
@@ -74,7 +75,7 @@ impl HandlersInner {
             }
             changes.tell(method, &notification.params);
         }
-        if let Some(handler) = self.registry.notification(method) {
+        if let Some(handler) = self.registry.notifications.get(method) {
             return HandlersFuture::running(handler(notification));
         }
         tracing::trace!(%method, "nobody listens to a notification");

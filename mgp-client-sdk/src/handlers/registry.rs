@@ -9,7 +9,7 @@ use mgp_types::mcp::{
     CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     Elicited, ForRevision, ListRootsResult, Root,
 };
-use mgp_types::{BoxFuture, Context, Error, Method, Object, Params, RawJson, Request, Response};
+use mgp_types::{BoxFuture, Context, Error, Method, Object, RawJson, Request, Response};
 use parking_lot::RwLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,22 +21,14 @@ pub(crate) type QuestionHandler<P, R> =
 /// The handlers by method, and the capabilities that follow from them.
 #[derive(Clone, Default)]
 pub(crate) struct HandlerRegistry {
-    requests: HashMap<Method, Handler>,
-    notifications: HashMap<Method, Handler>,
+    pub(crate) requests: HashMap<Method, Handler>,
+    pub(crate) notifications: HashMap<Method, Handler>,
     form: Option<QuestionHandler<ElicitFormParams, ElicitResult>>,
     url: Option<QuestionHandler<ElicitUrlParams, ElicitResult>>,
     capabilities: Object,
 }
 
 impl HandlerRegistry {
-    pub(super) fn request(&self, method: &Method) -> Option<&Handler> {
-        self.requests.get(method)
-    }
-
-    pub(super) fn notification(&self, method: &Method) -> Option<&Handler> {
-        self.notifications.get(method)
-    }
-
     /// Returns the capabilities of the client, in the form of the newest revision with sessions.
     pub(crate) fn capabilities(&self) -> &Object {
         &self.capabilities
@@ -49,10 +41,7 @@ impl HandlerRegistry {
 
     /// Declares an extension.
     pub(crate) fn declare_extension(&mut self, id: &str, settings: RawJson) {
-        let extensions = self.capabilities.get("extensions");
-        let mut extensions = extensions.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-        extensions.set(id.to_owned(), settings);
-        self.capabilities.set("extensions", extensions.to_raw());
+        self.capabilities.object_mut_or_new("extensions").set(id.to_owned(), settings);
     }
 
     pub(crate) fn on_form(&mut self, handler: QuestionHandler<ElicitFormParams, ElicitResult>) {
@@ -97,24 +86,16 @@ impl HandlerRegistry {
         self.on(Method::CREATE_MESSAGE, move |params, context| handler(params, context));
     }
 
-    pub(crate) fn on_roots<F, A>(&mut self, list_changed: bool, handler: F)
-    where
-        F: Fn(Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<Vec<Root>>> + Send + 'static,
-    {
+    pub(crate) fn on_roots(&mut self, list_changed: bool, handler: QuestionHandler<Object, Vec<Root>>) {
         let mut members = Object::new();
-        if list_changed && let Ok(yes) = RawJson::from_value(&true) {
-            members.set("listChanged", yes);
+        if list_changed {
+            members.set("listChanged", RawJson::from_written(b"true".to_vec()));
         }
         self.capabilities.set("roots", members.to_raw());
-        self.on(Method::ROOTS_LIST, move |_: Object, context| {
-            let roots = handler(context);
-            Box::pin(async { Ok(ListRootsResult::new(roots.await.into_reply()?)) })
+        self.on(Method::ROOTS_LIST, move |params, context| {
+            let roots = handler(params, context);
+            Box::pin(async { roots.await.map(ListRootsResult::new) })
         });
-    }
-
-    pub(crate) fn fixed_roots(&mut self, roots: Roots) {
-        self.on_roots(true, move |_| std::future::ready(roots.current()));
     }
 
     /// Answers a method by its typed params.
@@ -142,33 +123,6 @@ impl HandlerRegistry {
             })
         };
         self.requests.insert(method, Arc::new(handler));
-    }
-
-    pub(crate) fn on_request<F, A>(&mut self, method: Method, handler: F)
-    where
-        F: Fn(Params, Context) -> A + Send + Sync + 'static,
-        A: Future<Output: IntoReply<RawJson>> + Send + 'static,
-    {
-        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
-            let answer = handler(request.params, *request.context);
-            Box::pin(async { answer.await.into_reply().map(Response::new) })
-        };
-        self.requests.insert(method, Arc::new(handler));
-    }
-
-    pub(crate) fn on_notification<F, A>(&mut self, method: Method, handler: F)
-    where
-        F: Fn(Params, Context) -> A + Send + Sync + 'static,
-        A: Future<Output = ()> + Send + 'static,
-    {
-        let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
-            let done = handler(request.params, *request.context);
-            Box::pin(async {
-                done.await;
-                Ok(Response::empty())
-            })
-        };
-        self.notifications.insert(method, Arc::new(handler));
     }
 }
 

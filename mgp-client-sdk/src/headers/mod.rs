@@ -3,11 +3,11 @@
 mod annotation;
 mod plans;
 
-use mgp_transport::era::{Agreement, NextStep, ResendRule};
+use mgp_transport::era::{Agreement, NextStep, ResendRule, WireKind};
 use mgp_types::mgp::method;
 use mgp_types::{Error, Method, Object, Request, Response, code};
 
-pub(crate) use self::plans::HeaderPlans;
+use self::plans::HeaderPlans;
 
 /// Repeats arguments of tool calls in headers, over HTTP and where there are no sessions.
 ///
@@ -22,8 +22,9 @@ pub struct HeaderMirror {
 }
 
 impl HeaderMirror {
-    pub(crate) fn new(plans: Option<HeaderPlans>, agreement: Agreement) -> Self {
-        Self { plans, agreement }
+    pub(crate) fn new(kind: WireKind, agreement: Agreement) -> Self {
+        let has_headers = matches!(kind, WireKind::Http { .. });
+        Self { plans: has_headers.then(HeaderPlans::default), agreement }
     }
 }
 
@@ -48,6 +49,7 @@ impl ResendRule for HeaderMirror {
         Ok(self.plans.as_ref().and_then(|_| MirroredCall::of(request)))
     }
 
+    #[cfg(feature = "http")]
     fn write(&self, state: &mut MirroredCall, request: &mut Request) {
         if let (MirroredCall::Tool { .. }, Some(plans)) = (state, &self.plans) {
             plans.apply(request);

@@ -13,7 +13,7 @@ use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, speaker};
-use crate::listen::serve::{carry, told};
+use crate::listen::serve::told;
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
 /// let in any more; the calls of the connected clients have `drain` to end, and then the future ends.
@@ -48,7 +48,7 @@ async fn share(
     let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
     let accept = kernel.accept_marked(agent, mark, client, process.folder());
     let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
-    if let Err(error) = carry(connection, told(stopped), drain).await {
+    if let Err(error) = connection.run_until(told(stopped), drain).await {
         tracing::debug!(%error, "a client at the socket is gone");
     }
 }

@@ -9,7 +9,7 @@ use super::descendants::{DescendantFilter, serve_each};
 use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::serve::{LATEST_END, carry, told};
+use crate::listen::serve::{LATEST_END, told};
 use crate::operator::proof::OperatorConnection;
 
 /// Answers those who are let in, as operators, until `stopped` says so. Then nobody is let in any more; what was asked before
@@ -32,7 +32,7 @@ async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Re
     let client = kernel.fleet().client_session();
     let accept = kernel.accept_marked(operator(user.uid()), role, client, process.folder());
     let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
-    if let Err(error) = carry(connection, told(stopped), LATEST_END).await {
+    if let Err(error) = connection.run_until(told(stopped), LATEST_END).await {
         tracing::debug!(%error, "a connection at the socket ended");
     }
 }

@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::{Connection, connect, stdio};
+use mgp_transport::{connect, stdio};
+use mgp_types::Principal;
 use mgp_types::mgp::ShutdownReason;
-use mgp_types::{Error, Principal, RpcService};
 use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -248,31 +247,11 @@ async fn serve_stdio(
     }
     let limits = kernel.config().connection_limits();
     let (_, connection) = connect(input, output, &kernel.accept(client), limits);
-    if let Err(error) = carry(connection, told(stopped), drain).await {
+    if let Err(error) = connection.run_until(told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");
     }
     tracing::info!("the client on standard input and output is gone");
     Ok(())
-}
-
-/// Carries a connection until its client is gone. Once the kernel stops, no more is read, and calls in work have
-/// `drain` to end.
-pub(crate) async fn carry<R, W, S>(
-    mut connection: Connection<R, W, S>,
-    stopped: impl Future<Output = ()>,
-    drain: Duration,
-) -> Result<(), Error>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    S: RpcService,
-{
-    tokio::select! {
-        ended = &mut connection => return ended,
-        () = stopped => {}
-    }
-    connection.end_reading(drain);
-    connection.await
 }
 
 pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {

@@ -42,7 +42,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     /// Returns the way back on the stream of the peer's call that a message names; `None` if it names no call.
     pub(super) fn theirs(&self, params: &mut Params) -> Option<Outbox> {
         let id = take_id(params)?;
-        let stream = self.waiting.work(&id).map_or(StreamId::STANDALONE, |work| work.stream);
+        let stream = self.waiting.theirs.get(&id).map_or(StreamId::STANDALONE, |work| work.stream);
         Some(self.way_back(stream))
     }
 

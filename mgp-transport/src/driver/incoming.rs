@@ -108,7 +108,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     pub(super) fn in_work(&self) -> usize {
-        self.waiting.in_work()
+        self.waiting.theirs.len()
     }
 
     /// Handles a frame.
@@ -204,7 +204,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
                     about::name(&mut params, &id.into());
                 }
                 writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
-                self.waiting.sent(id, Waiter { method, answer });
+                self.waiting.ours.insert(id, Waiter { method, answer });
             }
         }
     }
@@ -237,7 +237,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     fn end(&mut self, id: &Id) -> Option<PeerRequest> {
-        let work = self.waiting.ended(id)?;
+        let work = self.waiting.theirs.remove(id)?;
         self.streams.ended(work.stream);
         Some(work)
     }
@@ -257,7 +257,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     /// Fails all calls, because no answer of the peer will come any more.
     pub(super) fn lose_answers(&mut self) {
         self.port = None;
-        for waiter in self.waiting.lost() {
+        for (_, waiter) in self.waiting.ours.drain() {
             waiter.answer.answer(Err(closed()));
         }
     }
@@ -265,7 +265,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     /// Drops all work, because the peer no longer waits for answers.
     pub(super) fn close(&mut self) {
         self.lose_answers();
-        for work in self.waiting.abandoned() {
+        for (_, work) in self.waiting.theirs.drain() {
             work.task.abort();
         }
     }
@@ -370,7 +370,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if opens == RequestOpens::Subscription {
             self.streams.subscribed(stream, id.clone());
         }
-        self.waiting.began(id, PeerRequest { task: task.abort_handle(), batch, stream, opens });
+        self.waiting.theirs.insert(id, PeerRequest { task: task.abort_handle(), batch, stream, opens });
     }
 
     /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was
@@ -387,10 +387,10 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     fn admit(&self, id: &Id, method: &Method, batch: Option<BatchId>) -> Result<(), Error> {
-        if self.waiting.in_work() >= self.max_in_flight {
+        if self.waiting.theirs.len() >= self.max_in_flight {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many requests in flight"));
         }
-        if self.waiting.in_work() > 0 && self.waiting.is_in_work(id) {
+        if self.waiting.theirs.len() > 0 && self.waiting.theirs.contains_key(id) {
             return Err(Error::invalid_request("another request with this id is in flight"));
         }
         if batch.is_some() && *method == Method::INITIALIZE {

@@ -99,6 +99,21 @@ where
         self.reading = ReadState::Ended(Box::pin(sleep(drain)));
     }
 
+    /// Carries the connection until the peer closes it, or `end` is done: then no more is read from the peer, and calls in
+    /// work may go on for `drain`.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn run_until(mut self, end: impl Future<Output = ()>, drain: Duration) -> Result<(), Error> {
+        tokio::select! {
+            biased;
+            ended = &mut self => return ended,
+            () = end => {}
+        }
+        self.end_reading(drain);
+        self.await
+    }
+
     /// Reads frames and handles them. Returns whether any came.
     fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
         let mut any = false;

@@ -1,7 +1,5 @@
 //! The way to the peer of a connection, as a service, and the waiters for its answers.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll};
@@ -98,7 +96,10 @@ impl Wire {
         let id = self.next_id();
         let message = OutgoingMessage::Call { id, method, params, about, answer };
         self.queue(message).await?;
-        AnswerFuture { wire: &self.0, id, reply }.await
+        let mut call = AwaitedCall { wire: &self.0, id, deliveries: None, is_answered: false };
+        let outcome = reply.await.unwrap_or_else(|_| Err(closed()));
+        call.is_answered = true;
+        outcome
     }
 
     /// Makes a call, and delivers the peer's messages about it to `outbox`.
@@ -108,9 +109,9 @@ impl Wire {
         let id = self.next_id();
         let message = OutgoingMessage::Call { id, method, params, about: None, answer };
         self.queue(message).await?;
-        let mut followed = FollowedCall { wire: &self.0, id, deliveries: Some(&deliveries) };
+        let mut call = AwaitedCall { wire: &self.0, id, deliveries: Some(&deliveries), is_answered: false };
         let outcome = deliveries.run().await;
-        followed.deliveries = None;
+        call.is_answered = true;
         outcome.map(Response::new)
     }
 
@@ -157,45 +158,25 @@ impl OutboxPort for Wire {
 
 mgp_types::partial_debug!(Wire, self => closed: self.is_closed());
 
-/// A call that is followed until its answer. Dropping it tells the connection that the caller no longer waits.
-struct FollowedCall<'a> {
+/// A call that waits for its answer. Dropping it before tells the connection that the caller no longer waits.
+struct AwaitedCall<'a> {
     wire: &'a WireShared,
     id: i64,
-    /// The queue of messages; `None` once the call has its answer.
+    /// The queue of messages about the call, if it is followed.
     deliveries: Option<&'a CallDeliveries>,
+    is_answered: bool,
 }
 
-impl Drop for FollowedCall<'_> {
+impl Drop for AwaitedCall<'_> {
     fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
         if let Some(deliveries) = self.deliveries {
             deliveries.close();
-            // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
         }
-    }
-}
-
-/// The wait for the answer under `id`. Dropping it tells the connection that the caller no longer waits.
-struct AnswerFuture<'a> {
-    wire: &'a WireShared,
-    id: i64,
-    reply: oneshot::Receiver<Result<Response, Error>>,
-}
-
-impl Future for AnswerFuture<'_> {
-    type Output = Result<Response, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.reply).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
-    }
-}
-
-impl Drop for AnswerFuture<'_> {
-    fn drop(&mut self) {
-        if !self.reply.is_terminated() {
-            // Sending fails only if the connection is gone, and then nobody needs the report.
-            let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
-        }
+        // Sending fails only if the connection is gone, and then nobody needs the report.
+        let _ = self.wire.reports.send(ConnectionReport::Dropped { id: self.id });
     }
 }
 

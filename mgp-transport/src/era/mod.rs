@@ -7,7 +7,8 @@ mod client;
 mod server;
 
 use mgp_types::mcp::meta::key;
-use mgp_types::{Error, Id, Params};
+use mgp_types::mgp::{Negotiated, Offer};
+use mgp_types::{Error, Id, Object, Params};
 
 pub(crate) use self::client::RoundHandler;
 pub use self::client::{
@@ -37,4 +38,17 @@ pub fn tag_subscription(params: &mut Params, id: &Id) {
     let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::SUBSCRIPTION_ID, id.to_raw());
     params.set("_meta", meta.to_raw());
+}
+
+/// Returns the extensions of MGP that both sides have. A malformed offer counts as none.
+pub(super) fn negotiated(capabilities: &Object, ours: Option<&Offer>) -> Option<Negotiated> {
+    Negotiated::agree(ours?, &offer_of(capabilities)?)
+}
+
+/// Returns the offer of MGP of a peer. A malformed offer counts as none, and is no reason to refuse the peer.
+pub(super) fn offer_of(capabilities: &Object) -> Option<Offer> {
+    Offer::read(capabilities).unwrap_or_else(|error| {
+        tracing::warn!(%error, "ignoring a malformed MGP offer");
+        None
+    })
 }

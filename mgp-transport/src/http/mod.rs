@@ -16,7 +16,7 @@ pub use self::client::BinaryArguments;
 #[cfg(feature = "http-client")]
 pub use self::client::{
     AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpClientBuilder, HttpStatus, MirroredHeaders,
-    OutgoingRequest, SessionLost, SseClient,
+    OutgoingRequest, SessionLost,
 };
 #[cfg(feature = "tls-server")]
 pub use self::server::{ClientCertificates, TlsConfig};

@@ -8,45 +8,43 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 
 use tokio::net::{UnixStream, unix::pipe};
 
-use super::{Sink, Source};
+use super::{StdioInput, StdioOutput};
 
 /// The value of `O_NONBLOCK` on Linux.
 const NON_BLOCKING: i32 = 0o4000;
 
-impl Source {
-    pub(super) fn open() -> io::Result<Self> {
-        let own = io::stdin().as_fd().try_clone_to_owned()?;
-        match StdioKind::of(&own)? {
-            StdioKind::Pipe => {
-                let again = OpenOptions::new().read(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/0");
-                let pipe = match again {
-                    Ok(file) => pipe::Receiver::from_file(file),
-                    Err(_) => pipe::Receiver::from_owned_fd(own),
-                };
-                pipe.map(Self::Pipe)
-            }
-            StdioKind::Socket => socket(own).map(Self::Socket),
-            StdioKind::Other => Ok(Self::Other(tokio::io::stdin())),
+/// Opens standard input.
+pub(super) fn input() -> io::Result<StdioInput> {
+    let own = io::stdin().as_fd().try_clone_to_owned()?;
+    Ok(match StdioKind::of(&own)? {
+        StdioKind::Pipe => {
+            let again = OpenOptions::new().read(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/0");
+            let pipe = match again {
+                Ok(file) => pipe::Receiver::from_file(file),
+                Err(_) => pipe::Receiver::from_owned_fd(own),
+            };
+            Box::new(pipe?)
         }
-    }
+        StdioKind::Socket => Box::new(socket(own)?),
+        StdioKind::Other => Box::new(tokio::io::stdin()),
+    })
 }
 
-impl Sink {
-    pub(super) fn open() -> io::Result<Self> {
-        let own = io::stdout().as_fd().try_clone_to_owned()?;
-        match StdioKind::of(&own)? {
-            StdioKind::Pipe => {
-                let again = OpenOptions::new().write(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/1");
-                let pipe = match again {
-                    Ok(file) => pipe::Sender::from_file(file),
-                    Err(_) => pipe::Sender::from_owned_fd(own),
-                };
-                pipe.map(Self::Pipe)
-            }
-            StdioKind::Socket => socket(own).map(Self::Socket),
-            StdioKind::Other => Ok(Self::Other(tokio::io::stdout())),
+/// Opens standard output.
+pub(super) fn output() -> io::Result<StdioOutput> {
+    let own = io::stdout().as_fd().try_clone_to_owned()?;
+    Ok(match StdioKind::of(&own)? {
+        StdioKind::Pipe => {
+            let again = OpenOptions::new().write(true).custom_flags(NON_BLOCKING).open("/proc/self/fd/1");
+            let pipe = match again {
+                Ok(file) => pipe::Sender::from_file(file),
+                Err(_) => pipe::Sender::from_owned_fd(own),
+            };
+            Box::new(pipe?)
         }
-    }
+        StdioKind::Socket => Box::new(socket(own)?),
+        StdioKind::Other => Box::new(tokio::io::stdout()),
+    })
 }
 
 enum StdioKind {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mgp_transport::http::{HttpStatus, SseClient};
+use mgp_transport::http::{HttpClient, HttpStatus};
 use mgp_types::{Error, Origin, Params, Request, Revision};
 use tokio::time::Instant;
 
 use crate::server::*;
 
-async fn connect(endpoint: &str) -> (Result<SseClient<Recorder>, Error>, Server, Stream, Recorder) {
+async fn connect(endpoint: &str) -> (Result<HttpClient<Recorder>, Error>, Server, Stream, Recorder) {
     let (builder, mut server) = server_of("http://server.example/api/sse");
     let recorder = Recorder::default();
     let connecting = tokio::spawn(builder.connect_sse_with(recorder.clone()));
@@ -20,7 +20,7 @@ async fn connect(endpoint: &str) -> (Result<SseClient<Recorder>, Error>, Server,
     (connecting.await.unwrap(), server, stream, recorder)
 }
 
-async fn connected() -> (SseClient<Recorder>, Server, Stream, Recorder) {
+async fn connected() -> (HttpClient<Recorder>, Server, Stream, Recorder) {
     let (client, server, stream, recorder) = connect("/messages?sessionId=1").await;
     (client.unwrap(), server, stream, recorder)
 }
@@ -200,7 +200,7 @@ async fn dropping_or_closing_the_client_closes_the_stream() {
     let call = start(&client, list());
     server.next().await.status(202);
     tokio::time::sleep(Duration::from_millis(10)).await;
-    client.close();
+    client.close(None).await;
     assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
     stream.is_closed().await;
 }

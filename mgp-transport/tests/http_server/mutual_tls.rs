@@ -10,7 +10,7 @@ use crate::stack::{accept, world};
 
 fn client(server: &Secured) -> HttpClientBuilder {
     HttpClient::builder(format!("https://localhost:{}/mcp", server.address.port()))
-        .root_certificate(server.authority.certificate.to_vec())
+        .root_certificates_pem(server.authority.pem())
 }
 
 /// Asks the server what certificate it was shown.

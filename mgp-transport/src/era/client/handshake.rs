@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{
     Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService,
     call_once,
@@ -17,6 +16,7 @@ use super::probe_verdict::{
 };
 use super::relay::ClientRelay;
 use super::{ClientIdentity, Era, EraMode, EraOptions, WireKind};
+use crate::era::negotiated;
 
 /// One handshake over one wire.
 pub(super) struct Handshake<'a, W> {
@@ -116,53 +116,47 @@ impl<W: RpcService> Handshake<'_, W> {
 
     /// Asks the server for its description; returns `None` if the server is not of the era without sessions.
     async fn probe(&mut self) -> Result<Option<AgreedSession>, Error> {
-        let Some(mut revision) = self.identity.stateless_revision() else { return Ok(None) };
-        for attempt in 0..2 {
-            let outcome = self.ask(revision).await;
-            if let Err(error) = &outcome {
-                tracing::debug!(%error, "the server refuses `server/discover`");
-            }
-            match judge(outcome, self.identity, self.options.kind) {
-                ProbeVerdict::Stateless(description) => return self.stateless(description).map(Some),
-                ProbeVerdict::Retry(wanted) if attempt == 0 => revision = wanted,
-                ProbeVerdict::Retry(_) | ProbeVerdict::Session => return Ok(None),
-                ProbeVerdict::Fail(error) => return Err(error),
-            }
+        if self.identity.stateless_revision().is_none() {
+            return Ok(None);
         }
-        Ok(None)
+        self.describe().await.map(Result::ok)
     }
 
     /// Asks the server for its description, when it has to be of the era without sessions.
     async fn discover(&mut self) -> Result<AgreedSession, Error> {
+        let error = match self.describe().await? {
+            Ok(agreed) => return Ok(agreed),
+            Err(None) => Error::misbehaved("the server does not serve requests without a session"),
+            Err(Some(error)) => error,
+        };
+        match undescribed(self.identity) {
+            // A server that does not describe itself can still serve requests that stand alone.
+            Some(description) if error.code() == code::METHOD_NOT_FOUND => self.stateless(description),
+            _ => Err(error),
+        }
+    }
+
+    /// Asks the server for its description, in another revision if the server wants that. The inner error is the refusal,
+    /// if there is one, of a server that is not of the era without sessions.
+    async fn describe(&mut self) -> Result<Result<AgreedSession, Option<Error>>, Error> {
         let Some(mut revision) = self.identity.stateless_revision() else {
             return Err(Error::invalid_params("the client speaks no protocol version without sessions"));
         };
-        let mut retried = false;
+        let mut is_retried = false;
         loop {
             let outcome = self.ask(revision).await;
-            let error = outcome.as_ref().err().cloned();
+            let refusal = outcome.as_ref().err().cloned();
+            if let Some(error) = &refusal {
+                tracing::debug!(%error, "the server refuses `server/discover`");
+            }
             match judge(outcome, self.identity, self.options.kind) {
-                ProbeVerdict::Stateless(description) => return self.stateless(description),
-                ProbeVerdict::Retry(wanted) if !retried => {
+                ProbeVerdict::Stateless(description) => return self.stateless(description).map(Ok),
+                ProbeVerdict::Retry(wanted) if !is_retried => {
                     revision = wanted;
-                    retried = true;
+                    is_retried = true;
                 }
+                ProbeVerdict::Retry(_) | ProbeVerdict::Session => return Ok(Err(refusal)),
                 ProbeVerdict::Fail(error) => return Err(error),
-                ProbeVerdict::Retry(_) | ProbeVerdict::Session => {
-                    return match error {
-                        // A server that does not describe itself can still serve requests that stand alone.
-                        Some(error) if error.code() == code::METHOD_NOT_FOUND => {
-                            match undescribed(self.identity) {
-                                Some(description) => self.stateless(description),
-                                None => Err(error),
-                            }
-                        }
-                        Some(error) => Err(error),
-                        None => {
-                            Err(Error::misbehaved("the server does not serve requests without a session"))
-                        }
-                    };
-                }
             }
         }
     }
@@ -194,7 +188,7 @@ impl<W: RpcService> Handshake<'_, W> {
             Ok(result) => result,
             Err(error) => {
                 let Some(supported) = supported_versions(&error) else { return Err(error) };
-                let usable = self.identity.revisions().iter().copied().find(|revision| {
+                let usable = self.identity.revisions.iter().copied().find(|revision| {
                     !revision.is_stateless()
                         && *revision != newest
                         && supported.iter().any(|v| v == revision.as_str())
@@ -253,14 +247,14 @@ impl<W: RpcService> Handshake<'_, W> {
         let ServerDescription { revision, info, capabilities, instructions } = description;
         self.identity.check(&capabilities)?;
         let mut session = Session::new(revision);
-        session.mgp = self.identity.offer().and_then(|ours| agree_on_mgp(ours, &capabilities));
+        session.mgp = negotiated(&capabilities, self.identity.offer.as_ref());
         session.peer = info;
         session.capabilities = capabilities;
         session.outbox = self.outbox.clone();
-        if let Some((memory, key)) = &self.options.memory {
-            memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
+        if let Some(key) = &self.options.memory_key {
+            self.options.memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
         }
-        let relay = self.options.relay.then(|| ClientRelay::new(revision, self.identity.offer().cloned()));
+        let relay = self.options.relays.then(|| ClientRelay::new(revision, self.identity.offer.clone()));
         Ok(AgreedSession {
             session: Arc::new(session),
             instructions,
@@ -277,24 +271,12 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     fn recall(&self) -> Option<Era> {
-        let (memory, key) = self.options.memory.as_ref()?;
-        memory.recall(key)
+        self.options.memory.recall(self.options.memory_key.as_deref()?)
     }
 
     fn forget(&self) {
-        if let Some((memory, key)) = &self.options.memory {
-            memory.forget(key);
-        }
-    }
-}
-
-/// Returns the extensions of MGP that both sides have. A malformed offer counts as none.
-fn agree_on_mgp(ours: &Offer, capabilities: &Object) -> Option<Negotiated> {
-    match Offer::read(capabilities) {
-        Ok(theirs) => Negotiated::agree(ours, &theirs?),
-        Err(error) => {
-            tracing::warn!(%error, "the server's offer of MGP is malformed");
-            None
+        if let Some(key) = &self.options.memory_key {
+            self.options.memory.forget(key);
         }
     }
 }

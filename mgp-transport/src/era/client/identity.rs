@@ -7,12 +7,19 @@ use mgp_types::{Error, Object, RawJson, Revision};
 /// The identity of a client: its name, its capabilities and its offer, as it sends them in a handshake or with each
 /// request.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ClientIdentity {
-    info: Implementation,
-    capabilities: Object,
-    offer: Option<Offer>,
-    revisions: Vec<Revision>,
-    required: Vec<Box<str>>,
+    /// The name and version of the client.
+    pub info: Implementation,
+    /// The capabilities of the client, in the form of the newest revision; members that older revisions lack are left out
+    /// for them. The offer of MGP is set apart. Default: none.
+    pub capabilities: Object,
+    /// The client's offer of MGP. Default: none.
+    pub offer: Option<Offer>,
+    /// The revisions that the client speaks, preferred ones first. Default: all.
+    pub revisions: Vec<Revision>,
+    /// The capabilities that a server must have; the client refuses to talk to any other. Default: none.
+    pub required: Vec<Box<str>>,
 }
 
 impl ClientIdentity {
@@ -20,45 +27,6 @@ impl ClientIdentity {
     pub fn new(info: Implementation) -> Self {
         let revisions = Revision::ALL.to_vec();
         Self { info, capabilities: Object::new(), offer: None, revisions, required: Vec::new() }
-    }
-
-    /// Sets the capabilities of the client, in the form of the newest revision; members that older revisions lack are
-    /// left out for them. The offer of MGP is set apart.
-    #[must_use]
-    pub fn with_capabilities(mut self, capabilities: Object) -> Self {
-        self.capabilities = capabilities;
-        self
-    }
-
-    /// Sets the client's offer of MGP.
-    #[must_use]
-    pub fn with_offer(mut self, offer: Offer) -> Self {
-        self.offer = Some(offer);
-        self
-    }
-
-    /// Sets the revisions that the client speaks, preferred ones first.
-    #[must_use]
-    pub fn with_revisions(mut self, revisions: impl Into<Vec<Revision>>) -> Self {
-        self.revisions = revisions.into();
-        self
-    }
-
-    /// Sets the capabilities that a server must have; the client refuses to talk to any other.
-    #[must_use]
-    pub fn with_required(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.required = capabilities.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Returns the client's offer of MGP.
-    pub fn offer(&self) -> Option<&Offer> {
-        self.offer.as_ref()
-    }
-
-    /// Returns the revisions that the client speaks, preferred ones first.
-    pub fn revisions(&self) -> &[Revision] {
-        &self.revisions
     }
 
     /// Returns the preferred revision with sessions.

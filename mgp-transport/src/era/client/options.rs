@@ -61,81 +61,40 @@ impl WireKind {
 
 /// The options by which the era is chosen.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct EraOptions {
-    pub(super) mode: EraMode,
-    pub(super) kind: WireKind,
-    pub(super) handshake_timeout: Duration,
-    pub(super) memory: Option<(EraMemory, Box<str>)>,
-    pub(super) agreement: Agreement,
-    pub(super) relay: bool,
-}
-
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
-impl EraOptions {
-    /// Returns the usual options for a byte stream.
-    pub fn new() -> Self {
-        Self {
-            mode: EraMode::Auto,
-            kind: WireKind::Stream,
-            handshake_timeout: HANDSHAKE_TIMEOUT,
-            memory: None,
-            agreement: Agreement::default(),
-            relay: false,
-        }
-    }
-
-    /// Sets the era that the client looks for.
-    #[must_use]
-    pub fn with_mode(mut self, mode: EraMode) -> Self {
-        self.mode = mode;
-        self
-    }
-
-    /// Sets the kind of wire.
-    #[must_use]
-    pub fn with_wire_kind(mut self, kind: WireKind) -> Self {
-        self.kind = kind;
-        self
-    }
-
-    /// Sets the time that the server has to answer each request of the handshake. Default: 10 s.
-    #[must_use]
-    pub fn with_handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.handshake_timeout = timeout;
-        self
-    }
-
-    /// Remembers the era of the server called `key` in `memory`, so that it is asked once.
-    #[must_use]
-    pub fn with_memory(mut self, memory: EraMemory, key: impl Into<Box<str>>) -> Self {
-        self.memory = Some((memory, key.into()));
-        self
-    }
-
-    /// Sets the place of the agreement, so that other parts can read it: see [`ClientInbound`](super::ClientInbound).
-    #[must_use]
-    pub fn with_agreement(mut self, agreement: Agreement) -> Self {
-        self.agreement = agreement;
-        self
-    }
-
-    /// Makes the client a gateway's: a request that comes with the session of another client, in `context.session`, is
-    /// relayed.
+    /// The era that the client looks for. Default: the server is asked.
+    pub mode: EraMode,
+    /// The kind of wire. Default: a byte stream.
+    pub kind: WireKind,
+    /// The time that the server has to answer each request of the handshake. Default: 10 s.
+    pub handshake_timeout: Duration,
+    /// The memory of the eras of servers.
+    pub memory: EraMemory,
+    /// The name under which the era of the server is remembered, so that it is asked once. Default: it is not remembered.
+    pub memory_key: Option<Box<str>>,
+    /// The place of the agreement, so that other parts can read it: see [`ClientInbound`](super::ClientInbound).
+    pub agreement: Agreement,
+    /// True if the client is a gateway's: a request that comes with the session of another client, in `context.session`,
+    /// is relayed. Default: false.
     ///
     /// A server without sessions gets the capabilities and the wanted log messages of that client. The offer of MGP and
     /// the name stay the gateway's. For a server with sessions, the members in which a request without a session
     /// describes its client are removed. All other metadata stays. A client that handles rounds itself gets the
     /// server's questions as results, as the server wrote them.
-    #[must_use]
-    pub fn with_relay(mut self) -> Self {
-        self.relay = true;
-        self
-    }
+    pub relays: bool,
 }
 
 impl Default for EraOptions {
     fn default() -> Self {
-        Self::new()
+        Self {
+            mode: EraMode::Auto,
+            kind: WireKind::Stream,
+            handshake_timeout: Duration::from_secs(10),
+            memory: EraMemory::new(),
+            memory_key: None,
+            agreement: Agreement::default(),
+            relays: false,
+        }
     }
 }

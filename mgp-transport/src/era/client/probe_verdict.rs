@@ -61,7 +61,7 @@ impl UnsupportedVersion {
     }
 
     pub(super) fn new(server: Vec<String>, identity: &ClientIdentity) -> Self {
-        let client = identity.revisions().iter().map(Revision::to_string).collect();
+        let client = identity.revisions.iter().map(Revision::to_string).collect();
         Self { server, client }
     }
 
@@ -99,7 +99,7 @@ fn described(response: &Response, identity: &ClientIdentity) -> Option<ServerDes
     let result = Object::from_raw(&response.to_raw()).ok()?;
     let versions: Vec<String> = result.get("supportedVersions")?.to().ok()?;
     let offered = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
-    let revision = *identity.revisions().iter().filter(|own| own.is_stateless()).find(offered)?;
+    let revision = *identity.revisions.iter().filter(|own| own.is_stateless()).find(offered)?;
     let meta = result.object("_meta");
     Some(ServerDescription {
         revision,

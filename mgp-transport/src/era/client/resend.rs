@@ -168,7 +168,6 @@ pin_project! {
         /// The first request, which is the last one of most calls.
         First { #[pin] inner: W::Future, call: Option<ResendableCall<W, R>> },
         Further { outcome: BoxFuture<'static, Result<Response, Error>> },
-        Refused { error: Option<Error> },
     }
 }
 
@@ -179,7 +178,7 @@ impl<W: RpcService, R: ResendRule> EraFuture<W, R> {
 
     /// Creates the future of a call that is not sent.
     pub(super) fn refused(error: Error) -> Self {
-        Self { attempts: Attempts::Refused { error: Some(error) } }
+        Self { attempts: Attempts::Further { outcome: Box::pin(std::future::ready(Err(error))) } }
     }
 }
 
@@ -202,11 +201,6 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
                     }
                 }
                 ProjectedAttempts::Further { outcome } => return outcome.as_mut().poll(cx),
-                ProjectedAttempts::Refused { error } => {
-                    return Poll::Ready(Err(error
-                        .take()
-                        .expect("a future is not polled after it was ready")));
-                }
             }
         }
     }

@@ -19,7 +19,7 @@ use super::{Agreement, ClientIdentity, Era, EraOptions};
 ///
 /// The layer sits right above the wire. The layer writes `context.session` of every request and, in the era without
 /// sessions, the members in which a request describes its client; a gateway's layer reads there which client the
-/// request comes from, see [`EraOptions::with_relay`]. A session that the server has lost is opened again, once for all
+/// request comes from, see [`EraOptions::relays`]. A session that the server has lost is opened again, once for all
 /// callers, with the log level and the subscriptions of the old one, and the call is sent again; the same holds for a
 /// server that has changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the
 /// wire. Further [rules](ResendRule) may ask for a call to be sent again, too.

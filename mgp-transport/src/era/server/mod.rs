@@ -1,7 +1,6 @@
 //! The server's side of both eras: the layer that opens sessions and reads stateless requests.
 
 mod identity;
-mod initialized;
 mod outgoing;
 mod session;
 mod stateless;

@@ -1,17 +1,18 @@
 //! The session of one connection, which `initialize` opens.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mgp_types::mgp::CapabilityMessage;
 use mgp_types::{
-    Error, Method, Object, Outbox, Params, RawJson, Request, RequestKind, Response, Revision, Session, code,
+    BoxFuture, Error, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, RequestKind, Response,
+    Revision, Session, StreamId, code,
 };
+use tokio::sync::watch;
 
-use super::initialized::Initialized;
-use super::stateless::{client_offer, negotiated};
 use super::{ServerIdentity, VersionMismatch};
-use crate::era::refused;
+use crate::era::{negotiated, offer_of, refused};
 
 /// The session of one connection, once `initialize` has opened it.
 #[derive(Debug)]
@@ -112,9 +113,7 @@ pub(super) fn initialized(
 ) -> Result<Response, Error> {
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
-    if let Some(answer) =
-        client_offer(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs))
-    {
+    if let Some(answer) = offer_of(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs)) {
         answer.write(&mut capabilities, CapabilityMessage::SessionResult);
     }
     let mut opened = Object::new();
@@ -174,4 +173,59 @@ pub(super) fn session_has(session: &Session, method: &Method) -> Result<(), Erro
 /// Checks that the revision has the method.
 pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
     if method.exists_in(revision) { Ok(()) } else { Err(Error::method_not_found(method)) }
+}
+
+/// The signal that the client has ended the opening of the session with `notifications/initialized`.
+#[derive(Debug)]
+struct Initialized(watch::Sender<bool>);
+
+impl Default for Initialized {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Initialized {
+    fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Returns an outbox that holds requests until the client is ready for them.
+    ///
+    //= mcp 2025-11-25 lifecycle
+    //# The server SHOULD NOT send requests other than pings and logging before receiving the initialized
+    //# notification.
+    fn holding(&self, outbox: Outbox) -> Outbox {
+        if *self.0.borrow() {
+            return outbox;
+        }
+        match outbox.into_parts() {
+            Some((port, stream)) => {
+                Outbox::new(Arc::new(Holding { port, initialized: self.0.subscribe() }), stream)
+            }
+            None => Outbox::CLOSED,
+        }
+    }
+}
+
+struct Holding {
+    port: Arc<dyn OutboxPort>,
+    initialized: watch::Receiver<bool>,
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl OutboxPort for Holding {
+    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+        self.port.notify(stream, notification)
+    }
+
+    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        let mut initialized = self.initialized.clone();
+        Box::pin(async move {
+            // Some clients never send that they are ready; after a while the server takes them for ready.
+            let _ = tokio::time::timeout(PATIENCE, initialized.wait_for(|initialized| *initialized)).await;
+            self.port.call(stream, request).await
+        })
+    }
 }

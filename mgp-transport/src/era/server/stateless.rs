@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::meta::key;
-use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{Error, Object, Params, RawJson, Revision, Session, Severity, code};
 
 use super::ServerIdentity;
-use crate::era::refused;
+use crate::era::{negotiated, refused};
 use crate::small_cache::{MAX_KEPT, SmallCache};
 
 /// The sessions that requests describe in their `_meta`. Some are kept: most clients describe themselves in the same
@@ -121,19 +120,6 @@ impl SessionMembers {
     }
 }
 
-/// Returns the extensions of MGP that both sides have. A malformed offer counts as none.
-pub(super) fn negotiated(capabilities: &Object, ours: Option<&Offer>) -> Option<Negotiated> {
-    Negotiated::agree(ours?, &client_offer(capabilities)?)
-}
-
-/// Returns the client's offer of MGP. A malformed offer counts as none, and is no reason to refuse the client.
-pub(super) fn client_offer(capabilities: &Object) -> Option<Offer> {
-    Offer::read(capabilities).unwrap_or_else(|error| {
-        tracing::warn!(%error, "ignoring a malformed MGP offer");
-        None
-    })
-}
-
 fn missing(key: &'static str) -> Error {
     refused(Error::invalid_params(format!("`_meta` lacks `{key}`")))
 }
@@ -141,6 +127,7 @@ fn missing(key: &'static str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::era::offer_of;
 
     fn params(client: &str, token: u32) -> Params {
         let meta = format!(
@@ -190,10 +177,10 @@ mod tests {
             Object::from_raw(&RawJson::parse(text).unwrap()).unwrap()
         };
         let offered = capabilities(OFFER);
-        let ours = client_offer(&offered).unwrap();
+        let ours = offer_of(&offered).unwrap();
         assert!(negotiated(&offered, Some(&ours)).is_some());
         assert!(negotiated(&offered, None).is_none());
-        assert!(client_offer(&capabilities("7")).is_none());
+        assert!(offer_of(&capabilities("7")).is_none());
         assert!(negotiated(&capabilities("7"), Some(&ours)).is_none());
     }
 

@@ -53,16 +53,12 @@ impl ResponseBody {
     }
 
     /// Returns the data that have arrived already, without waiting.
-    pub(super) async fn arrived(&mut self) -> ArrivedChunk {
+    pub(super) async fn arrived(&mut self) -> Option<Bytes> {
         let frame = poll_fn(|cx| match self.poll_frame(cx) {
-            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+            Poll::Ready(frame) => Poll::Ready(frame),
             Poll::Pending => Poll::Ready(None),
         });
-        match frame.await {
-            Some(Some(Ok(frame))) => frame.into_data().map_or(ArrivedChunk::Nothing, ArrivedChunk::Chunk),
-            Some(_) => ArrivedChunk::End,
-            None => ArrivedChunk::Nothing,
-        }
+        frame.await?.ok()?.into_data().ok()
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
@@ -122,13 +118,6 @@ pub(super) async fn discard(mut body: ResponseBody) {
             None => return,
         }
     }
-}
-
-/// The part of a body that has arrived already.
-pub(super) enum ArrivedChunk {
-    Chunk(Bytes),
-    Nothing,
-    End,
 }
 
 /// Returns the error of an answer that is no success: the one in its body, or else that of its status.

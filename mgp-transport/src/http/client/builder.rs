@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use hyper_util::rt::TokioIo;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
@@ -15,12 +16,10 @@ use super::HttpClient;
 #[cfg(feature = "ext")]
 use super::auth_member::AuthMember;
 use super::authorize::Authorize;
-use super::connect::{ClientConnector, ClientTls, Dial, Duplex};
+use super::connect::{ClientConnector, ClientIo, ClientTls, Dial, dial_network};
 use super::core::{ClientCore, Tasks};
-use super::legacy::SseClient;
 use super::link::HttpLink;
 use super::origin;
-use super::streamable::Streamable;
 use crate::ConnectionLimits;
 
 /// The settings of a client of one server.
@@ -95,14 +94,7 @@ impl HttpClientBuilder {
         self
     }
 
-    /// Trusts this certificate (DER) besides those of the public authorities, like that of a company's own.
-    #[cfg(feature = "tls")]
-    pub fn root_certificate(mut self, certificate: impl Into<Vec<u8>>) -> Self {
-        self.tls.root_certificates.push(certificate.into());
-        self
-    }
-
-    /// Trusts these certificates (PEM, one or several) besides those of the public authorities.
+    /// Trusts these certificates (PEM, one or several) besides those of the public authorities, like that of a company's own.
     #[cfg(feature = "tls")]
     pub fn root_certificates_pem(mut self, certificates: impl Into<Vec<u8>>) -> Self {
         self.tls.root_certificates_pem.push(certificates.into());
@@ -128,7 +120,7 @@ impl HttpClientBuilder {
     {
         self.dial = Some(Arc::new(move |url| {
             let connecting = dial(url);
-            Box::pin(async move { Ok(Box::new(connecting.await?) as Box<dyn Duplex>) })
+            Box::pin(async move { Ok(Box::new(TokioIo::new(connecting.await?)) as ClientIo) })
         }));
         self
     }
@@ -138,7 +130,7 @@ impl HttpClientBuilder {
     /// # Errors
     /// The URL cannot be reached, or there is no tokio runtime.
     pub fn connect_with<I: RpcService>(self, inbound: I) -> Result<HttpClient<I>, Error> {
-        Ok(HttpClient::new(Streamable::new(self.core(inbound)?)))
+        Ok(HttpClient::new(Arc::new(self.core(inbound)?)))
     }
 
     /// Creates the client of a server that speaks HTTP+SSE, the transport up to 2024-11-05; the server's requests go to
@@ -149,12 +141,13 @@ impl HttpClientBuilder {
     /// # Errors
     /// As [`connect_with`](Self::connect_with); or the server cannot be reached, answers with something else than an
     /// event stream, does not name the address in time, or names one of another origin.
-    pub async fn connect_sse_with<I: RpcService>(self, inbound: I) -> Result<SseClient<I>, Error> {
+    pub async fn connect_sse_with<I: RpcService>(self, inbound: I) -> Result<HttpClient<I>, Error> {
         let timeout = self.connect_timeout;
-        let connecting = SseClient::connect(self.core(inbound)?);
+        let connecting = self.core(inbound)?.open_sse();
         tokio::time::timeout(timeout, connecting)
             .await
             .unwrap_or_else(|_| Err(Error::timeout("the server did not send the `endpoint` event in time")))
+            .map(HttpClient::new)
     }
 
     fn core<I: RpcService>(mut self, inbound: I) -> Result<ClientCore<I>, Error> {
@@ -162,10 +155,14 @@ impl HttpClientBuilder {
             || Error::invalid_params("the server's URL is not one of HTTP without credentials in it");
         let url = origin::parse(&self.url).ok_or_else(unusable)?;
         let host = origin::host(&url).ok_or_else(unusable)?;
-        let connector = ClientConnector::new(self.dial, self.tls, self.connect_timeout)?;
-        if !connector.can_reach(&url) {
-            return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
-        }
+        let dial = match self.dial {
+            Some(dial) => dial,
+            None if cfg!(not(feature = "tls")) && url.scheme_str() == Some("https") => {
+                return Err(Error::invalid_params("the server's URL needs TLS, which is not built in"));
+            }
+            None => dial_network(self.tls)?,
+        };
+        let connector = ClientConnector::new(dial, self.connect_timeout);
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));

@@ -8,11 +8,7 @@ use std::time::Duration;
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
 use mgp_types::{BoxFuture, Error};
-#[cfg(feature = "tls")]
-use rustls::pki_types::CertificateDer;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
 #[cfg(feature = "tls")]
@@ -26,9 +22,6 @@ type Network = HttpConnector;
 /// The certificates and keys of a client's TLS besides the certificates of the public authorities.
 #[derive(Clone, Default)]
 pub(super) struct ClientTls {
-    /// Further trusted certificates in DER.
-    #[cfg(feature = "tls")]
-    pub(super) root_certificates: Vec<Vec<u8>>,
     /// Further trusted certificates in PEM.
     #[cfg(feature = "tls")]
     pub(super) root_certificates_pem: Vec<Vec<u8>>,
@@ -40,40 +33,20 @@ pub(super) struct ClientTls {
 /// Opens the connections of a client, each within a bounded time.
 #[derive(Clone)]
 pub(super) struct ClientConnector {
-    way: DialMethod,
+    dial: Dial,
     timeout: Duration,
 }
 
-/// The function that opens connections other than by TCP.
-pub(super) type Dial = Arc<dyn Fn(Uri) -> BoxFuture<'static, io::Result<Box<dyn Duplex>>> + Send + Sync>;
+/// The function that opens a connection to the server of a URL.
+pub(super) type Dial = Arc<dyn Fn(Uri) -> BoxFuture<'static, io::Result<ClientIo>> + Send + Sync>;
 
-/// A connection that carries HTTP.
-pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Duplex for T {}
-
-#[derive(Clone)]
-enum DialMethod {
-    Network(Network),
-    Dialled(Dial),
-}
-
-impl ClientConnector {
-    pub(super) fn new(dial: Option<Dial>, tls: ClientTls, timeout: Duration) -> Result<Self, Error> {
-        let way = match dial {
-            Some(dial) => DialMethod::Dialled(dial),
-            None => DialMethod::Network(network(tls)?),
-        };
-        Ok(Self { way, timeout })
-    }
-
-    /// Returns whether a URL of this scheme can be reached.
-    pub(super) fn can_reach(&self, url: &Uri) -> bool {
-        match self.way {
-            DialMethod::Network(_) => cfg!(feature = "tls") || url.scheme_str() != Some("https"),
-            DialMethod::Dialled(_) => true,
-        }
-    }
+/// Returns the function that opens connections by TCP, and by TLS where the URL says so.
+pub(super) fn dial_network(tls: ClientTls) -> Result<Dial, Error> {
+    let network = network(tls)?;
+    Ok(Arc::new(move |url| {
+        let reached = reach(network.clone(), url);
+        Box::pin(async { Ok(Box::new(reached.await?) as ClientIo) })
+    }))
 }
 
 #[cfg(not(feature = "tls"))]
@@ -87,10 +60,12 @@ fn network(settings: ClientTls) -> Result<Network, Error> {
     let mut tcp = tcp();
     tcp.enforce_http(false);
     let mut trusted = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for certificate in settings.trusted()? {
-        trusted
-            .add(certificate)
-            .map_err(|error| Error::invalid_params("a root certificate cannot be used").with_source(error))?;
+    for pem in &settings.root_certificates_pem {
+        for certificate in certificates(pem, "the root certificates")? {
+            trusted.add(certificate).map_err(|error| {
+                Error::invalid_params("a root certificate cannot be used").with_source(error)
+            })?;
+        }
     }
     let tls = rustls::ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
@@ -112,18 +87,6 @@ fn network(settings: ClientTls) -> Result<Network, Error> {
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
 }
 
-#[cfg(feature = "tls")]
-impl ClientTls {
-    fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, Error> {
-        let mut trusted: Vec<CertificateDer<'static>> =
-            self.root_certificates.iter().map(|der| CertificateDer::from(der.clone())).collect();
-        for pem in &self.root_certificates_pem {
-            trusted.extend(certificates(pem, "the root certificates")?);
-        }
-        Ok(trusted)
-    }
-}
-
 fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
@@ -133,15 +96,13 @@ fn tcp() -> HttpConnector {
 }
 
 impl ClientConnector {
+    pub(super) fn new(dial: Dial, timeout: Duration) -> Self {
+        Self { dial, timeout }
+    }
+
     /// Opens a connection to the server of this URL.
     pub(super) async fn connect(&self, url: Uri) -> io::Result<ClientIo> {
-        let connecting = async {
-            Ok(match &self.way {
-                DialMethod::Network(network) => Box::new(reach(network.clone(), url).await?) as ClientIo,
-                DialMethod::Dialled(dial) => Box::new(TokioIo::new(dial(url).await?)),
-            })
-        };
-        let outcome = tokio::time::timeout(self.timeout, connecting).await;
+        let outcome = tokio::time::timeout(self.timeout, (self.dial)(url)).await;
         outcome.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)))
     }
 }

@@ -1,4 +1,4 @@
-//! The parts that both kinds of HTTP client share.
+//! The state of a client, its tasks, and the messages that it posts beside the calls.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Uri};
-use mgp_types::{Error, Id, Request, Response, RpcService, Session};
+use mgp_types::{Error, Id, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -19,33 +20,17 @@ use super::auth_member::AuthMember;
 use super::followed::FollowedCalls;
 use super::inbound::ServerQuestion;
 use super::link::HttpLink;
+use super::replies::Replies;
 use crate::ConnectionLimits;
 
-/// A client as its parts see it: it carries messages to the server.
-pub(super) trait MessageCarrier: Send + Sync + Sized + 'static {
-    /// The service that answers the server.
-    type Inbound: RpcService;
-
-    fn core(&self) -> &ClientCore<Self::Inbound>;
-
-    /// Carries one message that has no answer: a notification, or the answer to a request of the server.
-    fn post(
-        &self,
-        message: Vec<u8>,
-        session: Option<&Arc<Session>>,
-    ) -> impl Future<Output = Result<(), Error>> + Send;
-
-    /// Returns whether a caller waits for the answer to request `id` beside the reader of its own stream.
-    fn is_awaited(&self, id: i64) -> bool;
-
-    /// Carries a request, and brings its answer.
-    fn exchange(self: Arc<Self>, request: Request) -> impl Future<Output = Result<Response, Error>> + Send;
-}
-
-/// The state that both kinds of client share.
+/// The state of a client of Streamable HTTP or of HTTP+SSE.
 pub(super) struct ClientCore<I> {
     pub(super) link: HttpLink,
     pub(super) url: Uri,
+    /// The address of messages: the URL, or the one that a server of HTTP+SSE names.
+    pub(super) endpoint: Uri,
+    /// True if the client speaks HTTP+SSE.
+    pub(super) is_sse: bool,
     /// The headers that the builder of the client set for every request.
     pub(super) headers: HeaderMap,
     /// The headers of `headers`, with those that every message has.
@@ -66,6 +51,13 @@ pub(super) struct ClientCore<I> {
     pub(super) in_flight: Arc<Semaphore>,
     /// The room for messages beside the calls: cancellations and refusals.
     pub(super) chores: Arc<Semaphore>,
+    /// The session that the last `initialize` opened.
+    pub(super) session_id: ArcSwapOption<HeaderValue>,
+    /// The task that reads the server's unasked messages.
+    pub(super) listener: Mutex<Option<AbortHandle>>,
+    /// The callers of answers that come on a stream other than their own: all of HTTP+SSE, and those of servers that send
+    /// answers wherever a stream is open.
+    pub(super) replies: Replies,
     next_id: AtomicI64,
 }
 
@@ -88,6 +80,8 @@ impl<I: RpcService> ClientCore<I> {
         post_headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self {
             link,
+            endpoint: url.clone(),
+            is_sse: false,
             url,
             headers,
             post_headers,
@@ -100,6 +94,9 @@ impl<I: RpcService> ClientCore<I> {
             inbound: Mutex::new(inbound),
             answering: Mutex::new(HashMap::new()),
             followed: FollowedCalls::default(),
+            session_id: ArcSwapOption::empty(),
+            listener: Mutex::new(None),
+            replies: Replies::new(),
             next_id: AtomicI64::new(1),
         }
     }
@@ -140,63 +137,51 @@ impl<I: RpcService> ClientCore<I> {
 // Headers and the query of a URL may hold credentials.
 mgp_types::partial_debug!([I] ClientCore<I>, self => url: self.url.to_string().split('?').next(), limits: self.limits);
 
-/// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
-pub(super) fn post_aside<P: MessageCarrier>(peer: &Arc<P>, message: Vec<u8>, session: Option<Arc<Session>>) {
-    let Ok(room) = Arc::clone(&peer.core().chores).try_acquire_owned() else {
-        tracing::debug!("too many messages beside the calls; one is dropped");
-        return;
-    };
-    let sender = Arc::clone(peer);
-    peer.core().tasks.spawn(async move {
-        post_in_time(&*sender, message, session.as_ref()).await;
-        drop(room);
-    });
+impl<I: RpcService> ClientCore<I> {
+    /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
+    pub(super) fn post_aside(self: &Arc<Self>, message: Vec<u8>, session: Option<Arc<Session>>) {
+        let Ok(room) = Arc::clone(&self.chores).try_acquire_owned() else {
+            tracing::debug!("too many messages beside the calls; one is dropped");
+            return;
+        };
+        let sender = Arc::clone(self);
+        self.tasks.spawn(async move {
+            sender.post_in_time(message, session.as_ref()).await;
+            drop(room);
+        });
+    }
+
+    /// Sends a message for a bounded time.
+    pub(super) async fn post_in_time(&self, message: Vec<u8>, session: Option<&Arc<Session>>) {
+        match tokio::time::timeout(POST_TIMEOUT, self.post(message, session)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
+            Err(_) => tracing::debug!("a message did not reach the server in time"),
+        }
+    }
 }
 
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends a message for a bounded time.
-pub(super) async fn post_in_time<P: MessageCarrier>(
-    peer: &P,
-    message: Vec<u8>,
-    session: Option<&Arc<Session>>,
-) {
-    match tokio::time::timeout(POST_TIMEOUT, peer.post(message, session)).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "a message did not reach the server"),
-        Err(_) => tracing::debug!("a message did not reach the server in time"),
-    }
-}
-
 /// The owner of the client's tasks, which ends them when the last handle goes.
-pub(super) struct ClientOwner<P> {
-    pub(super) peer: Arc<P>,
-    tasks: Arc<Tasks>,
-}
+pub(super) struct ClientOwner<I>(pub(super) Arc<ClientCore<I>>);
 
-impl<P: MessageCarrier> ClientOwner<P> {
-    pub(super) fn new(peer: Arc<P>) -> Self {
-        let tasks = Arc::clone(&peer.core().tasks);
-        Self { peer, tasks }
-    }
-}
-
-impl<P> Drop for ClientOwner<P> {
+impl<I> Drop for ClientOwner<I> {
     fn drop(&mut self) {
-        self.tasks.abort_all();
+        self.0.tasks.abort_all();
     }
 }
 
 /// Takes a request back when it is dropped before [`done`](Self::done).
-pub(super) struct CancelOnDrop<P: MessageCarrier> {
+pub(super) struct CancelOnDrop<I: RpcService> {
     /// The client; `None` once there is no request to take back.
-    peer: Option<Arc<P>>,
+    peer: Option<Arc<ClientCore<I>>>,
     id: i64,
     session: Option<Arc<Session>>,
 }
 
-impl<P: MessageCarrier> CancelOnDrop<P> {
-    pub(super) fn new(peer: &Arc<P>, id: i64, session: Option<&Arc<Session>>) -> Self {
+impl<I: RpcService> CancelOnDrop<I> {
+    pub(super) fn new(peer: &Arc<ClientCore<I>>, id: i64, session: Option<&Arc<Session>>) -> Self {
         Self { peer: Some(Arc::clone(peer)), id, session: session.cloned() }
     }
 
@@ -206,14 +191,14 @@ impl<P: MessageCarrier> CancelOnDrop<P> {
     }
 }
 
-impl<P: MessageCarrier> Drop for CancelOnDrop<P> {
+impl<I: RpcService> Drop for CancelOnDrop<I> {
     fn drop(&mut self) {
         let Some(peer) = self.peer.take() else { return };
         let message = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{},"reason":"nobody waits for the answer any more"}}}}"#,
             self.id
         );
-        post_aside(&peer, message.into_bytes(), self.session.take());
+        peer.post_aside(message.into_bytes(), self.session.take());
     }
 }
 

@@ -7,7 +7,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use mgp_types::Error;
 
-use super::body::{self, ArrivedChunk, ResponseBody};
+use super::body::{self, ResponseBody};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
 use crate::memory_budget::BudgetShare;
 use crate::{ConnectionLimits, TooLong};
@@ -50,8 +50,8 @@ impl AnswerEvents {
                 return Ok(Some(event));
             }
             match self.body.arrived().await {
-                ArrivedChunk::Chunk(chunk) => self.push(&chunk)?,
-                ArrivedChunk::Nothing | ArrivedChunk::End => return Ok(None),
+                Some(chunk) => self.push(&chunk)?,
+                None => return Ok(None),
             }
         }
     }

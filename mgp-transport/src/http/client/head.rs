@@ -64,6 +64,8 @@ pub(super) enum HeaderEra {
     Stateless(HeaderValue),
     /// The message belongs to a session.
     Session(Revision),
+    /// The message belongs to the stream of HTTP+SSE.
+    Sse,
 }
 
 impl HeaderEra {
@@ -96,7 +98,7 @@ impl HeaderEra {
     /// Writes the headers of a message without a request of its own.
     pub(super) fn write(&self, head: &mut HeaderMap, session_id: Option<&HeaderValue>) {
         match self {
-            Self::Opening => return,
+            Self::Opening | Self::Sse => return,
             Self::Stateless(version) => {
                 head.insert(header::PROTOCOL_VERSION, version.clone());
                 return;

@@ -9,12 +9,11 @@ use mgp_types::frame::{Malformed, Message, write_error, write_reply};
 use mgp_types::mgp::method;
 use mgp_types::{
     BoxFuture, CallSide, Error, Id, Method, Outbox, OutboxPort, Params, Request, RequestKind, Response,
-    Session, StreamId, code,
+    RpcService, Session, StreamId, code,
 };
 use tokio::task::AbortHandle;
-use tower_service::Service;
 
-use super::core::{MessageCarrier, post_aside, post_in_time};
+use super::core::ClientCore;
 use super::replies::PeerOutcome;
 use crate::AskedDuring;
 use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
@@ -22,9 +21,9 @@ use crate::deliveries::{CallDeliveries, QueueRoom, ReadStalls};
 use crate::sent_future::SentFuture;
 
 /// Brings the messages of one stream to the service that answers the server.
-pub(super) struct StreamReceiver<P: MessageCarrier> {
-    peer: Arc<P>,
-    service: P::Inbound,
+pub(super) struct StreamReceiver<I: RpcService> {
+    peer: Arc<ClientCore<I>>,
+    service: I,
     session: Option<Arc<Session>>,
     outbox: Outbox,
     asking: ServerRequests,
@@ -108,9 +107,9 @@ impl ServerReply {
     }
 }
 
-impl<P: MessageCarrier> StreamReceiver<P> {
+impl<I: RpcService> StreamReceiver<I> {
     pub(super) fn new(
-        peer: &Arc<P>,
+        peer: &Arc<ClientCore<I>>,
         session: Option<&Arc<Session>>,
         asking: ServerRequests,
         pace: IntakeOrder,
@@ -118,14 +117,14 @@ impl<P: MessageCarrier> StreamReceiver<P> {
         let port = ReplyPort { peer: Arc::downgrade(peer), session: session.cloned(), call: None };
         Self {
             peer: Arc::clone(peer),
-            service: peer.core().inbound.lock().clone(),
+            service: peer.inbound.lock().clone(),
             session: session.cloned(),
             outbox: port.outbox(),
             asking,
             pace,
             call: None,
             questions: None,
-            stalls: ReadStalls::new(&peer.core().limits),
+            stalls: ReadStalls::new(&peer.limits),
         }
     }
 
@@ -213,7 +212,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
             return;
         }
         // When all the room is taken, the stream is not read on, for as long as the server may be kept waiting.
-        let core = self.peer.core();
+        let core = &self.peer;
         let room =
             tokio::time::timeout(core.limits.write_timeout, Arc::clone(&core.in_flight).acquire_owned());
         let Ok(Ok(room)) = room.await else {
@@ -228,7 +227,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     /// Returns the call of ours that listens for a message, if its caller follows it.
     fn listener(&self, params: &Params) -> Option<(Arc<CallDeliveries>, i64)> {
         let id = number(&about::subscription(params)?)?;
-        let call = self.peer.core().followed.listener(id)?;
+        let call = self.peer.followed.listener(id)?;
         call.outbox().is_open().then_some((call, id))
     }
 
@@ -237,12 +236,12 @@ impl<P: MessageCarrier> StreamReceiver<P> {
         let asks = *method == *method::CALLBACK_REQUEST;
         let name = PeerCallName::of(params);
         let id = name.as_ref().and_then(PeerCallName::id).as_ref().and_then(number);
-        let whose = match id.and_then(|id| Some((id, self.peer.core().followed.get(id)?))) {
+        let whose = match id.and_then(|id| Some((id, self.peer.followed.get(id)?))) {
             Some((id, call)) if call.outbox().is_open() && !asks => MessageRecipient::Caller(call, id),
             Some((_, call)) if call.outbox().is_open() => MessageRecipient::Service(call.outbox().clone()),
             Some((_, call)) => MessageRecipient::Service(self.way_back(call.stream())),
             None if asks => MessageRecipient::Service(self.outbox.clone()),
-            None if id.is_some_and(|id| self.call == Some(id) || self.peer.is_awaited(id)) => {
+            None if id.is_some_and(|id| self.call == Some(id) || self.peer.replies.is_awaited(id)) => {
                 MessageRecipient::Service(self.outbox.clone())
             }
             None => return MessageRecipient::Nobody,
@@ -273,7 +272,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     /// Returns the way back on the stream of the server's request that a message names; `None` if it names no request.
     fn theirs(&self, params: &mut Params) -> Option<Outbox> {
         let id = take_id(params)?;
-        let answering = self.peer.core().answering.lock();
+        let answering = self.peer.answering.lock();
         Some(answering.get(&id).map_or_else(|| self.outbox.clone(), |question| question.outbox.clone()))
     }
 
@@ -295,7 +294,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
                 None => return self.refuse(&id, &Error::invalid_params(UNNAMED)),
             }
         }
-        let core = self.peer.core();
+        let core = &self.peer;
         let Ok(room) = Arc::clone(&core.in_flight).try_acquire_owned() else {
             return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
         };
@@ -330,7 +329,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
         let task_id = id.clone();
         let is_answered = Arc::new(AtomicBool::new(false));
         let answered = Arc::clone(&is_answered);
-        let task = self.peer.core().tasks.spawn(async move {
+        let task = self.peer.tasks.spawn(async move {
             let outcome = match started {
                 Ok(future) => future.await,
                 Err(error) => Err(error),
@@ -342,14 +341,14 @@ impl<P: MessageCarrier> StreamReceiver<P> {
                 Ok(response) => write_reply(&mut answer, &task_id, &response),
                 Err(error) => write_error(&mut answer, Some(&task_id), &error),
             }
-            post_in_time(&*peer, answer, session.as_ref()).await;
+            peer.post_in_time(answer, session.as_ref()).await;
             drop(room);
         });
         if let (Some(questions), Some(task)) = (&mut self.questions, &task) {
             questions.0.retain(|question| !question.is_finished());
             questions.0.push(task.clone());
         }
-        let mut answering = self.peer.core().answering.lock();
+        let mut answering = self.peer.answering.lock();
         match answering.get_mut(&id).filter(|question| question.is_on(stream)) {
             Some(question) => question.task = task,
             // The answer is on its way.
@@ -360,10 +359,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     }
 
     /// Hands a message to the service, in the order of arrival.
-    async fn start(
-        &mut self,
-        mut request: Request,
-    ) -> Result<<P::Inbound as Service<Request>>::Future, Error> {
+    async fn start(&mut self, mut request: Request) -> Result<I::Future, Error> {
         request.context.session.clone_from(&self.session);
         poll_fn(|cx| self.service.poll_ready(cx)).await?;
         Ok(self.service.call(request))
@@ -372,7 +368,7 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     /// Aborts the work on the request that the server takes back; returns whether there was one.
     fn take_back(&self, params: &Params) -> bool {
         let id = params.bytes("requestId").and_then(Id::from_json);
-        let answering = id.and_then(|id| self.peer.core().answering.lock().remove(&id));
+        let answering = id.and_then(|id| self.peer.answering.lock().remove(&id));
         let was_answering = answering.is_some();
         if let Some(task) = answering.and_then(|question| question.task) {
             task.abort();
@@ -383,11 +379,11 @@ impl<P: MessageCarrier> StreamReceiver<P> {
     fn refuse(&self, id: &Id, error: &Error) {
         let mut answer = Vec::new();
         write_error(&mut answer, Some(id), error);
-        post_aside(&self.peer, answer, self.session.clone());
+        self.peer.post_aside(answer, self.session.clone());
     }
 }
 
-mgp_types::partial_debug!([P: MessageCarrier] StreamReceiver<P>, self => pace: self.pace);
+mgp_types::partial_debug!([I: RpcService] StreamReceiver<I>, self => pace: self.pace);
 
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {
@@ -396,15 +392,15 @@ fn log_refusal(outcome: Result<Response, Error>) {
 }
 
 /// A request of the server in work. Dropping it removes the request from the table.
-struct ServerRequestEntry<P: MessageCarrier> {
-    peer: Arc<P>,
+struct ServerRequestEntry<I: RpcService> {
+    peer: Arc<ClientCore<I>>,
     id: Id,
     stream: StreamId,
 }
 
-impl<P: MessageCarrier> Drop for ServerRequestEntry<P> {
+impl<I: RpcService> Drop for ServerRequestEntry<I> {
     fn drop(&mut self) {
-        let mut answering = self.peer.core().answering.lock();
+        let mut answering = self.peer.answering.lock();
         if answering.get(&self.id).is_some_and(|question| question.is_on(self.stream)) {
             answering.remove(&self.id);
         }
@@ -412,14 +408,14 @@ impl<P: MessageCarrier> Drop for ServerRequestEntry<P> {
 }
 
 /// The way back to the server for the service that answers it. It does not keep the client alive.
-struct ReplyPort<P> {
-    peer: Weak<P>,
+struct ReplyPort<I> {
+    peer: Weak<ClientCore<I>>,
     session: Option<Arc<Session>>,
     /// The request of the server that this is the way back of: its stream on our side, and its id on the server's.
     call: Option<(StreamId, Id)>,
 }
 
-impl<P: MessageCarrier> ReplyPort<P> {
+impl<I: RpcService> ReplyPort<I> {
     /// Returns the way as the outbox of its request.
     fn outbox(self) -> Outbox {
         let stream = self.call.as_ref().map_or(StreamId::STANDALONE, |(stream, _)| *stream);
@@ -430,7 +426,7 @@ impl<P: MessageCarrier> ReplyPort<P> {
     fn request_on(&self, stream: StreamId) -> Option<&Id> {
         let (own, id) = self.call.as_ref().filter(|(own, _)| *own == stream)?;
         let peer = self.peer.upgrade()?;
-        let answering = peer.core().answering.lock();
+        let answering = peer.answering.lock();
         answering.get(id).is_some_and(|question| question.is_on(*own)).then_some(id)
     }
 
@@ -444,7 +440,7 @@ impl<P: MessageCarrier> ReplyPort<P> {
     }
 }
 
-impl<P: MessageCarrier> OutboxPort for ReplyPort<P> {
+impl<I: RpcService> OutboxPort for ReplyPort<I> {
     fn notify(&self, stream: StreamId, mut notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method.about_call() == Some(CallSide::Receiver) {
             let Some(id) = self.request_on(stream) else {

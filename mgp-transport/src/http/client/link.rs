@@ -16,7 +16,7 @@ use super::body::{self, ResponseBody};
 use super::connect::ClientConnector;
 use super::core::Tasks;
 use super::origin::{resolve, same_origin};
-use super::pool::{ConnectionPool, SendError};
+use super::pool::ConnectionPool;
 
 /// Carries HTTP requests to one server over pooled connections.
 pub(super) struct HttpLink {
@@ -109,7 +109,7 @@ impl HttpLink {
             *request.method_mut() = method.clone();
             *request.uri_mut() = on_server(&url);
             *request.headers_mut() = headers;
-            let response = self.pool.send(&url, request).await.map_err(broken)?;
+            let response = self.pool.send(&url, request).await?;
             match response.status() {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {}
                 _ => return Ok(AnsweredRequest { response, url, authorized }),
@@ -139,15 +139,4 @@ mgp_types::partial_debug!(HttpLink, self => pool: self.pool);
 /// Returns the part of a URL that the server itself gets.
 fn on_server(url: &Uri) -> Uri {
     url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
-}
-
-fn broken(broken: SendError) -> Error {
-    match broken {
-        SendError::Unreachable(error) => {
-            Error::disconnected("the server cannot be reached").with_source(error)
-        }
-        SendError::OnTheWay(error) => {
-            Error::disconnected("the connection broke before the answer came").with_source(error)
-        }
-    }
 }

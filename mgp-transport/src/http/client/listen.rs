@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Error, Origin, RpcService, Session};
+use mgp_types::{Error, Id, Origin, RpcService, Session};
 use tokio::sync::oneshot;
 
+use super::core::ClientCore;
 use super::events::{AnswerEvents, messages};
 use super::head::HeaderEra;
 use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
 use super::reconnect_backoff::ReconnectBackoff;
+use super::sse::SseEvent;
 use super::status::HttpStatus;
-use super::streamable::{Streamable, is_passing};
+use super::streamable::is_passing;
 use crate::TooLong;
 
-impl<I: RpcService> Streamable<I> {
+impl<I: RpcService> ClientCore<I> {
     /// Starts reading the messages that the server sends unasked, in place of an earlier reader.
     ///
     /// The receiver ends when the server has answered the first request for the stream, in whatever way: earlier
@@ -22,7 +24,7 @@ impl<I: RpcService> Streamable<I> {
         let (answered, opened) = oneshot::channel();
         let peer = Arc::clone(self);
         let session = Arc::clone(session);
-        let listener = self.core.tasks.spawn(async move {
+        let listener = self.tasks.spawn(async move {
             let error = peer.read_unasked(&session, answered).await;
             if let Some(404 | 405) = HttpStatus::of(&error).map(HttpStatus::code) {
                 tracing::debug!("the server sends nothing unasked");
@@ -52,7 +54,7 @@ impl<I: RpcService> Streamable<I> {
             drop(answered.take());
             match (opened, &mut events) {
                 (Ok(body), Some(events)) => events.resume(body),
-                (Ok(body), none) => *none = Some(AnswerEvents::new(body, &self.core.limits)),
+                (Ok(body), none) => *none = Some(AnswerEvents::new(body, &self.limits)),
                 (Err(error), _) if is_passing(&error) => {}
                 (Err(error), _) => return error,
             }
@@ -70,7 +72,7 @@ impl<I: RpcService> Streamable<I> {
     async fn drain(
         &self,
         events: &mut AnswerEvents,
-        receiver: &mut StreamReceiver<Self>,
+        receiver: &mut StreamReceiver<I>,
         pause: &mut ReconnectBackoff,
     ) -> Result<(), Error> {
         loop {
@@ -87,18 +89,23 @@ impl<I: RpcService> Streamable<I> {
                 Err(error) => return Err(error),
             };
             pause.reset();
-            if !event.is_message() {
-                continue;
-            }
-            for message in messages(&event.data, &self.core.limits) {
-                let Some(reply) = receiver.take(message).await else { continue };
-                let settled = match reply.id {
-                    Some(mgp_types::Id::Number(id)) => self.stray.settle(id, reply.outcome),
-                    _ => false,
-                };
-                if !settled {
-                    tracing::debug!("an answer came that nobody waits for");
-                }
+            self.hand_out(&event, receiver).await;
+        }
+    }
+
+    /// Hands the messages of an event of a stream of no call to those who wait for them.
+    pub(super) async fn hand_out(&self, event: &SseEvent, receiver: &mut StreamReceiver<I>) {
+        if !event.is_message() {
+            return;
+        }
+        for message in messages(&event.data, &self.limits) {
+            let Some(reply) = receiver.take(message).await else { continue };
+            let settled = match reply.id {
+                Some(Id::Number(id)) => self.replies.settle(id, reply.outcome),
+                _ => false,
+            };
+            if !settled {
+                tracing::debug!("an answer came that nobody waits for");
             }
         }
     }

@@ -5,12 +5,12 @@
 //! | `builder` | what a client is made from |
 //! | `streamable`, `listen` | Streamable HTTP: calls, and the stream of what comes unasked |
 //! | `legacy` | HTTP+SSE of 2024-11-05 |
-//! | `core`, `tasks` | what both kinds consist of; the tasks they own |
+//! | `core` | the state of a client, and the tasks that it owns |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
 //! | `authorize` | the port by which requests are authorized |
 //! | `auth_member`, `binary` | keys in messages, and binary arguments as parts of their own |
 //! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
-//! | `events`, `sse`, `pause` | event streams, and when to open them again |
+//! | `events`, `sse`, `reconnect_backoff` | event streams, and when to open them again |
 //! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
 #[cfg(feature = "ext")]
@@ -49,13 +49,11 @@ pub use self::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, Outgoing
 #[cfg(feature = "ext")]
 pub use self::binary::BinaryArguments;
 pub use self::builder::HttpClientBuilder;
-use self::core::{ClientOwner, MessageCarrier};
+use self::core::{ClientCore, ClientOwner};
 pub use self::head::MirroredHeaders;
-pub use self::legacy::SseClient;
 pub use self::status::{HttpStatus, SessionLost};
-use self::streamable::Streamable;
 
-/// A server behind Streamable HTTP, as the service that answers its requests, in both eras.
+/// A server behind Streamable HTTP in both eras, or behind HTTP+SSE, as the service that answers its requests.
 ///
 /// The client carries messages and negotiates nothing: the layer above opens the session or asks the server for its
 /// description, and puts the agreement into [`Context::session`](mgp_types::Context::session) of each request. The
@@ -82,9 +80,13 @@ use self::streamable::Streamable;
 /// # drop(client); Ok(()) }
 /// ```
 ///
+/// Over HTTP+SSE, the transport of revision 2024-11-05, one stream brings every message of the server. The stream is the
+/// session: when it ends, every waiting call fails, and so does every later one. A slow notification does not delay the
+/// answers behind it.
+///
 /// Clones share connections and session. When the last one is dropped, and no call is in work, all its tasks end;
 /// [`close`](Self::close) ends the session too.
-pub struct HttpClient<I>(Arc<ClientOwner<Streamable<I>>>);
+pub struct HttpClient<I>(Arc<ClientOwner<I>>);
 
 impl HttpClient<()> {
     /// Returns the builder of a client of the server at `url`.
@@ -96,26 +98,27 @@ impl HttpClient<()> {
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl<I: RpcService> HttpClient<I> {
-    fn new(streamable: Streamable<I>) -> Self {
-        Self(Arc::new(ClientOwner::new(Arc::new(streamable))))
+    fn new(core: Arc<ClientCore<I>>) -> Self {
+        Self(Arc::new(ClientOwner(core)))
     }
 
     /// Ends the session that `session` was agreed in, if there is one, and all work that this client started. The wait
     /// is two seconds at most; calls in work fail.
     pub async fn close(&self, session: Option<&Session>) {
-        let streamable = &self.0.peer;
-        let listener = streamable.listener.lock().take();
+        let core = &self.0.0;
+        let listener = core.listener.lock().take();
         if let Some(listener) = listener {
             listener.abort();
         }
-        if tokio::time::timeout(CLOSE_TIMEOUT, streamable.end_session(session)).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, core.end_session(session)).await.is_err() {
             tracing::debug!("the server did not end the session in time");
         }
-        streamable.core.tasks.abort_all();
+        core.replies.end();
+        core.tasks.abort_all();
     }
 }
 
-mgp_types::partial_debug!([I] HttpClient<I>, self => core: self.0.peer.core);
+mgp_types::partial_debug!([I] HttpClient<I>, self => core: self.0.0);
 
 impl<I> Clone for HttpClient<I> {
     fn clone(&self) -> Self {
@@ -132,24 +135,17 @@ impl<I: RpcService> Service<Request> for HttpClient<I> {
         Poll::Ready(Ok(()))
     }
 
+    /// Makes the call, and keeps the client alive for as long as the call is in work.
     fn call(&mut self, request: Request) -> Self::Future {
-        exchange(&self.0, request)
+        let owner = Arc::clone(&self.0);
+        Box::pin(async move {
+            // The future is made where it is awaited: it is large, and would be copied from elsewhere.
+            let method = request.method.clone();
+            let outcome = Arc::clone(&owner.0).exchange(request).await;
+            drop(owner);
+            let response = outcome?;
+            check_result(&method, &response.result)?;
+            Ok(response)
+        })
     }
-}
-
-/// Makes the call, and keeps the client alive for as long as the call is in work.
-fn exchange<P: MessageCarrier>(
-    owner: &Arc<ClientOwner<P>>,
-    request: Request,
-) -> BoxFuture<'static, Result<Response, Error>> {
-    let owner = Arc::clone(owner);
-    Box::pin(async move {
-        // The future is made where it is awaited: it is large, and would be copied from elsewhere.
-        let method = request.method.clone();
-        let outcome = Arc::clone(&owner.peer).exchange(request).await;
-        drop(owner);
-        let response = outcome?;
-        check_result(&method, &response.result)?;
-        Ok(response)
-    })
 }

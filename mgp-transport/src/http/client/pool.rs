@@ -1,6 +1,5 @@
 //! The pool of connections to one server.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::client::conn::http1::{SendRequest, handshake};
+use mgp_types::Error;
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -32,13 +32,6 @@ struct Idle {
 
 type HttpSender = SendRequest<Full<Bytes>>;
 
-/// The reason why there is no answer.
-#[derive(Debug)]
-pub(super) enum SendError {
-    Unreachable(io::Error),
-    OnTheWay(hyper::Error),
-}
-
 const READY_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time for which a connection may be idle. It is shorter than the five seconds after which common servers close,
 /// so that no request goes into a connection that is just being closed: the client could not know whether such a
@@ -57,7 +50,7 @@ impl ConnectionPool {
         self: &Arc<Self>,
         origin: &Uri,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<ResponseBody>, SendError> {
+    ) -> Result<Response<ResponseBody>, Error> {
         loop {
             let (mut sender, is_new) = match self.waiting().await {
                 Some(sender) => (sender, false),
@@ -72,7 +65,7 @@ impl ConnectionPool {
                 Err(mut failed) => match failed.take_message() {
                     // The server closed an idle connection, and has read nothing of the request.
                     Some(unsent) if !is_new => request = unsent,
-                    _ => return Err(SendError::OnTheWay(failed.into_error())),
+                    _ => return Err(broken(failed.into_error())),
                 },
             }
         }
@@ -116,9 +109,13 @@ impl ConnectionPool {
         idle.drain(..outdated.max(too_many));
     }
 
-    async fn connect(&self, origin: &Uri) -> Result<HttpSender, SendError> {
-        let stream = self.connector.connect(origin.clone()).await.map_err(SendError::Unreachable)?;
-        let (sender, connection) = handshake(stream).await.map_err(SendError::OnTheWay)?;
+    async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
+        let stream = self
+            .connector
+            .connect(origin.clone())
+            .await
+            .map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))?;
+        let (sender, connection) = handshake(stream).await.map_err(broken)?;
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection to the server broke");
@@ -126,6 +123,10 @@ impl ConnectionPool {
         });
         Ok(sender)
     }
+}
+
+fn broken(error: hyper::Error) -> Error {
+    Error::disconnected("the connection broke before the answer came").with_source(error)
 }
 
 /// A connection whose answer is being read. Dropping it before the end closes the connection.

@@ -1,40 +1,25 @@
 //! The client of Streamable HTTP in both eras.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
-use parking_lot::Mutex;
-use tokio::task::AbortHandle;
 
 #[cfg(feature = "ext")]
 use super::binary::BinaryArguments;
 use super::body::{self, ResponseBody};
-use super::core::{CancelOnDrop, ClientCore, MessageCarrier};
+use super::core::{CancelOnDrop, ClientCore};
 use super::events::{AnswerEvents, BodyKind, messages};
 use super::head::HeaderEra;
 use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
 use super::reconnect_backoff::ReconnectBackoff;
-use super::replies::{PeerOutcome, Replies};
+use super::replies::PeerOutcome;
 use super::status::{HttpStatus, SessionLost};
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
-
-/// Streamable HTTP: a POST for each message, and streams as answers of the server.
-pub(super) struct Streamable<I> {
-    pub(super) core: ClientCore<I>,
-    /// The session that the last `initialize` opened.
-    session_id: ArcSwapOption<HeaderValue>,
-    /// The task that reads the server's unasked messages.
-    pub(super) listener: Mutex<Option<AbortHandle>>,
-    /// The callers of answers that come on a stream other than their own: some servers send them wherever one is open.
-    pub(super) stray: Replies,
-}
 
 /// A request as it is posted.
 struct PostedCall {
@@ -43,57 +28,46 @@ struct PostedCall {
     content_type: Option<HeaderValue>,
 }
 
-impl<I: RpcService> MessageCarrier for Streamable<I> {
-    type Inbound = I;
-
-    fn core(&self) -> &ClientCore<I> {
-        &self.core
-    }
-
-    async fn post(&self, message: Vec<u8>, session: Option<&Arc<Session>>) -> Result<(), Error> {
-        let era = session.map_or(HeaderEra::Unknown, |session| HeaderEra::Session(session.revision));
-        let id = self.session_id.load_full();
-        let head = || {
-            let mut head = self.core.post_headers.clone();
-            era.write(&mut head, id.as_deref());
-            Ok(head)
-        };
-        self.notification(self.core.to_post(message).into(), head, id.is_some()).await
-    }
-
-    fn is_awaited(&self, id: i64) -> bool {
-        self.stray.is_awaited(id)
-    }
-
-    fn exchange(
-        self: Arc<Self>,
-        mut request: Request,
-    ) -> impl Future<Output = Result<Response, Error>> + Send {
-        let id = self.core.next_id();
-        async move {
-            if let Some(over) = self.core.followed.name(&mut request) {
-                return over;
-            }
-            let era = HeaderEra::of(&request)?;
-            match request.kind {
-                RequestKind::Call => self.call(id, &era, &request).await,
-                // Only calls have to be quick; the rare kinds are boxed, so that they do not make the future of calls
-                // larger.
-                RequestKind::Notify => Box::pin(self.notify(&era, &request)).await,
-            }
-        }
-    }
-}
-
 /// The time that the server has to open the stream of its unasked messages.
 const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
 const MAX_FAILED_RESUMPTIONS: u32 = 5;
 /// The time for which a stream may stay open behind its answer.
 const MAX_LINGER: Duration = Duration::from_secs(1);
 
-impl<I: RpcService> Streamable<I> {
-    pub(super) fn new(core: ClientCore<I>) -> Self {
-        Self { core, session_id: ArcSwapOption::empty(), listener: Mutex::new(None), stray: Replies::new() }
+impl<I: RpcService> ClientCore<I> {
+    /// Carries one message that has no answer: a notification, or the answer to a request of the server.
+    pub(super) async fn post(&self, message: Vec<u8>, session: Option<&Arc<Session>>) -> Result<(), Error> {
+        let era = match session {
+            _ if self.is_sse => HeaderEra::Sse,
+            Some(session) => HeaderEra::Session(session.revision),
+            None => HeaderEra::Unknown,
+        };
+        let id = self.session_id.load_full();
+        let head = || {
+            let mut head = self.post_headers.clone();
+            era.write(&mut head, id.as_deref());
+            Ok(head)
+        };
+        self.deliver(self.to_post(message).into(), head, id.is_some()).await
+    }
+
+    /// Carries a request, and brings its answer.
+    pub(super) async fn exchange(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        let id = self.next_id();
+        if let Some(over) = self.followed.name(&mut request) {
+            return over;
+        }
+        let era = if self.is_sse && request.method != Method::INITIALIZE {
+            HeaderEra::Sse
+        } else {
+            HeaderEra::of(&request)?
+        };
+        match request.kind {
+            RequestKind::Call => self.call(id, &era, &request).await,
+            // Only calls have to be quick; the rare kinds are boxed, so that they do not make the future of calls
+            // larger.
+            RequestKind::Notify => Box::pin(self.notify(&era, &request)).await,
+        }
     }
 
     async fn notify(self: &Arc<Self>, era: &HeaderEra, request: &Request) -> Result<Response, Error> {
@@ -101,12 +75,12 @@ impl<I: RpcService> Streamable<I> {
         write_notification(&mut message, &request.method, &request.params);
         let id = self.session_id.load_full();
         let head = || {
-            let mut head = self.core.post_headers.clone();
+            let mut head = self.post_headers.clone();
             era.write_request(&mut head, id.as_deref(), request).map(|()| head)
         };
         let names_session = id.is_some() && !era.is_stateless();
-        let message = self.core.to_post(message).into();
-        self.core.in_time(self.notification(message, head, names_session)).await?;
+        let message = self.to_post(message).into();
+        self.in_time(self.deliver(message, head, names_session)).await?;
         if let (HeaderEra::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
@@ -117,13 +91,14 @@ impl<I: RpcService> Streamable<I> {
         Ok(Response::empty())
     }
 
-    async fn notification(
+    /// Posts a message, and waits until the server has accepted it.
+    pub(super) async fn deliver(
         &self,
         message: Bytes,
         head: impl Fn() -> Result<HeaderMap, Error>,
         names_session: bool,
     ) -> Result<(), Error> {
-        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, message, head).await?;
+        let response = self.link.send(&HttpMethod::POST, &self.endpoint, message, head).await?;
         if !response.status().is_success() {
             return Err(self.refusal(response, names_session).await);
         }
@@ -136,7 +111,7 @@ impl<I: RpcService> Streamable<I> {
         let mut take_back = match era {
             // A closed stream takes a request of its own back; opening a session cannot be taken back.
             HeaderEra::Stateless(_) | HeaderEra::Opening => None,
-            HeaderEra::Session(_) | HeaderEra::Unknown => {
+            HeaderEra::Session(_) | HeaderEra::Unknown | HeaderEra::Sse => {
                 Some(CancelOnDrop::new(self, id, request.context.session.as_ref()))
             }
         };
@@ -147,7 +122,7 @@ impl<I: RpcService> Streamable<I> {
             }
             outcome
         };
-        let outcome = self.core.followed.follow(id, request, &self.core.limits, asking).await;
+        let outcome = self.followed.follow(id, request, &self.limits, asking).await;
         outcome.map(Response::new)
     }
 
@@ -155,13 +130,13 @@ impl<I: RpcService> Streamable<I> {
     fn written(&self, id: i64, request: &Request) -> Result<PostedCall, Error> {
         let mut message = Vec::new();
         #[cfg(feature = "ext")]
-        if let Some(binary) = BinaryArguments::of(request) {
+        if let Some(binary) = BinaryArguments::of(request).filter(|_| !self.is_sse) {
             write_call(&mut message, &id.into(), &request.method, &binary.params(&request.params));
-            let (content_type, body) = binary.join(&self.core.to_post(message))?;
+            let (content_type, body) = binary.join(&self.to_post(message))?;
             return Ok(PostedCall { body, content_type: Some(content_type) });
         }
         write_call(&mut message, &id.into(), &request.method, &request.params);
-        Ok(PostedCall { body: self.core.to_post(message).into(), content_type: None })
+        Ok(PostedCall { body: self.to_post(message).into(), content_type: None })
     }
 
     /// Sends the request and waits. The outer error means that there is no answer.
@@ -172,15 +147,18 @@ impl<I: RpcService> Streamable<I> {
         request: &Request,
         PostedCall { body, content_type }: PostedCall,
     ) -> Result<PeerOutcome, Error> {
+        if self.is_sse {
+            return Box::pin(self.ask_sse(id, body)).await;
+        }
         let session_id = if let HeaderEra::Opening = era { None } else { self.session_id.load_full() };
         let head = || {
-            let mut head = self.core.post_headers.clone();
+            let mut head = self.post_headers.clone();
             if let Some(content_type) = &content_type {
                 head.insert(CONTENT_TYPE, content_type.clone());
             }
             era.write_request(&mut head, session_id.as_deref(), request).map(|()| head)
         };
-        let response = self.core.link.send(&HttpMethod::POST, &self.core.url, body, head).await?;
+        let response = self.link.send(&HttpMethod::POST, &self.endpoint, body, head).await?;
         if !response.status().is_success() {
             let names_session = session_id.is_some() && !era.is_stateless();
             return Err(Box::pin(self.refusal(response, names_session)).await);
@@ -204,10 +182,10 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         body: ResponseBody,
     ) -> Result<PeerOutcome, Error> {
-        let frame = body::read(body, &self.core.limits).await?;
+        let frame = body::read(body, &self.limits).await?;
         let mut receiver = None;
         let mut answer = None;
-        for message in messages(&frame, &self.core.limits) {
+        for message in messages(&frame, &self.limits) {
             let reply = match message {
                 // The usual answer needs no receiver.
                 Ok(Message::Reply { id, outcome }) => super::inbound::ServerReply { id, outcome },
@@ -238,11 +216,11 @@ impl<I: RpcService> Streamable<I> {
         session: Option<&Arc<Session>>,
         body: ResponseBody,
     ) -> Result<PeerOutcome, Error> {
-        let events = AnswerEvents::new(body, &self.core.limits);
+        let events = AnswerEvents::new(body, &self.limits);
         if era.is_stateless() {
             return self.follow(id, era, session, events).await;
         }
-        let mut stray = self.stray.wait(id)?;
+        let mut stray = self.replies.wait(id)?;
         tokio::select! {
             biased;
             outcome = self.follow(id, era, session, events) => outcome,
@@ -266,7 +244,7 @@ impl<I: RpcService> Streamable<I> {
                     pause.reset();
                     let frame = if event.is_message() { event.data } else { continue };
                     let mut answer = None;
-                    for message in messages(&frame, &self.core.limits) {
+                    for message in messages(&frame, &self.limits) {
                         let Some(reply) = receiver.take(message).await else { continue };
                         if answer.replace(reply.for_request(id)?).is_some() {
                             return Err(Error::misbehaved("the server answered twice"));
@@ -317,7 +295,7 @@ impl<I: RpcService> Streamable<I> {
             if !event.is_message() {
                 continue;
             }
-            let mut later = messages(&event.data, &self.core.limits);
+            let mut later = messages(&event.data, &self.limits);
             if later.any(
                 |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into()),
             ) {
@@ -328,8 +306,8 @@ impl<I: RpcService> Streamable<I> {
         if rest.is_over() {
             return Ok(());
         }
-        if let Ok(room) = Arc::clone(&self.core.chores).try_acquire_owned() {
-            self.core.tasks.spawn(async move {
+        if let Ok(room) = Arc::clone(&self.chores).try_acquire_owned() {
+            self.tasks.spawn(async move {
                 // A stream that goes on after its answer is closed.
                 let _ = tokio::time::timeout(MAX_LINGER, body::discard(rest)).await;
                 drop(room);
@@ -348,7 +326,7 @@ impl<I: RpcService> Streamable<I> {
         // The continuation of the answer to `initialize` is within the session that it opened.
         let era = if let HeaderEra::Opening = era { &HeaderEra::Unknown } else { era };
         let head = || {
-            let mut head = self.core.headers.clone();
+            let mut head = self.headers.clone();
             head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
             era.write(&mut head, session_id.as_deref());
             if let Some(last_id) = last_id {
@@ -356,7 +334,7 @@ impl<I: RpcService> Streamable<I> {
             }
             Ok(head)
         };
-        let response = self.core.link.send(&HttpMethod::GET, &self.core.url, Bytes::new(), head).await?;
+        let response = self.link.send(&HttpMethod::GET, &self.url, Bytes::new(), head).await?;
         if !response.status().is_success() {
             return Err(self.refusal(response, session_id.is_some()).await);
         }
@@ -371,13 +349,12 @@ impl<I: RpcService> Streamable<I> {
         let Some(id) = self.session_id.swap(None) else { return };
         let era = revision.map_or(HeaderEra::Unknown, |session| HeaderEra::Session(session.revision));
         let head = || {
-            let mut head = self.core.headers.clone();
+            let mut head = self.headers.clone();
             era.write(&mut head, Some(&id));
             Ok(head)
         };
         // The client ignores the server's answer.
-        if let Err(error) = self.core.link.send(&HttpMethod::DELETE, &self.core.url, Bytes::new(), head).await
-        {
+        if let Err(error) = self.link.send(&HttpMethod::DELETE, &self.url, Bytes::new(), head).await {
             tracing::debug!(%error, "the session was not ended");
         }
     }
@@ -404,7 +381,7 @@ impl<I: RpcService> Streamable<I> {
         if names_session && response.status() == StatusCode::NOT_FOUND {
             return SessionLost.into_error();
         }
-        body::refusal(response, &self.core.limits).await
+        body::refusal(response, &self.limits).await
     }
 }
 

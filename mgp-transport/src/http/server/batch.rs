@@ -5,15 +5,14 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use mgp_types::frame::{Malformed, Message};
-use mgp_types::{CallSide, Error, Id, Method, Params, RequestKind, RpcService};
+use mgp_types::{Error, Id, Method, Params, Request, RequestKind, RpcService};
 use tokio::sync::oneshot;
 
 use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
-use super::in_flight::{Canceller, InFlightCall};
-use super::post::{named, notification, request};
+use super::in_flight::{CallPort, InFlightCall, SharedStreamPort};
+use super::post::{notification, request};
 use super::respond::PostAnswer;
 use super::session_table::LiveSession;
-use super::shared_stream_port::SharedStreamPort;
 use super::stream::ResponseStream;
 
 /// Starts every message of a batch, in order; returns `None` if none of them is answered.
@@ -73,36 +72,40 @@ fn call<S: RpcService>(
     if method == Method::INITIALIZE {
         return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
     }
-    let mut request = request(RequestKind::Call, method, params, Arc::clone(parts));
-    let mut about = None;
-    if request.method.about_call() == Some(CallSide::Sender) {
-        match named(&mut request.params, Some(&live.session)) {
-            Ok(outbox) => about = Some(outbox),
-            Err(error) => return refuse(error),
-        }
-    }
-    let way = SharedStreamPort::new(id.clone(), stream, &live.session);
-    let canceller = Canceller::Task(Arc::clone(&way));
-    let guard = match InFlightCall::enter(Arc::clone(&live.session), &id, canceller) {
-        Ok(guard) => guard,
-        Err(error) => return refuse(error),
-    };
-    request.context.outbox = match about {
-        None => way.outbox(),
-        Some(named) => named.unwrap_or_else(|| stream.standalone_outbox()),
-    };
-    let call = HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard));
+    let request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let (answer, answered) = oneshot::channel();
+    let form = AnswerForm::Session(id.clone());
+    let spawned = spawn_call(live, stream, &id, request, form, |done| async {
+        let _ = answer.send(done);
+    });
+    spawned.map_or_else(refuse, |()| PendingAnswer::Running(answered))
+}
+
+/// Makes a call of a session in a task of its own, for an answer that goes to `answered`, and messages that go to a stream
+/// of several calls.
+pub(super) fn spawn_call<S: RpcService, F>(
+    live: &LiveSession<S>,
+    stream: &Arc<ResponseStream>,
+    id: &Id,
+    mut request: Request,
+    form: AnswerForm,
+    answered: impl FnOnce(PostAnswer) -> F + Send + 'static,
+) -> Result<(), Error>
+where
+    F: Future<Output = ()> + Send,
+{
+    let way = SharedStreamPort::new(id.clone(), stream, &live.session);
+    let port = CallPort::Task(Arc::clone(&way));
+    let guard = InFlightCall::enter(&live.session, id, &mut request, port)?;
+    let call = HttpCall::new(live.service(), request, form, Some(guard));
     live.session.spawn(async move {
         tokio::select! {
             biased;
             () = way.stopped() => {}
-            done = call => {
-                let _ = answer.send(done);
-            }
+            done = call => answered(done).await,
         }
     });
-    PendingAnswer::Running(answered)
+    Ok(())
 }
 
 async fn collect(answers: Vec<PendingAnswer>) -> PostAnswer {

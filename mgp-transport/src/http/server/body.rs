@@ -14,13 +14,18 @@ use tokio::time::{Sleep, sleep};
 
 use super::call::BoxCall;
 use super::stream::ResponseStream;
+use super::watched_connection::ActiveRequest;
 use crate::http::sse;
 
 /// The body of an answer: nothing, one text, a stream of events, or pieces that come one by one.
 #[must_use]
-pub struct HttpBody(HttpBodyInner);
+pub struct HttpBody {
+    content: BodyContent,
+    /// The request that is in work until the body was taken, if the server watches its connection.
+    active: Option<ActiveRequest>,
+}
 
-enum HttpBodyInner {
+enum BodyContent {
     Full(Bytes),
     Events(Box<EventBody>),
     Pieces(mpsc::Receiver<Bytes>),
@@ -28,15 +33,20 @@ enum HttpBodyInner {
 
 impl HttpBody {
     pub(super) const fn empty() -> Self {
-        Self(HttpBodyInner::Full(Bytes::new()))
+        Self::full(Bytes::new())
     }
 
     pub(super) const fn full(bytes: Bytes) -> Self {
-        Self(HttpBodyInner::Full(bytes))
+        Self { content: BodyContent::Full(bytes), active: None }
     }
 
     pub(super) fn events(events: EventBody) -> Self {
-        Self(HttpBodyInner::Events(Box::new(events)))
+        Self { content: BodyContent::Events(Box::new(events)), active: None }
+    }
+
+    /// Keeps the request in work until the body was taken.
+    pub(super) fn of_request(self, active: ActiveRequest) -> Self {
+        Self { active: Some(active), ..self }
     }
 }
 
@@ -55,7 +65,7 @@ impl From<String> for HttpBody {
 impl From<mpsc::Receiver<Bytes>> for HttpBody {
     /// Creates a body of pieces, which ends when the sender is dropped.
     fn from(pieces: mpsc::Receiver<Bytes>) -> Self {
-        Self(HttpBodyInner::Pieces(pieces))
+        Self { content: BodyContent::Pieces(pieces), active: None }
     }
 }
 
@@ -74,29 +84,33 @@ impl Body for HttpBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match &mut self.get_mut().0 {
-            HttpBodyInner::Full(bytes) if bytes.is_empty() => None,
-            HttpBodyInner::Full(bytes) => Some(std::mem::take(bytes)),
-            HttpBodyInner::Events(events) => match events.poll_next(cx) {
+        let this = self.get_mut();
+        let bytes = match &mut this.content {
+            BodyContent::Full(bytes) if bytes.is_empty() => None,
+            BodyContent::Full(bytes) => Some(std::mem::take(bytes)),
+            BodyContent::Events(events) => match events.poll_next(cx) {
                 Poll::Ready(bytes) => bytes,
                 Poll::Pending => return Poll::Pending,
             },
-            HttpBodyInner::Pieces(pieces) => match pieces.poll_recv(cx) {
+            BodyContent::Pieces(pieces) => match pieces.poll_recv(cx) {
                 Poll::Ready(bytes) => bytes,
                 Poll::Pending => return Poll::Pending,
             },
         };
+        if let (Some(active), Some(bytes)) = (&this.active, &bytes) {
+            active.connection().note_queued(bytes.len());
+        }
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, HttpBodyInner::Full(bytes) if bytes.is_empty())
+        matches!(&self.content, BodyContent::Full(bytes) if bytes.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            HttpBodyInner::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            HttpBodyInner::Events(_) | HttpBodyInner::Pieces(_) => SizeHint::default(),
+        match &self.content {
+            BodyContent::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            BodyContent::Events(_) | BodyContent::Pieces(_) => SizeHint::default(),
         }
     }
 }

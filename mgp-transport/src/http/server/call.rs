@@ -35,7 +35,6 @@ pin_project! {
 }
 
 /// The form of the answer.
-#[derive(Debug)]
 pub(super) enum AnswerForm {
     /// Errors have statuses of their own.
     Stateless(Id),
@@ -43,6 +42,8 @@ pub(super) enum AnswerForm {
     Subscription(Id),
     /// Errors have the status of every answer, but for demands for authorization.
     Session(Id),
+    /// As [`Session`](Self::Session), with the result that opens this session.
+    Opening(Id, Arc<HttpSession>),
     /// The message gets no answer.
     Notification,
 }
@@ -86,7 +87,16 @@ impl AnswerForm {
         match (self, outcome) {
             (Self::Stateless(id) | Self::Session(id), Ok(response)) => PostAnswer::reply(id, &response),
             (Self::Subscription(id), Ok(response)) => PostAnswer::reply(id, &tagged(&response, id)),
-            (Self::Session(id), Err(error)) => PostAnswer::error(StatusCode::OK, Some(id), &error),
+            (Self::Opening(id, session), Ok(response)) => {
+                session.agree(&response);
+                PostAnswer::reply(id, &response)
+            }
+            (Self::Opening(id, _), Err(error)) if is_refused_envelope(&error) => {
+                PostAnswer::error(StatusCode::BAD_REQUEST, Some(id), &error)
+            }
+            (Self::Session(id) | Self::Opening(id, _), Err(error)) => {
+                PostAnswer::error(StatusCode::OK, Some(id), &error)
+            }
             (Self::Stateless(id) | Self::Subscription(id), Err(error)) => {
                 PostAnswer::error(stateless_status(&error), Some(id), &error)
             }

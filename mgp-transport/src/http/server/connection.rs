@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use http::Extensions;
 use hyper::body::Incoming;
@@ -14,10 +13,10 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use super::body::HttpBody;
 use super::config::{ConnectionAddrs, HttpConfig};
 use super::serve::HttpService;
-use super::watched_connection::{CONNECTION, ConnectionOrder, WatchedConnection};
-use super::watched_io::{GuardedBody, WatchedIo};
+use super::watched_connection::{CONNECTION, WatchedConnection, WatchedIo};
 
 /// The mark of requests on a connection that is there for health alone, because all others have requests in work.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +73,7 @@ impl<S: HttpService> OpenConnection<S> {
         &self,
     ) -> impl hyper::service::Service<
         http::Request<Incoming>,
-        Response = http::Response<GuardedBody>,
+        Response = http::Response<HttpBody>,
         Error = Infallible,
         Future: Send + 'static,
     > + use<S> {
@@ -94,35 +93,29 @@ impl<S: HttpService> OpenConnection<S> {
             async move {
                 poll_fn(|cx| service.poll_ready(cx)).await?;
                 let response = service.call(request).await?;
-                Ok(response.map(|body| GuardedBody { body, active }))
+                Ok(response.map(|body| body.of_request(active)))
             }
         })
     }
 }
 
-/// Runs a connection by the orders of the server. `finish` has it end after its work.
+/// Runs a connection to its end. `finish` has it end after its work, once the server wants that.
 pub(super) async fn drive<C>(watched: &WatchedConnection, connection: C, finish: impl Fn(Pin<&mut C>))
 where
     C: Future<Output = hyper::Result<()>>,
 {
     tokio::pin!(connection);
-    let mut registered = false;
-    let mut finishing = false;
+    let mut is_registered = false;
+    let mut is_finishing = false;
     let served = poll_fn(|cx| {
         // The waker of a task stays the same, so one registration is enough.
-        let mut order = watched.order();
-        if !registered || order != ConnectionOrder::Serve {
-            order = watched.poll_order(cx);
-            registered = true;
+        if !is_registered {
+            watched.register(cx);
+            is_registered = true;
         }
-        match order {
-            ConnectionOrder::Serve => {}
-            ConnectionOrder::Finish if finishing => {}
-            ConnectionOrder::Finish => {
-                finishing = true;
-                finish(connection.as_mut());
-            }
-            ConnectionOrder::End => return Poll::Ready(Ok(())),
+        if !is_finishing && watched.is_finishing() {
+            is_finishing = true;
+            finish(connection.as_mut());
         }
         connection.as_mut().poll(cx)
     });

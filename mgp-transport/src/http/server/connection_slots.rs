@@ -24,14 +24,6 @@ pub(super) enum SlotKind {
     Reserved,
 }
 
-/// The connections that may have to make room.
-#[derive(Debug, Clone, Copy)]
-enum EvictionScope {
-    All,
-    Peer(IpAddr),
-    Reserved,
-}
-
 /// The number of connections that are let in beyond the bounds, for health alone.
 const RESERVED: usize = 16;
 
@@ -57,7 +49,7 @@ impl ConnectionSlots {
 
     /// Ends the connection that has been idle for longest, for a new one that the system has no room for.
     pub(super) fn end_an_idle_one(&self) -> bool {
-        self.end_idle(EvictionScope::All)
+        self.end_idle(SlotKind::is_usual)
     }
 
     /// Ends the connections that have been idle for too long.
@@ -80,26 +72,23 @@ impl ConnectionSlots {
     }
 
     fn usual(&self, peer: IpAddr) -> Option<SlotKind> {
-        let has_room = if self.count(EvictionScope::Peer(peer)) >= self.max_per_peer {
-            self.end_idle(EvictionScope::Peer(peer))
+        let of_peer = |slot| slot == SlotKind::Usual(peer);
+        let has_room = if self.among(of_peer).count() >= self.max_per_peer {
+            self.end_idle(of_peer)
         } else {
-            self.count(EvictionScope::All) < self.max || self.end_idle(EvictionScope::All)
+            self.among(SlotKind::is_usual).count() < self.max || self.end_idle(SlotKind::is_usual)
         };
         has_room.then_some(SlotKind::Usual(peer))
     }
 
     fn reserved(&self) -> Option<SlotKind> {
-        let has_room =
-            self.count(EvictionScope::Reserved) < RESERVED || self.end_idle(EvictionScope::Reserved);
+        let is_reserved = |slot| slot == SlotKind::Reserved;
+        let has_room = self.among(is_reserved).count() < RESERVED || self.end_idle(is_reserved);
         has_room.then_some(SlotKind::Reserved)
     }
 
-    fn count(&self, among: EvictionScope) -> usize {
-        self.among(among).count()
-    }
-
     /// Ends the connection whose end costs least; returns whether there was one.
-    fn end_idle(&self, among: EvictionScope) -> bool {
+    fn end_idle(&self, among: impl Fn(SlotKind) -> bool) -> bool {
         // Those who have shown least come first: no head, then no body, then a whole request.
         let shown = |watched: &WatchedConnection| (!watched.is_silent(), !watched.is_awaited());
         let idle =
@@ -115,19 +104,15 @@ impl ConnectionSlots {
         self.watched.iter().filter_map(Weak::upgrade)
     }
 
-    /// Returns the connections that have a place of this kind.
-    fn among(&self, among: EvictionScope) -> impl Iterator<Item = Arc<WatchedConnection>> {
-        self.alive().filter(move |watched| !watched.is_ended() && among.has(watched.place()))
+    /// Returns the connections whose places are those.
+    fn among(&self, has: impl Fn(SlotKind) -> bool) -> impl Iterator<Item = Arc<WatchedConnection>> {
+        self.alive().filter(move |watched| !watched.is_ended() && has(watched.place()))
     }
 }
 
-impl EvictionScope {
-    fn has(self, place: SlotKind) -> bool {
-        match self {
-            Self::All => matches!(place, SlotKind::Usual(_)),
-            Self::Peer(peer) => place == SlotKind::Usual(peer),
-            Self::Reserved => place == SlotKind::Reserved,
-        }
+impl SlotKind {
+    fn is_usual(self) -> bool {
+        matches!(self, Self::Usual(_))
     }
 }
 
@@ -205,7 +190,7 @@ mod tests {
         drop(places.enter(ONE).unwrap());
         let next = places.enter(ONE).unwrap();
         assert!(!next.is_reserved());
-        assert_eq!(places.count(EvictionScope::All), 1);
+        assert_eq!(places.among(SlotKind::is_usual).count(), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -6,16 +6,15 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{CallSide, Error, Id, Method, Params, Principal, RequestKind, RpcService, call_once, code};
+use mgp_types::{Error, Id, Method, Params, Principal, RequestKind, RpcService, code};
 
 use super::HttpServer;
+use super::batch::spawn_call;
 use super::body::{EventBody, HttpBody};
-use super::call::TouchOnDrop;
-use super::in_flight::{Canceller, InFlightCall};
-use super::post::{crowded, named, notification, refuse, request};
+use super::call::{AnswerForm, TouchOnDrop};
+use super::post::{crowded, notification, refuse, request};
 use super::respond::{HttpRefusal, PostAnswer, events};
 use super::session_table::{LiveSession, SessionId, SessionTable};
-use super::shared_stream_port::SharedStreamPort;
 use super::stream::StreamKind;
 use crate::Accept;
 use crate::accept::CaughtService;
@@ -109,53 +108,28 @@ fn call<S: RpcService>(
     method: Method,
     params: Params,
 ) -> Result<(), HttpRefusal> {
-    let opens = method == Method::INITIALIZE;
     let session = Arc::clone(&live.session);
-    let mut request = request(RequestKind::Call, method, params, Arc::clone(parts));
-    let mut about = None;
-    if request.method.about_call() == Some(CallSide::Sender) {
-        match named(&mut request.params, Some(&session)) {
-            Ok(outbox) => about = Some(outbox),
-            Err(error) => {
-                live.session.spawn(async move {
-                    let answer = PostAnswer::error(StatusCode::OK, Some(&id), &error);
-                    let _ = session.standalone().push(&answer.json).await;
-                });
-                return Ok(());
-            }
+    let form = if method == Method::INITIALIZE {
+        AnswerForm::Opening(id.clone(), Arc::clone(&session))
+    } else {
+        AnswerForm::Session(id.clone())
+    };
+    let request = request(RequestKind::Call, method, params, Arc::clone(parts));
+    let answer = move |answer: PostAnswer| {
+        let session = Arc::clone(&session);
+        async move {
+            // Without a reader the session is about to end.
+            let _ = session.standalone().push(&answer.json).await;
         }
+    };
+    match spawn_call(live, live.session.standalone(), &id, request, form, answer.clone()) {
+        Err(error) if error.code() == code::INVALID_PARAMS => {
+            let answered = PostAnswer::error(StatusCode::OK, Some(&id), &error);
+            live.session.spawn(answer(answered));
+            Ok(())
+        }
+        spawned => spawned.map_err(|error| crowded(error).of(Some(id))),
     }
-    let way = SharedStreamPort::new(id.clone(), session.standalone(), &session);
-    let canceller = Canceller::Task(Arc::clone(&way));
-    let guard = match InFlightCall::enter(Arc::clone(&session), &id, canceller) {
-        Ok(guard) => guard,
-        Err(error) => return Err(crowded(error).of(Some(id))),
-    };
-    request.context.outbox = match about {
-        None => way.outbox(),
-        Some(named) => named.unwrap_or_else(|| session.standalone().standalone_outbox()),
-    };
-    let call = call_once(live.service(), request);
-    live.session.spawn(async move {
-        let outcome = tokio::select! {
-            biased;
-            () = way.stopped() => return,
-            outcome = call => outcome,
-        };
-        drop(guard);
-        let answer = match outcome {
-            Ok(response) => {
-                if opens {
-                    session.agree(&response);
-                }
-                PostAnswer::reply(&id, &response)
-            }
-            Err(error) => PostAnswer::error(StatusCode::OK, Some(&id), &error),
-        };
-        // Without a reader the session is about to end.
-        let _ = session.standalone().push(&answer.json).await;
-    });
-    Ok(())
 }
 
 /// The guard that ends a session with its stream.

@@ -5,16 +5,14 @@
 //! | `head`, `origin`, `negotiate` | what the head of a request says, and whether it may |
 //! | `decide`, `envelope` | which era a message belongs to |
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
-//! | `multipart` | messages whose binary values come in parts of their own |
-//! | `call`, `calling`, `future`, `body` | a call from its request to the last byte of its answer |
+//! | `read`, `multipart` | bodies, and messages whose binary values come in parts of their own |
+//! | `call`, `future`, `body`, `respond` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
-//! | `named`, `shared_way` | messages about a call: which it is, and calls that share a stream |
-//! | `session`, `session_id`, `table`, `ask`, `in_flight` | sessions up to 2025-11-25 |
+//! | `session`, `session_table`, `in_flight` | sessions up to 2025-11-25, and their calls |
 //! | `serve`, `connection`, `connection_slots`, `routes` | a server on a socket |
-//! | `watched_connection`, `watched_io` | what the server knows of each connection |
+//! | `watched_connection` | what the server knows of each connection |
 //! | `tls`, `secured_connection` | connections with TLS, and HTTP/2 |
 
-mod ask;
 mod batch;
 mod body;
 mod call;
@@ -42,12 +40,10 @@ mod secured_connection;
 mod serve;
 mod session;
 mod session_table;
-mod shared_stream_port;
 mod stream;
 #[cfg(feature = "tls-server")]
 mod tls;
 mod watched_connection;
-mod watched_io;
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};

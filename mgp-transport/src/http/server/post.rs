@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
     CallSide, Error, Id, Method, Outbox, Params, Principal, RawJson, Request, RequestKind, RpcService,
-    StreamId, Validity, call_once, code, frame,
+    StreamId, Validity, code, frame,
 };
 use tokio::time::timeout;
 
@@ -17,10 +17,10 @@ use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
 use super::decide::MessageRoute;
 use super::envelope::BodyVersion;
 use super::head::{BodyHeaders, SessionMark};
-use super::in_flight::{Canceller, InFlightCall};
-use super::respond::{HttpRefusal, PostAnswer, is_refused_envelope, stateless_status};
+use super::in_flight::{CallPort, InFlightCall};
+use super::respond::{HttpRefusal, PostAnswer, stateless_status};
 use super::session::HttpSession;
-use super::session_table::{LiveSession, NoPlace};
+use super::session_table::LiveSession;
 use super::stream::{ResponseStream, StreamKind};
 use super::{HttpServer, batch, decide};
 use crate::Accept;
@@ -144,26 +144,19 @@ impl<A: Accept> HttpServer<A> {
         let mut request = request(RequestKind::Call, Method::INITIALIZE, params, parts);
         let stream = Arc::new(ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0));
         request.context.outbox = stream.standalone_outbox();
+        let form = AnswerForm::Opening(id.clone(), Arc::clone(&session));
+        let handshake = HttpCall::new(live.service(), request, form, None);
         let server = self.clone();
         let call: BoxCall = Box::pin(async move {
-            let handshake = call_once(live.service(), request);
-            match timeout(server.config().handshake_timeout, handshake).await {
-                Ok(Ok(response)) => {
-                    live.session.agree(&response);
-                    live.session.touch();
-                    server.sessions().insert(live, server.config().session_idle);
-                    PostAnswer::reply(&id, &response)
-                }
-                Ok(Err(error)) if is_refused_envelope(&error) => {
-                    PostAnswer::error(StatusCode::BAD_REQUEST, Some(&id), &error)
-                }
-                Ok(Err(error)) => PostAnswer::error(StatusCode::OK, Some(&id), &error),
-                Err(_) => PostAnswer::error(
-                    StatusCode::OK,
-                    Some(&id),
-                    &Error::timeout("`initialize` took too long"),
-                ),
+            let Ok(answer) = timeout(server.config().handshake_timeout, handshake).await else {
+                let error = Error::timeout("`initialize` took too long");
+                return PostAnswer::error(StatusCode::OK, Some(&id), &error);
+            };
+            if live.session.revision().is_some() {
+                live.session.touch();
+                server.sessions().insert(live, server.config().session_idle);
             }
+            answer
         });
         Ok(PostStep::Calling(RunningCall::new(call, stream, CallOwner::Opening(session))))
     }
@@ -223,15 +216,10 @@ impl<A: Accept> HttpServer<A> {
     ) -> Result<LiveSession<CaughtService<A>>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
         let refuse = |error| HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
-        let place = self.sessions().reserve(principal.as_ref()).map_err(|no_place| {
-            let message = match no_place {
-                NoPlace::Here => "too many sessions are open",
-                NoPlace::OfPrincipal => {
-                    "this client has too many sessions open: it has to end one with DELETE first"
-                }
-            };
-            refuse(Error::new(code::RESOURCE_EXHAUSTED, message))
-        })?;
+        let place = self
+            .sessions()
+            .reserve(principal.as_ref())
+            .map_err(|why| refuse(Error::new(code::RESOURCE_EXHAUSTED, why)))?;
         let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
@@ -249,24 +237,10 @@ pub(super) fn session_call<S: RpcService>(
     params: Params,
 ) -> Result<RunningCall, HttpRefusal> {
     let mut request = request(RequestKind::Call, method, params, parts);
-    let mut about = None;
-    if request.method.about_call() == Some(CallSide::Sender) {
-        match named(&mut request.params, Some(&session)) {
-            Ok(outbox) => about = Some(outbox),
-            Err(error) => return Err(HttpRefusal::new(StatusCode::OK, error).of(Some(id))),
-        }
-    }
     let stream = Arc::new(session.new_stream().of_call(id.clone()));
-    let canceller = Canceller::Stream(Arc::clone(&stream));
-    let guard = InFlightCall::enter(Arc::clone(&session), &id, canceller);
-    let guard = match guard {
-        Ok(guard) => guard,
-        Err(error) => return Err(crowded(error).of(Some(id))),
-    };
-    request.context.outbox = match about {
-        None => stream.outbox(),
-        Some(named) => named.unwrap_or_else(|| stream.standalone_outbox()),
-    };
+    let port = CallPort::Stream(Arc::clone(&stream));
+    let guard = InFlightCall::enter(&session, &id, &mut request, port);
+    let guard = guard.map_err(|error| crowded(error).of(Some(id.clone())))?;
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
@@ -332,10 +306,12 @@ pub(super) fn request(kind: RequestKind, method: Method, params: Params, parts: 
     request
 }
 
-/// Returns the refusal. Its status tells the client to wait, or to choose another id.
+/// Returns the refusal of a call that was not entered. Its status tells the client to wait, or to choose another id; a
+/// request that does not name its call is answered like any other.
 pub(super) fn crowded(error: Error) -> HttpRefusal {
     let status = match error.code() {
         code::RESOURCE_EXHAUSTED => StatusCode::TOO_MANY_REQUESTS,
+        code::INVALID_PARAMS => StatusCode::OK,
         _ => StatusCode::BAD_REQUEST,
     };
     HttpRefusal::new(status, error)

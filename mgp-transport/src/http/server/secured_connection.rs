@@ -1,9 +1,7 @@
 //! A connection with TLS, which carries HTTP/1.1 or HTTP/2.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
 use std::sync::{Arc, Weak};
-use std::task::Poll;
 
 use hyper::rt::Executor;
 use hyper::server::conn::http2;
@@ -15,7 +13,7 @@ use tokio::task::JoinSet;
 use super::connection::{OpenConnection, drive};
 use super::serve::HttpService;
 use super::tls::{SecuredConnection, TlsConfig, log_failure};
-use super::watched_connection::{CONNECTION, ConnectionOrder, WatchedConnection};
+use super::watched_connection::{CONNECTION, WatchedConnection};
 
 /// The number of bytes that a peer may send on one stream of HTTP/2 before they are read.
 const STREAM_WINDOW: u32 = 256 << 10;
@@ -31,10 +29,9 @@ const MAX_RESET_FOR_FAULTS: usize = 64;
 impl<S: HttpService> OpenConnection<S> {
     pub(super) async fn serve_secured(mut self, tls: TlsConfig, stream: TcpStream) {
         let peer = stream.peer_addr().ok();
-        let secured = match unless_ended(&self.watched, tls.secure(stream)).await {
-            None => return,
-            Some(Ok(secured)) => secured,
-            Some(Err(error)) => return log_failure(peer, &error),
+        let secured = match tls.secure(stream).await {
+            Ok(secured) => secured,
+            Err(error) => return log_failure(peer, &error),
         };
         let SecuredConnection { stream, peer, is_http2 } = secured;
         if let Some(certificate) = peer {
@@ -64,16 +61,6 @@ impl<S: HttpService> OpenConnection<S> {
             .serve_connection(self.watch(stream), self.requests());
         drive(&self.watched, connection, http2::Connection::graceful_shutdown).await;
     }
-}
-
-/// Waits for `work`, unless the server orders the connection to end or to finish, since there is no request in work.
-async fn unless_ended<W: Future>(watched: &WatchedConnection, work: W) -> Option<W::Output> {
-    let mut work = pin!(work);
-    poll_fn(|cx| match watched.poll_order(cx) {
-        ConnectionOrder::Serve => work.as_mut().poll(cx).map(Some),
-        ConnectionOrder::Finish | ConnectionOrder::End => Poll::Ready(None),
-    })
-    .await
 }
 
 /// Runs the streams of one HTTP/2 connection, each in a task that ends with the connection.

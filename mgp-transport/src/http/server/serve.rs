@@ -188,8 +188,9 @@ async fn accept_until<S: HttpService>(
                     tracing::warn!(peer = %peer.ip(), "connection refused: there is no room for it");
                     continue;
                 };
-                let connection = connection::run(stream, service.clone(), Arc::clone(config), watched);
-                connections.tasks.spawn(connection);
+                let connection =
+                    connection::run(stream, service.clone(), Arc::clone(config), Arc::clone(&watched));
+                watched.served_by(connections.tasks.spawn(connection));
             }
             // The peer left at once, or file descriptors are short: neither ends the server.
             Err(error) => {

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::{
-    BoxFuture, Error, Id, Origin, OutboxPort, Principal, RawJson, Request, Response, Revision, RunningCalls,
-    StreamId, Validity, ValidityWatch,
+    BoxFuture, Error, Id, Method, Object, Origin, OutboxPort, Principal, RawJson, Request, Response,
+    Revision, RunningCalls, StreamId, Validity, ValidityWatch, code, frame,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::config::HttpConfig;
 use super::in_flight::InFlightCalls;
@@ -32,7 +32,7 @@ pub(super) struct HttpSession {
     /// The stream of messages that belong to no request.
     standalone: Arc<ResponseStream>,
     pub(super) calls: InFlightCalls,
-    pub(super) questions: Mutex<SessionQuestions>,
+    questions: Mutex<SessionQuestions>,
     /// The streams of requests that can be resumed.
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
@@ -48,9 +48,9 @@ pub(super) struct HttpSession {
 
 /// The questions that the peer has not answered.
 #[derive(Default)]
-pub(super) struct SessionQuestions {
-    pub(super) last: i64,
-    pub(super) open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
+struct SessionQuestions {
+    last: i64,
+    open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
 }
 
 /// The number of the stream of messages that belong to no request.
@@ -105,7 +105,7 @@ impl HttpSession {
 
     /// Notes the revision that the result of `initialize` names.
     pub(super) fn agree(&self, result: &Response) {
-        let result = mgp_types::Object::from_raw(&result.to_raw()).unwrap_or_default();
+        let result = Object::from_raw(&result.to_raw()).unwrap_or_default();
         let revision = result.text("protocolVersion").and_then(|name| name.parse().ok());
         // An unknown revision is treated as the oldest one, so that no later feature is used.
         let _ = self.revision.set(revision.unwrap_or(Revision::V2024_11_05));
@@ -118,7 +118,7 @@ impl HttpSession {
     /// Creates a stream for the answer to one POST.
     pub(super) fn new_stream(self: &Arc<Self>) -> ResponseStream {
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let primed = self.revision().is_some_and(|revision| revision >= Revision::V2025_11_25);
+        let primed = self.can_poll();
         ResponseStream::new(StreamKind::Kept { primed }, Arc::clone(&self.config), number)
             .in_session(Arc::clone(self))
     }
@@ -250,6 +250,42 @@ impl HttpSession {
         self.is_closed() || self.retired.load(Ordering::Acquire)
     }
 
+    /// Sends a request on `stream` and waits for its answer, which comes by a POST of its own.
+    ///
+    /// # Cancel safety
+    /// Dropping the future takes the request back.
+    pub(super) async fn ask(&self, stream: &ResponseStream, request: Request) -> Result<Response, Error> {
+        let (id, answer) = self.open_question()?;
+        let _question = PendingQuestion { session: self, stream, id };
+        let mut json = Vec::new();
+        frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
+        stream.push(&json).await?;
+        match timeout(self.config().peer_timeout, answer).await {
+            Ok(Ok(outcome)) => {
+                let result = outcome?;
+                frame::check_result(&request.method, &result)?;
+                Ok(Response::new(result))
+            }
+            Ok(Err(_)) => Err(Error::disconnected("the session has ended")),
+            Err(_) => Err(Error::timeout("the client did not answer")),
+        }
+    }
+
+    fn open_question(&self) -> Result<(i64, oneshot::Receiver<Result<RawJson, Error>>), Error> {
+        let mut questions = self.questions.lock();
+        if self.is_closed() {
+            return Err(Error::disconnected("the session has ended"));
+        }
+        if questions.open.len() >= self.config().limits.max_in_flight {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many questions are open"));
+        }
+        questions.last += 1;
+        let id = questions.last;
+        let (asker, answer) = oneshot::channel();
+        questions.open.insert(id, asker);
+        Ok((id, answer))
+    }
+
     /// Hands an answer to the question's asker. An answer without a waiting asker is ignored.
     pub(super) fn answer(&self, id: Option<&Id>, outcome: Result<RawJson, Error>) {
         let Some(Id::Number(id)) = id else { return };
@@ -271,5 +307,26 @@ impl OutboxPort for HttpSession {
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         Box::pin(self.ask(&self.standalone, request))
+    }
+}
+
+/// A question to the peer. Dropping it takes the question back.
+struct PendingQuestion<'a> {
+    session: &'a HttpSession,
+    stream: &'a ResponseStream,
+    id: i64,
+}
+
+impl Drop for PendingQuestion<'_> {
+    fn drop(&mut self) {
+        let open = self.session.questions.lock().open.remove(&self.id).is_some();
+        if !open || !self.stream.is_used() {
+            return;
+        }
+        let mut params = Object::new();
+        params.set("requestId", Id::Number(self.id).to_raw());
+        let mut json = Vec::new();
+        frame::write_notification(&mut json, &Method::CANCELLED, &params);
+        self.stream.force(&json);
     }
 }

@@ -1,10 +1,11 @@
 //! The open sessions, and their random ids.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use http::HeaderValue;
 use mgp_types::{Principal, RpcService, ValidityWatch, hex};
 use parking_lot::Mutex;
@@ -61,15 +62,6 @@ pub(super) struct SessionPlace {
     principal: Option<Principal>,
 }
 
-/// The reason why there is no place for another session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoPlace {
-    /// All places are taken.
-    Here,
-    /// All places of this principal are taken.
-    OfPrincipal,
-}
-
 impl OpenSessions {
     pub(super) fn count(&self) -> usize {
         self.0.lock().all
@@ -80,15 +72,15 @@ impl OpenSessions {
         principal: Option<&Principal>,
         most: usize,
         most_of_one: usize,
-    ) -> Result<SessionPlace, NoPlace> {
+    ) -> Result<SessionPlace, &'static str> {
         let mut counts = self.0.lock();
         if counts.all >= most {
-            return Err(NoPlace::Here);
+            return Err("too many sessions are open");
         }
         if let Some(principal) = principal {
             let own = counts.of.entry(principal.clone()).or_default();
             if *own >= most_of_one {
-                return Err(NoPlace::OfPrincipal);
+                return Err("this client has too many sessions open: it has to end one with DELETE first");
             }
             *own += 1;
         }
@@ -112,7 +104,7 @@ impl Drop for SessionPlace {
     }
 }
 
-type Shard<S> = Mutex<HashMap<SessionId, Arc<LiveSession<S>>, BuildHasherDefault<IdHasher>>>;
+type Shard<S> = Mutex<HashMap<SessionId, Arc<LiveSession<S>>, RandomState>>;
 
 const SHARDS: usize = 16;
 
@@ -128,8 +120,8 @@ impl<S: RpcService> SessionTable<S> {
         Self { shards: std::array::from_fn(|_| Shard::default()), config, sweeper: OnceLock::new() }
     }
 
-    /// Returns room for one more session of `principal`. Idle sessions end to make room.
-    pub(super) fn reserve(&self, principal: Option<&Principal>) -> Result<SessionPlace, NoPlace> {
+    /// Returns room for one more session of `principal`, or the reason why there is none. Idle sessions end to make room.
+    pub(super) fn reserve(&self, principal: Option<&Principal>) -> Result<SessionPlace, &'static str> {
         let HttpConfig { max_sessions, max_sessions_per_principal, open_sessions, .. } = &*self.config;
         let place = || open_sessions.take(principal, *max_sessions, *max_sessions_per_principal);
         place().or_else(|_| {
@@ -207,26 +199,6 @@ impl<S> Drop for SessionTable<S> {
         if let Some(sweeper) = self.sweeper.get() {
             sweeper.abort();
         }
-    }
-}
-
-/// A hasher that takes the id as its own hash: ids are random, and only ids of this server are ever in the table.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, part: u64) {
-        self.0 = part;
     }
 }
 

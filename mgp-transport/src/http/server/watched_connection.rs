@@ -1,24 +1,31 @@
 //! The state of a connection that the server watches.
 //!
 //! A timer and a signal per connection would be polled with every request. Instead the server looks at its connections
-//! now and then, and wakes those that it has an order for.
+//! now and then, and ends those whose time is over.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::task::{Context, Waker};
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use hyper::rt::{Read, ReadBufCursor, Write};
 use parking_lot::Mutex;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::connection_slots::SlotKind;
 
-/// The state of a connection that the server watches, and the server's order to it.
+/// The state of a connection that the server watches, and the ways to end it.
 #[derive(Debug)]
 pub(super) struct WatchedConnection {
     /// The place of the connection, which is free once the connection was told to end.
     place: SlotKind,
-    order: AtomicU8,
+    /// True if the connection ends after its work.
+    is_finishing: AtomicBool,
+    /// True if the connection has to end at once.
+    is_ended: AtomicBool,
     /// The number of requests whose answers were not taken yet.
     active: AtomicU64,
     /// The number of those requests that lack a part of their body.
@@ -30,44 +37,61 @@ pub(super) struct WatchedConnection {
     progress: AtomicU64,
     /// The number of bytes of answers that were taken and not written yet.
     queued: AtomicU64,
-    /// The waker of the connection's task.
-    task: Mutex<Option<Waker>>,
-}
-
-/// The server's order to a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum ConnectionOrder {
-    Serve = 0,
-    /// The connection ends after its work.
-    Finish = 1,
-    /// The connection ends at once.
-    End = 2,
+    /// The waker of the connection's task, for the order to finish.
+    waker: Mutex<Option<Waker>>,
+    task: OnceLock<AbortHandle>,
 }
 
 impl WatchedConnection {
     pub(super) fn new(place: SlotKind) -> Self {
         Self {
             place,
-            order: AtomicU8::new(ConnectionOrder::Serve as u8),
+            is_finishing: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
             active: AtomicU64::new(0),
             awaited: AtomicU64::new(0),
             spoke: AtomicBool::new(false),
             began: Instant::now(),
             progress: AtomicU64::new(0),
             queued: AtomicU64::new(0),
-            task: Mutex::new(None),
+            waker: Mutex::new(None),
+            task: OnceLock::new(),
         }
     }
 
-    /// Lets the connection end after its work.
+    /// Notes the task that serves the connection.
+    pub(super) fn served_by(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+    }
+
+    /// Lets the connection end after its work. One without any request ends at once.
     pub(super) fn finish(&self) {
-        self.give(ConnectionOrder::Finish);
+        if self.is_silent() {
+            return self.end();
+        }
+        self.is_finishing.store(true, Ordering::Release);
+        let waker = self.waker.lock().take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Ends the connection, which leaves its place at once.
     pub(super) fn end(&self) {
-        self.give(ConnectionOrder::End);
+        self.is_ended.store(true, Ordering::Release);
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+
+    /// Returns whether the connection ends after its work.
+    pub(super) fn is_finishing(&self) -> bool {
+        self.is_finishing.load(Ordering::Acquire)
+    }
+
+    /// Has `cx` woken when the connection is to end after its work.
+    pub(super) fn register(&self, cx: &Context<'_>) {
+        *self.waker.lock() = Some(cx.waker().clone());
     }
 
     /// Returns whether no request has come.
@@ -90,7 +114,7 @@ impl WatchedConnection {
 
     /// Returns whether the connection has to end.
     pub(super) fn is_ended(&self) -> bool {
-        self.order() == ConnectionOrder::End
+        self.is_ended.load(Ordering::Acquire)
     }
 
     /// Returns whether the connection is for health alone.
@@ -108,28 +132,6 @@ impl WatchedConnection {
         self.active.fetch_add(1, Ordering::Relaxed);
         self.note_progress();
         ActiveRequest(Arc::clone(self))
-    }
-
-    /// Returns the order, and has `cx` woken by the next one.
-    pub(super) fn poll_order(&self, cx: &Context<'_>) -> ConnectionOrder {
-        *self.task.lock() = Some(cx.waker().clone());
-        self.order()
-    }
-
-    pub(super) fn order(&self) -> ConnectionOrder {
-        match self.order.load(Ordering::Acquire) {
-            0 => ConnectionOrder::Serve,
-            1 => ConnectionOrder::Finish,
-            _ => ConnectionOrder::End,
-        }
-    }
-
-    fn give(&self, order: ConnectionOrder) {
-        self.order.store(order as u8, Ordering::Release);
-        let task = self.task.lock().take();
-        if let Some(task) = task {
-            task.wake();
-        }
     }
 
     pub(super) fn note_progress(&self) {
@@ -191,5 +193,60 @@ impl AwaitedBody {
 impl Drop for AwaitedBody {
     fn drop(&mut self) {
         self.0.awaited.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A connection that notes when its peer takes written bytes. Bytes from the peer prove no progress, because they may
+/// come one by one.
+pub(super) struct WatchedIo<I> {
+    pub(super) inner: I,
+    pub(super) watched: Arc<WatchedConnection>,
+}
+
+impl<I> WatchedIo<I> {
+    fn note(&self, written: &Poll<io::Result<usize>>) {
+        if let Poll::Ready(Ok(bytes)) = written {
+            self.watched.note_written(*bytes);
+        }
+    }
+}
+
+impl<I: Read + Unpin> Read for WatchedIo<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl<I: Write + Unpin> Write for WatchedIo<I> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.note(&written);
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, pieces);
+        self.note(&written);
+        written
     }
 }

@@ -61,7 +61,7 @@ async fn gateway(stateless: bool) -> (ClientEra<Peer, InputRounds<Peer>>, Peer, 
     let (server, answers) = (Peer::new(stateless), Peer::new(stateless));
     let agreement = Agreement::default();
     let mode = if stateless { EraMode::Stateless } else { EraMode::Session };
-    let options = EraOptions::new().with_mode(mode).with_agreement(agreement.clone()).with_relay();
+    let options = EraOptions { mode, agreement: agreement.clone(), relays: true, ..EraOptions::default() };
     let identity = ClientIdentity::new(Implementation::new("gateway", "1"));
     let era = ClientEra::negotiate(server.clone(), identity, options).await.unwrap();
     (era.with_rules(InputRounds::new(answers.clone(), agreement)), server, answers)

@@ -40,7 +40,7 @@ async fn every_request_describes_itself_where_there_are_no_sessions() {
 #[tokio::test]
 async fn a_session_is_opened_with_the_newest_version_and_confirmed_once() {
     let script = Script::new(session_server);
-    let options = EraOptions::new().with_mode(EraMode::Session);
+    let options = EraOptions { mode: EraMode::Session, ..EraOptions::default() };
     let mut era = script.negotiate(options).await.unwrap();
     era.call(call(Method::TOOLS_LIST)).await.unwrap();
     assert_eq!(script.methods(), ["initialize", "notifications/initialized", "tools/list"]);
@@ -94,7 +94,7 @@ async fn a_server_that_does_not_answer_the_probe_is_offered_a_session() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_in_time() {
     let script = Script::new(|_| Reply::Silence);
-    let options = EraOptions::new().with_handshake_timeout(Duration::from_secs(3));
+    let options = EraOptions { handshake_timeout: Duration::from_secs(3), ..EraOptions::default() };
     let error = script.negotiate(options).await.unwrap_err();
     assert_eq!(error.origin(), Origin::Timeout);
     assert_eq!(script.methods(), ["server/discover", "initialize"]);
@@ -129,18 +129,18 @@ async fn a_server_that_knows_no_initialize_is_asked_once_more() {
 #[tokio::test]
 async fn a_server_that_describes_itself_not_is_served_without_session_if_that_is_wanted() {
     let script = Script::new(session_server);
-    let options = EraOptions::new().with_mode(EraMode::Stateless);
+    let options = EraOptions { mode: EraMode::Stateless, ..EraOptions::default() };
     script.negotiate(options).await.unwrap();
     assert_eq!(script.methods(), ["server/discover"]);
 
     let script = Script::new(|_| refuse(-32603));
-    let options = EraOptions::new().with_mode(EraMode::Stateless);
+    let options = EraOptions { mode: EraMode::Stateless, ..EraOptions::default() };
     assert_eq!(script.negotiate(options).await.unwrap_err().code(), -32603);
 }
 
 #[tokio::test]
 async fn a_server_that_has_to_be_without_sessions_is_asked_again_once_in_a_version_that_it_names() {
-    let options = || EraOptions::new().with_mode(EraMode::Stateless);
+    let options = || EraOptions { mode: EraMode::Stateless, ..EraOptions::default() };
     let mut probes = 0;
     let script = Script::new(move |request| {
         probes += 1;
@@ -159,8 +159,9 @@ async fn a_server_that_has_to_be_without_sessions_is_asked_again_once_in_a_versi
 async fn a_server_without_what_the_client_needs_is_refused() {
     for server in [session_server, stateless_server] {
         let script = Script::new(server);
-        let identity = identity().with_required(["tools", "prompts"]);
-        let error = ClientEra::negotiate(script.clone(), identity, EraOptions::new()).await.unwrap_err();
+        let mut identity = identity();
+        identity.required = vec!["tools".into(), "prompts".into()];
+        let error = ClientEra::negotiate(script.clone(), identity, EraOptions::default()).await.unwrap_err();
         assert_eq!(error.data().unwrap().as_bytes(), br#"{"missing_capabilities":["prompts"]}"#);
         assert!(!script.methods().contains(&"notifications/initialized".to_owned()));
     }
@@ -169,7 +170,8 @@ async fn a_server_without_what_the_client_needs_is_refused() {
 #[tokio::test]
 async fn the_era_of_a_server_is_remembered() {
     let memory = EraMemory::new();
-    let options = || EraOptions::new().with_memory(memory.clone(), "here");
+    let options =
+        || EraOptions { memory: memory.clone(), memory_key: Some("here".into()), ..EraOptions::default() };
     Script::new(session_server).negotiate(options()).await.unwrap();
     assert_eq!(memory.recall("here"), Some(Era::Session));
     let script = Script::new(session_server);
@@ -212,8 +214,9 @@ async fn capabilities_are_written_as_each_era_writes_them() {
         (stateless_server, r#"{"roots":{},"sampling":{},"x-own":{"a":1}}"#),
     ] {
         let script = Script::new(server);
-        let identity = identity().with_capabilities(Object::parse(capabilities).unwrap());
-        ClientEra::negotiate(script.clone(), identity, EraOptions::new()).await.unwrap();
+        let mut identity = identity();
+        identity.capabilities = Object::parse(capabilities).unwrap();
+        ClientEra::negotiate(script.clone(), identity, EraOptions::default()).await.unwrap();
         let methods = script.methods();
         let sent: RawJson = match methods.iter().position(|method| method == "initialize") {
             Some(index) => script.request(index).params.get("capabilities").unwrap(),

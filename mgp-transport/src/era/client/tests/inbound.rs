@@ -43,7 +43,7 @@ async fn ping_is_answered_while_the_handshake_goes_on() {
 async fn what_the_server_sends_belongs_to_the_session() {
     let agreement = Agreement::default();
     let mut inbound = InboundGate::new(agreement.clone()).layer(Tell);
-    let options = EraOptions::new().with_agreement(agreement);
+    let options = EraOptions { agreement, ..EraOptions::default() };
     let era = Script::new(session_server).negotiate(options).await.unwrap();
     inbound.call(call(Method::ROOTS_LIST)).await.unwrap();
     inbound.call(Request::notify(Method::MESSAGE, Params::new())).await.unwrap();

@@ -8,8 +8,9 @@ use super::script::*;
 use crate::era::{Agreement, ClientEra, EraOptions};
 
 async fn negotiate(script: &Script) -> Agreement {
-    let identity = identity().with_offer(Offer::new(ExtensionSet::from_names(["audit", "streaming"])));
-    ClientEra::negotiate(script.clone(), identity, EraOptions::new()).await.unwrap().agreement().clone()
+    let mut identity = identity();
+    identity.offer = Some(Offer::new(ExtensionSet::from_names(["audit", "streaming"])));
+    ClientEra::negotiate(script.clone(), identity, EraOptions::default()).await.unwrap().agreement().clone()
 }
 
 fn server(stateless: bool, result: &'static str) -> Script {

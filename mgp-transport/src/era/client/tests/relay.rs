@@ -11,9 +11,9 @@ use super::script::*;
 use crate::era::{ClientEra, EraOptions};
 
 async fn relaying(script: &Script, options: EraOptions) -> ClientEra<Script> {
-    let identity = identity()
-        .with_capabilities(Object::parse(r#"{"sampling":{}}"#).unwrap())
-        .with_offer(Offer::new(ExtensionSet::from_names(["audit"])));
+    let mut identity = identity();
+    identity.capabilities = Object::parse(r#"{"sampling":{}}"#).unwrap();
+    identity.offer = Some(Offer::new(ExtensionSet::from_names(["audit"])));
     ClientEra::negotiate(script.clone(), identity, options).await.unwrap()
 }
 
@@ -46,7 +46,7 @@ const DESCRIBED: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"
 #[tokio::test]
 async fn a_server_without_sessions_is_told_what_the_client_behind_can_do() {
     let script = Script::new(stateless_server);
-    let mut era = relaying(&script, EraOptions::new().with_relay()).await;
+    let mut era = relaying(&script, EraOptions { relays: true, ..EraOptions::default() }).await;
     for revision in [Revision::LATEST, Revision::V2025_11_25] {
         let caller = caller(revision, r#"{"elicitation":{},"mgp":{"version":"0.1.0","extensions":[]}}"#);
         caller.set_log_level(Severity::named("warning"));
@@ -73,7 +73,7 @@ async fn a_server_without_sessions_is_told_what_the_client_behind_can_do() {
 async fn requests_of_its_own_and_clients_that_relay_nothing_say_what_they_can_do_themselves() {
     for (relays, session) in [(true, None), (true, Some(())), (false, Some(()))] {
         let script = Script::new(stateless_server);
-        let options = if relays { EraOptions::new().with_relay() } else { EraOptions::new() };
+        let options = EraOptions { relays, ..EraOptions::default() };
         let mut era = relaying(&script, options).await;
         let other = caller(Revision::LATEST, r#"{"elicitation":{}}"#);
         let session = session.map(|()| if relays { era.session().unwrap() } else { other });
@@ -87,7 +87,7 @@ async fn requests_of_its_own_and_clients_that_relay_nothing_say_what_they_can_do
 async fn a_server_with_sessions_is_not_told_about_the_client_behind() {
     for relays in [true, false] {
         let script = Script::new(session_server);
-        let options = if relays { EraOptions::new().with_relay() } else { EraOptions::new() };
+        let options = EraOptions { relays, ..EraOptions::default() };
         let mut era = relaying(&script, options).await;
         era.call(list(Some(&caller(Revision::LATEST, "{}")), DESCRIBED)).await.unwrap();
         let meta = sent(&script);
@@ -108,7 +108,7 @@ async fn a_call_that_is_sent_again_is_still_the_clients() {
         }
         stateless_server(request)
     });
-    let mut era = relaying(&script, EraOptions::new().with_relay()).await;
+    let mut era = relaying(&script, EraOptions { relays: true, ..EraOptions::default() }).await;
     era.call(list(Some(&caller(Revision::LATEST, r#"{"roots":{}}"#)), "{}")).await.unwrap();
     assert_eq!(script.methods(), ["server/discover", "tools/list", "server/discover", "tools/list"]);
     assert!(capabilities(&sent(&script)).contains("roots"));

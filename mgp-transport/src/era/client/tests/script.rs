@@ -47,11 +47,11 @@ impl Script {
     }
 
     pub(super) async fn connect(&self) -> Result<ClientEra<Self>, Error> {
-        self.negotiate(EraOptions::new()).await
+        self.negotiate(EraOptions::default()).await
     }
 
     pub(super) async fn connect_http(&self) -> Result<ClientEra<Self>, Error> {
-        self.negotiate(EraOptions::new().with_wire_kind(http_kind())).await
+        self.negotiate(EraOptions { kind: http_kind(), ..EraOptions::default() }).await
     }
 }
 

@@ -103,8 +103,9 @@ async fn only_versions_of_the_client_are_offered() {
         "initialize" => Reply::Result(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#),
         _ => session_server(request),
     });
-    let identity = identity().with_revisions([Revision::V2025_06_18, Revision::V2024_11_05]);
-    ClientEra::negotiate(script.clone(), identity, EraOptions::new()).await.unwrap();
+    let mut identity = identity();
+    identity.revisions = vec![Revision::V2025_06_18, Revision::V2024_11_05];
+    ClientEra::negotiate(script.clone(), identity, EraOptions::default()).await.unwrap();
     assert_eq!(script.methods(), ["initialize", "notifications/initialized"]);
     assert_eq!(script.request(0).params.text("protocolVersion").unwrap(), "2025-06-18");
 }

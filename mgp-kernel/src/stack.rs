@@ -170,7 +170,7 @@ impl ClientStack {
             ],
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
             // tools, and so do operators.
-            SendingLayer::new().places(self.concurrency),
+            SendingLayer::new().places(self.concurrency.clone()),
             gates![
                 self.permissions.clone(),
                 ServerHealthGate {

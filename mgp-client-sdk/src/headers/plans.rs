@@ -49,15 +49,16 @@ impl HeaderPlans {
         let Some(Ok(tools)) = found.map(|tools| tools.to::<Vec<RawJson>>()) else { return };
         let tools = tools.iter().filter_map(|tool| Object::from_raw(tool).ok());
         for tool in tools.filter(|tool| tool.contains("name")) {
-            match Self::read(&tool) {
-                Ok((_, plan)) if plan.is_empty() => {}
-                Ok((name, plan)) => {
+            let (name, plan) = Self::read(&tool);
+            match plan {
+                Ok(plan) if plan.is_empty() => {}
+                Ok(plan) => {
                     let mut known = self.0.write();
                     if known.len() < MAX_KNOWN || known.contains_key(&name) {
                         known.insert(name, plan);
                     }
                 }
-                Err((tool, wrong)) => tracing::warn!(%tool, %wrong, "a found tool may not be callable"),
+                Err(wrong) => tracing::warn!(tool = %name, %wrong, "a found tool may not be callable"),
             }
         }
     }
@@ -71,15 +72,13 @@ impl HeaderPlans {
         let all = tools.len();
         tools.retain(|tool| {
             let Ok(tool) = Object::from_raw(tool) else { return false };
-            match Self::read(&tool) {
-                Ok((name, plan)) => self.set(name, plan),
-                Err((tool, wrong)) => {
-                    tracing::warn!(%tool, %wrong, "leaving out a tool");
-                    self.set(tool, Vec::new());
-                    return false;
-                }
+            let (name, plan) = Self::read(&tool);
+            if let Err(wrong) = plan {
+                tracing::warn!(tool = %name, %wrong, "leaving out a tool");
             }
-            true
+            let is_right = plan.is_ok();
+            self.set(name, plan.unwrap_or_default());
+            is_right
         });
         if let (true, Ok(tools)) = (tools.len() < all, RawJson::from_value(&tools)) {
             result.set("tools", tools);
@@ -97,13 +96,11 @@ impl HeaderPlans {
         }
     }
 
-    /// Reads the name of a tool and the arguments of it that headers repeat, or the name and the fault of its annotations.
-    fn read(tool: &Object) -> Result<(Box<str>, Vec<MirroredArgument>), (Box<str>, AnnotationFault)> {
-        let name = Box::from(tool.text("name").unwrap_or_default());
-        match tool.get("inputSchema").map_or(Ok(Vec::new()), |schema| annotation::read(&schema)) {
-            Ok(plan) => Ok((name, plan)),
-            Err(fault) => Err((name, fault)),
-        }
+    /// Returns the name of a tool and the arguments of it that headers repeat, or the fault of its annotations.
+    fn read(tool: &Object) -> (Box<str>, Result<Vec<MirroredArgument>, AnnotationFault>) {
+        let schema = tool.get("inputSchema");
+        let plan = schema.map_or(Ok(Vec::new()), |schema| annotation::read(&schema));
+        (tool.text("name").unwrap_or_default().into(), plan)
     }
 }
 

@@ -8,8 +8,7 @@ use mgp_security::access::AccessPolicy;
 use mgp_server_sdk::{ReferenceData, ReferenceStore};
 use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, Recovery, ServerId,
-    Timestamp,
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
 };
 use mgp_types::{Error, Principal, code, hex};
 use tokio::sync::Semaphore;

@@ -390,7 +390,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if self.waiting.theirs.len() >= self.max_in_flight {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many requests in flight"));
         }
-        if self.waiting.theirs.len() > 0 && self.waiting.theirs.contains_key(id) {
+        if self.waiting.theirs.contains_key(id) {
             return Err(Error::invalid_request("another request with this id is in flight"));
         }
         if batch.is_some() && *method == Method::INITIALIZE {

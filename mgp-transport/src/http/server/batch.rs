@@ -26,7 +26,7 @@ pub(super) fn dispatch<S: RpcService>(
     for message in messages {
         match message {
             Ok(Message::Call { id, method, params }) => {
-                answers.push(call(live, &stream, parts, id, method, params));
+                answers.push(call(live, &stream, parts, &id, method, params));
             }
             Ok(Message::Notify { method, params }) => {
                 if let Some(call) = notification(live, Arc::clone(parts), method, params) {
@@ -64,18 +64,18 @@ fn call<S: RpcService>(
     live: &LiveSession<S>,
     stream: &Arc<ResponseStream>,
     parts: &Arc<Parts>,
-    id: Id,
+    id: &Id,
     method: Method,
     params: Params,
 ) -> PendingAnswer {
-    let refuse = |error| PendingAnswer::Known(PostAnswer::error(StatusCode::OK, Some(&id), &error));
+    let refuse = |error| PendingAnswer::Known(PostAnswer::error(StatusCode::OK, Some(id), &error));
     if method == Method::INITIALIZE {
         return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
     }
     let request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let (answer, answered) = oneshot::channel();
     let form = AnswerForm::Session(id.clone());
-    let spawned = spawn_call(live, stream, &id, request, form, |done| async {
+    let spawned = spawn_call(live, stream, id, request, form, |done| async {
         let _ = answer.send(done);
     });
     spawned.map_or_else(refuse, |()| PendingAnswer::Running(answered))

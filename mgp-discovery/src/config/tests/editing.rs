@@ -34,7 +34,7 @@ fn a_server_is_added_as_somebody_would_write_it() {
          args = [\"-y\", \"files\"]\n\n[servers.env]\nTOKEN = \"${TOKEN}\"\n\n[servers.mgp]\n\
          extensions = [\"security\"]\n"
     );
-    assert_eq!(config(&file.text()).servers, [added]);
+    assert_eq!(config(file.text()).servers, [added]);
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn folders_are_opened_behind_the_others_and_comments_stay() {
     assert_eq!(file.text(), "# no end\n\n[[folders]]\nopen = [\"/a b\"]\nin = \"/c\"\n");
     let (_directory, mut file) = opened(&format!("{}[tools]\nlevel = \"L0\"\n", file.text()));
     file.open_folders(&rule("/d", None)).unwrap();
-    assert_eq!(config(&file.text()).folders, [rule("/a b", Some("/c")), rule("/d", None)]);
+    assert_eq!(config(file.text()).folders, [rule("/a b", Some("/c")), rule("/d", None)]);
     let (_directory, mut file) = opened("folders = [{ open = [\"~/x\"] }]\n");
     file.open_folders(&rule("/d", None)).unwrap();
-    assert_eq!(config(&file.text()).folders.len(), 2);
+    assert_eq!(config(file.text()).folders.len(), 2);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn adding_and_removing_again_leaves_the_file_as_it_was() {
         format!("# top\n\n# about it\n{SEED}\n# about listening\n[listen]\nrequire_keys = true # always\n");
     let (_directory, mut file) = opened(&text);
     file.add(&server("b")).unwrap();
-    assert_eq!(config(&file.text()).servers.len(), 2);
+    assert_eq!(config(file.text()).servers.len(), 2);
     file.remove("b").unwrap();
     assert_eq!(file.text(), text);
     assert_eq!(file.text_before(), text);
@@ -126,9 +126,9 @@ fn a_removed_server_takes_its_own_comment_along_and_no_other() {
 fn servers_in_one_line_stay_in_one_line() {
     let (_directory, mut file) = opened("servers = [{ id = 'a', command = 'x' }]\n");
     file.add(&server("b")).unwrap();
-    assert_eq!(config(&file.text()).servers.len(), 2);
+    assert_eq!(config(file.text()).servers.len(), 2);
     file.remove("a").unwrap();
-    let left = config(&file.text()).servers;
+    let left = config(file.text()).servers;
     assert_eq!(left, [server("b")]);
     assert_eq!(file.text().lines().count(), 1, "{}", file.text());
 }

@@ -208,7 +208,7 @@ proptest! {
         for server in &servers {
             file.add(server).unwrap();
         }
-        prop_assert_eq!(parse(&file.text()).unwrap().0.servers, servers, "{}", file.text());
+        prop_assert_eq!(parse(file.text()).unwrap().0.servers, servers, "{}", file.text());
     }
 
     #[test]

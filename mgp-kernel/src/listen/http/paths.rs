@@ -23,7 +23,10 @@ use crate::servers::fleet::Fleet;
 /// A layer that answers requests at paths beside the protocol's, but not to web pages from other origins. Makes
 /// [`HttpPaths`] services.
 #[derive(Clone)]
-pub(super) struct HttpPathsLayer(Arc<dyn Fn(&Parts) -> Option<Response<HttpBody>> + Send + Sync>);
+pub(super) struct HttpPathsLayer(Arc<AnswerPath>);
+
+/// Returns the answer to a request with this head, or `None` where the protocol answers it.
+type AnswerPath = dyn Fn(&Parts) -> Option<Response<HttpBody>> + Send + Sync;
 
 impl HttpPathsLayer {
     /// Serves what takes no key: `/healthz`, which says whether this process answers, and `/readyz`, which says whether it

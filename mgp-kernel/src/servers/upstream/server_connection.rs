@@ -249,11 +249,12 @@ impl ConnectionShared {
         let pause = {
             let mut missed = self.missed.lock();
             let is_waiting = !missed.lists.is_empty();
-            missed.lists.extend(&lists);
+            let is_none = lists.is_empty();
+            missed.lists.extend(lists);
             if is_waiting {
                 return;
             }
-            if lists.is_empty() {
+            if is_none {
                 missed.times = 0;
                 return;
             }

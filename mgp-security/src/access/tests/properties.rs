@@ -50,7 +50,7 @@ fn expected(
 
 fn build(settings: AccessPolicySettings, hands: &ManualClock, default: DefaultPolicy) -> AccessPolicy {
     let (clock, default_policy) = (hands.clock(), default);
-    AccessPolicy::open(AccessPolicySettings { clock, default_policy, ..settings }).unwrap()
+    AccessPolicy::open(AccessPolicySettings { default_policy, clock, ..settings }).unwrap()
 }
 
 fn check(policy: &AccessPolicy, model: &Model, now: i64) -> Result<(), TestCaseError> {

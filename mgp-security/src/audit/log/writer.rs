@@ -91,10 +91,10 @@ impl LogWriter {
         let mut entries = Vec::with_capacity(batch.len() + 1);
         if missing != MissingEvents::default() {
             let mut gap = [self.gap(missing)];
-            self.continue_with(&mut gap, &mut head, &mut newest, &mut entries);
+            continue_with(&mut gap, &mut head, &mut newest, &mut entries);
         }
         for record in &mut batch {
-            self.continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
+            continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
         }
         match self.append(&entries, head) {
             Ok(()) => {
@@ -149,31 +149,6 @@ impl LogWriter {
         }
     }
 
-    /// Makes entries of `events`, behind `head`.
-    fn continue_with(
-        &self,
-        events: &mut [AuditEvent],
-        head: &mut LogHead,
-        newest: &mut Timestamp,
-        entries: &mut Vec<LogEntry>,
-    ) {
-        for event in events {
-            let behind = newest.since(event.timestamp);
-            if behind > TOLERANCE {
-                // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
-                if let Ok(behind) = RawJson::from_value(&behind.as_millis()) {
-                    event.details.set("clock_behind_ms", behind);
-                }
-                *newest = event.timestamp;
-            } else {
-                *newest = event.timestamp.max(*newest);
-            }
-            if let Some(json) = encode(event) {
-                entries.push(LogEntry::behind(head, json, EventFacets::of(event)));
-            }
-        }
-    }
-
     fn gap(&self, missing: MissingEvents) -> AuditEvent {
         let event_type = EventType::Custom(GAP.into());
         let target = AuditTarget::new(None, None);
@@ -196,13 +171,37 @@ impl LogWriter {
         let Some((end, removed)) = self.store.beyond(bound, MAX_FORGOTTEN)? else { return Ok(0) };
         let mut note = [pruned(now, &end, removed, bound.reason())];
         let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());
-        self.continue_with(&mut note, &mut head, &mut newest, &mut entries);
+        continue_with(&mut note, &mut head, &mut newest, &mut entries);
         let Some(note) = entries.pop() else { return Ok(0) };
         let checkpoint = Checkpoint { end, removed, reason: bound.reason().to_owned(), told_by: note.seq };
         self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
         self.state.head.send_replace(head);
         Ok(removed)
+    }
+}
+
+/// Makes entries of `events`, behind `head`.
+fn continue_with(
+    events: &mut [AuditEvent],
+    head: &mut LogHead,
+    newest: &mut Timestamp,
+    entries: &mut Vec<LogEntry>,
+) {
+    for event in events {
+        let behind = newest.since(event.timestamp);
+        if behind > TOLERANCE {
+            // The order is that of the numbers. The time of the clock is kept, with a note that it is behind.
+            if let Ok(behind) = RawJson::from_value(&behind.as_millis()) {
+                event.details.set("clock_behind_ms", behind);
+            }
+            *newest = event.timestamp;
+        } else {
+            *newest = event.timestamp.max(*newest);
+        }
+        if let Some(json) = encode(event) {
+            entries.push(LogEntry::behind(head, json, EventFacets::of(event)));
+        }
     }
 }
 

@@ -1,14 +1,13 @@
 //! How a client proves who it is at the token endpoint.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
-use mgp_security::jose::{Header, SigningKey};
+use mgp_security::jose::{Header, JoseError, SigningKey};
 use mgp_types::mgp::Timestamp;
 use serde::Serialize;
 
-use super::login::random;
 use super::metadata::IssuerMetadata;
 use super::registration::{ClientCredentials, ClientProof, RegisteredClient};
 use super::token_request::Form;
@@ -123,3 +122,10 @@ mgp_types::partial_debug!(ProvenClient, self => id: self.id);
 
 /// The time for which an assertion holds.
 const ASSERTION_SECONDS: i64 = 120;
+
+/// Returns a text that nobody can guess.
+pub(super) fn random() -> Result<String, OAuthError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| JoseError::NoRandomness)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}

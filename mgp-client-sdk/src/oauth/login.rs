@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mgp_security::jose::JoseError;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::OAuthError;
 use super::browser::RedirectTarget;
+use super::client_proof::random;
 use super::discovery::Discovered;
 use super::exchange::joined;
 use super::token_request::{Form, Token, TokenEndpoint};
@@ -94,13 +94,6 @@ fn param(query: &str, name: &str) -> Option<String> {
 fn same(one: &str, other: &str) -> bool {
     let (one, other) = (Sha256::digest(one), Sha256::digest(other));
     one.iter().zip(other).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
-}
-
-/// Returns a text that nobody can guess.
-pub(super) fn random() -> Result<String, OAuthError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|_| JoseError::NoRandomness)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 #[cfg(test)]

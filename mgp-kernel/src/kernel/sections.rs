@@ -65,7 +65,7 @@ impl Sections {
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
         // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
-        let changes = Arc::new_cyclic(|changes| {
+        let changes = Arc::new_cyclic(|changes: &Weak<ChangeListeners>| {
             let support = ServerSupport {
                 config: Arc::clone(&config),
                 policies: Arc::clone(&policies),
@@ -73,7 +73,7 @@ impl Sections {
                 data: Arc::clone(&data),
                 tools: tools.clone(),
                 events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
-                changes: Weak::clone(changes),
+                changes: changes.clone(),
                 books: Arc::clone(&books),
                 concurrency: settings::calls_at_once(),
                 registry: Arc::clone(&registered),

@@ -7,6 +7,7 @@ use super::others::SERVER_META;
 use super::test_kernel::{GRANTED, TestClient, TestKernel, text};
 use crate::call::erased::ErasedService;
 use crate::servers::upstream::ConnectionKey;
+use crate::servers::upstream::ServerNotifications as _;
 
 fn members(list: &str, member: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap();

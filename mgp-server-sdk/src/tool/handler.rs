@@ -181,7 +181,7 @@ fn plain<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static) ->
 /// Runs a handler that may stream its result instead of returning it.
 fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static, cx: Cx) -> ToolFuture {
     Box::pin(async move {
-        let result = future.await.into_tool_result()?.or_parts(&cx);
+        let result = future.await.into_tool_result()?.or_parts(|| cx.take_parts());
         #[cfg(feature = "ext")]
         let result = result.with_hints(&cx.result_hints());
         Ok(result)

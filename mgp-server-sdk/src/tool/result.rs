@@ -9,7 +9,6 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::ToolError;
-use crate::cx::Cx;
 use crate::schema;
 
 /// The outcome of a tool: text, a full result, or an answer that is no result yet.
@@ -89,13 +88,13 @@ impl ToolResult {
         }
     }
 
-    /// Puts the streamed parts into the result, if it has no content of its own.
-    pub(crate) fn or_parts(mut self, cx: &Cx) -> Self {
+    /// Puts the parts that were streamed into the result, if it has no content of its own.
+    pub(crate) fn or_parts(mut self, parts: impl FnOnce() -> Vec<ContentBlock>) -> Self {
         if let ResultForm::Full(result) = &mut self.0
             && result.content.is_empty()
             && result.structured_content.is_none()
         {
-            result.content = cx.take_parts();
+            result.content = parts();
         }
         self
     }

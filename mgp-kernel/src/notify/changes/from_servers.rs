@@ -12,14 +12,13 @@ use super::pending_changes::ChangeMessage;
 use super::tasks::name;
 use super::watch::{ResourceKey, ask_again};
 use super::{ChangeListeners, push};
-use crate::servers::upstream::{ConnectionKey, ListKind};
+use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
 
-impl ChangeListeners {
-    /// Notes that a server is connected, for the first time if this connection to it `is_new`.
-    pub(crate) fn connected(self: &Arc<Self>, line: &ConnectionKey, is_new: bool) {
+impl ServerNotifications for ChangeListeners {
+    fn connected(self: Arc<Self>, line: &ConnectionKey, is_new: bool) {
         // The agents that may use the server may have changed, with the same tools.
         self.revision.fetch_add(1, Ordering::AcqRel);
-        let (errand, line) = (Arc::clone(self), line.clone());
+        let (errand, line) = (Arc::clone(&self), line.clone());
         self.run(async move {
             tell_levels(&errand).await;
             if is_new {
@@ -28,19 +27,36 @@ impl ChangeListeners {
         });
     }
 
-    /// Returns the level of logging to ask a server for, on a connection that was just made.
-    pub(crate) fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
+    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
         // The server knows nothing of what an earlier connection was asked for.
         self.levels.forget(line);
         self.level_to_ask_for(line, capabilities).map(|(level, _)| level)
     }
 
-    /// Notes that a connection has ended.
-    pub(crate) fn ended(&self, line: &ConnectionKey) {
+    fn ended(&self, line: &ConnectionKey) {
         self.levels.forget(line);
     }
 
-    pub(crate) fn log(&self, from: &ConnectionKey, message: &Request) {
+    fn task(&self, from: &ConnectionKey, status: &Request) {
+        let Some(own) = status.params.text("taskId") else { return };
+        for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
+            let shown = self.tasks.shown(&listener.principal, &from.server, &own);
+            let Some(shown) = shown else { continue };
+            let mut status = status.clone();
+            if *own != *shown {
+                name(&mut status.params, &shown);
+            }
+            self.offer(&listener, ChangeMessage::Message(Box::new(status)));
+        }
+    }
+
+    fn one(&self, session: &Arc<Session>, message: Request) {
+        if let Some(listener) = self.session(session) {
+            self.offer(&listener, ChangeMessage::Message(Box::new(message)));
+        }
+    }
+
+    fn log(&self, from: &ConnectionKey, message: &Request) {
         let level = message.params.text("level").and_then(|level| Severity::named(&level));
         // A message without a known level is for those who want everything.
         let level = level.or_else(|| Severity::named("debug"));
@@ -54,8 +70,7 @@ impl ChangeListeners {
         }
     }
 
-    /// Notifies the listeners that reach the connection of a change of one of its lists.
-    pub(crate) fn changed(&self, line: &ConnectionKey, what: ListKind) {
+    fn changed(&self, line: &ConnectionKey, what: ListKind) {
         self.revision.fetch_add(1, Ordering::AcqRel);
         if what == ListKind::Tools {
             self.tell_tools();
@@ -73,6 +88,38 @@ impl ChangeListeners {
         }
     }
 
+    fn updated(&self, from: &ConnectionKey, uri: &str) {
+        for listener in self.listeners() {
+            if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
+                self.offer(&listener, news);
+            }
+        }
+    }
+
+    fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
+        let sessions = self.sessions.lock();
+        let mut there = sessions.values().filter(|listener| {
+            let is_its = || self.fleet.is_line_of(from, &listener.principal);
+            listener.is_there() && self.hears(listener, from) && is_its()
+        });
+        let only = there.next().filter(|_| there.next().is_none())?;
+        only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
+    }
+
+    fn watches_on(&self, line: &ConnectionKey) -> bool {
+        let is_relayed =
+            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+    }
+
+    fn forget_gone(&self) {
+        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
+        // The subscriptions are dropped without the lock.
+        drop(gone);
+    }
+}
+
+impl ChangeListeners {
     /// Notifies the listener of a changed list after a pause, once for all that changes meanwhile.
     fn offer_together(&self, listener: &Arc<ChangeListener>, what: ListKind, pause: Duration) {
         if !listener.note_changed(what) {
@@ -91,16 +138,6 @@ impl ChangeListeners {
         });
     }
 
-    /// Notifies the listeners of a changed resource. Resources belong to a server as a whole, as they do where they are
-    /// read.
-    pub(crate) fn updated(&self, from: &ConnectionKey, uri: &str) {
-        for listener in self.listeners() {
-            if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
-                self.offer(&listener, news);
-            }
-        }
-    }
-
     /// Returns a principal who wants to know of the resource, and may.
     pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         let listeners = self.listeners();
@@ -111,37 +148,6 @@ impl ChangeListeners {
     fn may_read(&self, from: &ConnectionKey, principal: &Principal) -> bool {
         from.is_for(principal)
             && self.access.decide(&principal.access_id(), from.server.as_str(), None).allows()
-    }
-
-    pub(crate) fn task(&self, from: &ConnectionKey, status: &Request) {
-        let Some(own) = status.params.text("taskId") else { return };
-        for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
-            let shown = self.tasks.shown(&listener.principal, &from.server, &own);
-            let Some(shown) = shown else { continue };
-            let mut status = status.clone();
-            if *own != *shown {
-                name(&mut status.params, &shown);
-            }
-            self.offer(&listener, ChangeMessage::Message(Box::new(status)));
-        }
-    }
-
-    pub(crate) fn one(&self, session: &Arc<Session>, message: Request) {
-        if let Some(listener) = self.session(session) {
-            self.offer(&listener, ChangeMessage::Message(Box::new(message)));
-        }
-    }
-
-    /// Returns the session of the only client that a message can be meant for. A client that has not begun yet counts
-    /// as well, although it cannot be asked.
-    pub(crate) fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
-        let sessions = self.sessions.lock();
-        let mut there = sessions.values().filter(|listener| {
-            let is_its = || self.fleet.is_line_of(from, &listener.principal);
-            listener.is_there() && self.hears(listener, from) && is_its()
-        });
-        let only = there.next().filter(|_| there.next().is_none())?;
-        only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
     }
 
     /// Returns the listeners that may use something of the server, on the connection that the message comes from.

@@ -33,7 +33,7 @@ use self::pending_changes::ChangeMessage;
 use self::tasks::TaskLocations;
 use self::watch::{ResourceKey, ResourceWatches};
 use crate::servers::fleet::Fleet;
-use crate::servers::upstream::{ConnectionKey, ListKind};
+use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
 
 pub(crate) use self::access::{AccessChangeGate, tell_endings};
 pub(crate) use self::levels::set_level;
@@ -118,20 +118,6 @@ impl ChangeListeners {
         sessions
             .entry(address(session))
             .or_insert_with(|| Arc::new(ChangeListener::session(session, principal.clone())));
-    }
-
-    /// Drops the subscriptions of sessions that are gone.
-    pub(crate) fn forget_gone(&self) {
-        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
-        // The subscriptions are dropped without the lock.
-        drop(gone);
-    }
-
-    /// Returns whether a listener wants to know of a resource or a task on this connection.
-    pub(crate) fn watches_on(&self, line: &ConnectionKey) -> bool {
-        let is_relayed =
-            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
-        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
     }
 
     /// Notes that a listener is notified of tasks on the connection, for as long as the returned reference is held.

@@ -4,6 +4,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Method, Object, Request, Revision, Severity};
 
 use crate::router::test_kernel::{GRANTED, TestClient, TestKernel, until};
+use crate::servers::upstream::ServerNotifications as _;
 use crate::servers::upstream::{ConnectionKey, ListKind};
 
 /// What comes on a connection that all agents share.
@@ -320,7 +321,7 @@ async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
     assert_eq!(scene.changes.log_level(&line, &Object::new()), None);
     assert_eq!(scene.changes.log_level(&line, &with_logs), Severity::named("debug"));
     let late = scene.server("late");
-    scene.changes.connected(&line, true);
+    std::sync::Arc::clone(&scene.changes).connected(&line, true);
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     assert!(late.methods().is_empty(), "{:?}", late.methods());
 }

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::ChangeListeners;
-use crate::servers::upstream::{ConnectionKey, Upstream};
+use crate::servers::upstream::{ConnectionKey, ServerNotifications as _, Upstream};
 
 /// The resources that servers notify of because a listener wants to know.
 #[derive(Default)]

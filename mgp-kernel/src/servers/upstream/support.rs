@@ -16,10 +16,10 @@ use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
+use super::server_notifications::ServerNotifications;
 use crate::call::erased::ErasedService;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
-use crate::notify::changes::ChangeListeners;
 use crate::notify::events::ServerEvents;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
@@ -35,7 +35,7 @@ pub(crate) struct ServerSupport {
     pub(crate) tools: ToolCatalog,
     pub(crate) events: ServerEvents,
     /// The clients that are notified of what servers send beside calls. They know the servers, so the reference back is weak.
-    pub(crate) changes: Weak<ChangeListeners>,
+    pub(crate) changes: Weak<dyn ServerNotifications>,
     pub(crate) books: Arc<FleetBooks>,
     /// The limit on the calls that all servers work on at once.
     pub(crate) concurrency: ConcurrencyLimit,
@@ -45,9 +45,9 @@ pub(crate) struct ServerSupport {
 
 impl ServerSupport {
     /// Tells the clients of something, unless the kernel stops.
-    pub(crate) fn tell(&self, tell: impl FnOnce(&Arc<ChangeListeners>)) {
+    pub(crate) fn tell(&self, tell: impl FnOnce(Arc<dyn ServerNotifications>)) {
         if let Some(changes) = self.changes.upgrade() {
-            tell(&changes);
+            tell(changes);
         }
     }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mgp_types::{BoxFuture, CallSide, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, code};
+use mgp_types::{
+    BoxFuture, CallSide, Error, Id, Outbox, OutboxPort, Params, Request, Response, StreamId, code,
+};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::post::named;
 use super::session::HttpSession;
 use super::stream::ResponseStream;
+use crate::about::{UNNAMED, take_id};
 use crate::sent_future::SentFuture;
 
 /// The calls in work, as a slab: entering and leaving cost a few instructions, and only the rare search walks it.
@@ -217,4 +219,14 @@ impl OutboxPort for SharedStreamPort {
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         Box::pin(self.session.ask(&self.stream, request))
     }
+}
+
+/// Returns the outbox of the call of the session that a message names in its parameters; `None` if there is no such
+/// call in work. Without a session every message stands alone, so there never is one.
+///
+/// # Errors
+/// -32602 if the message names no call.
+pub(super) fn named(params: &mut Params, session: Option<&HttpSession>) -> Result<Option<Outbox>, Error> {
+    let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
+    Ok(session.and_then(|session| session.calls.outbox(&id)))
 }

@@ -17,14 +17,14 @@ use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
 use super::decide::MessageRoute;
 use super::envelope::BodyVersion;
 use super::head::{BodyHeaders, SessionMark};
-use super::in_flight::{CallPort, InFlightCall};
+use super::in_flight::{CallPort, InFlightCall, named};
 use super::respond::{HttpRefusal, PostAnswer, stateless_status};
 use super::session::HttpSession;
 use super::session_table::LiveSession;
 use super::stream::{ResponseStream, StreamKind};
 use super::{HttpServer, batch, decide};
 use crate::Accept;
-use crate::about::{UNNAMED, take_id};
+use crate::about::take_id;
 use crate::accept::CaughtService;
 
 /// The next step for a POST.
@@ -323,14 +323,4 @@ pub(super) fn refuse(malformed: Malformed) -> HttpRefusal {
 
 fn accepted() -> PostStep {
     PostStep::Done(PostAnswer::ACCEPTED.into_response())
-}
-
-/// Returns the outbox of the call of the session that a message names in its parameters; `None` if there is no such
-/// call in work. Without a session every message stands alone, so there never is one.
-///
-/// # Errors
-/// -32602 if the message names no call.
-pub(super) fn named(params: &mut Params, session: Option<&HttpSession>) -> Result<Option<Outbox>, Error> {
-    let id = take_id(params).ok_or_else(|| Error::invalid_params(UNNAMED))?;
-    Ok(session.and_then(|session| session.calls.outbox(&id)))
 }

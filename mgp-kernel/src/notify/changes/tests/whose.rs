@@ -8,6 +8,7 @@ use mgp_types::{Method, Object, Principal, Request};
 use super::{log, whole};
 use crate::router::test_kernel::{GRANTED, TestClient, TestKernel};
 use crate::servers::upstream::ConnectionKey;
+use crate::servers::upstream::ServerNotifications as _;
 
 /// What comes on a connection of this agent's own.
 fn of(server: &ServerId, agent: &str) -> ConnectionKey {

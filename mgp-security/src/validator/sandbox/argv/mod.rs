@@ -8,12 +8,14 @@ pub(super) mod kernel;
 mod network;
 mod privilege;
 mod secret;
+mod write;
 
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
-pub(super) use files::{Files, check_output};
+pub(super) use files::Files;
 pub(super) use network::{address_of_metadata, is_local_host, is_network_device};
 pub(super) use secret::check_input;
+pub(super) use write::check_output;
 
 use crate::Finding;
 
@@ -35,7 +37,7 @@ pub(super) fn check(
         }
     }
     delete::check(call, policy)?;
-    files::check(call, reading)?;
+    write::check(call, reading)?;
     network::check(call)?;
     secret::check(call, reading)?;
     privilege::check(call)?;

@@ -105,16 +105,16 @@ fn start(mgp: &PathBuf, folder: &Path, port: u16) -> Result<Background> {
     if state.exists() {
         fs::remove_dir_all(&state)?;
     }
-    let server = |id: &str, args: &[&str]| {
-        format!("[[servers]]\nid = \"{id}\"\ncommand = {}\nargs = {}\n", json!(mgp), json!(args))
-    };
     let config = folder.join("mgp.toml");
+    let (program, open) = (json!(mgp), json!(folder));
     let text = format!(
-        "[listen]\nrest = true\n{}{}\
+        "[listen]\nrest = true\n[validators]\nroots = [{open}]\n\
+         [[servers]]\nid = \"context\"\ncommand = {program}\nargs = [\"server\", \"context\"]\n\
+         [[servers]]\nid = \"files\"\ncommand = {program}\nargs = [\"demo-server\", \"files\"]\ncwd = {open}\n\
+         tools = {{ write_file = {{ enabled = false }} }}\n\
          [[permissions.grants]]\npermission = \"memory.read\"\n[[permissions.grants]]\npermission = \"memory.write\"\n\
-         [[permissions.grants]]\npermission = \"filesystem.read\"\n",
-        server("context", &["server", "context"]),
-        server("files", &["demo-server", "files"]),
+         [[permissions.grants]]\nserver = \"files\"\npermission = \"filesystem.read\"\n\
+         [[permissions.grants]]\nserver = \"files\"\npermission = \"filesystem.write\"\n"
     );
     fs::write(&config, text)?;
     let mut serve = Command::new(mgp);

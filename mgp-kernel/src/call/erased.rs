@@ -50,6 +50,24 @@ impl Service<Request> for ErasedService {
     }
 }
 
+/// A service that answers every request with this error.
+#[derive(Debug, Clone)]
+pub(crate) struct RefusingService(pub(crate) Error);
+
+impl Service<Request> for RefusingService {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        ready(Err(self.0.clone()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::{Ready, ready};
@@ -89,23 +107,5 @@ mod tests {
             let request = Request::call(Method::PING, Object::new());
             assert!(erased.call(request).await.is_ok());
         }
-    }
-}
-
-/// A service that answers every request with this error.
-#[derive(Debug, Clone)]
-pub(crate) struct RefusingService(pub(crate) Error);
-
-impl Service<Request> for RefusingService {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        ready(Err(self.0.clone()))
     }
 }

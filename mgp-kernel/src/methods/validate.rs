@@ -1,4 +1,4 @@
-//! Whether arguments fit a tool, without calling it, and why those of a call do not.
+//! The check of arguments by the schema of their tool, without a call of it, and the faults of those of a call.
 
 use std::sync::Arc;
 

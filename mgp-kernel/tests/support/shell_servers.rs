@@ -62,7 +62,7 @@ const CLOCK: &str = r#"[
     {"name":"wait","description":"Waits for some seconds, like a timer.","inputSchema":{"type":"object","properties":{"seconds":{"type":"integer","description":"How long to wait."}},"required":["seconds"]},"annotations":{"readOnlyHint":true}}
 ]"#;
 
-/// Who waits is answered when the time is over, and others before that.
+/// The part of the clock that answers calls. A call of `wait` is answered when its time is over, and others before that.
 const TELL_TIME: &str = r#"
       argument() { printf '%s' "$line" | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
       case "$line" in

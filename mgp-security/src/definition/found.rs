@@ -20,7 +20,7 @@ pub struct FlaggedDefinition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DefinitionFindings {
-    /// One finding for each rule.
+    /// The findings, one for each rule that the definition breaks.
     pub findings: Vec<Finding>,
     /// True if the definition must not be used; otherwise it is used, and marked.
     pub is_held: bool,

@@ -20,8 +20,8 @@ impl Cx {
 
     /// Tells what the call has cost: `_meta.cost` of the result. The last value counts.
     ///
-    /// As all hints about results, it goes to clients that declared the extension if the server did so, too
-    /// ([`Server::hints`](crate::Server::hints)); for others it does nothing.
+    /// The cost goes to clients that declared the extension if the server did so, too, as all hints about results do
+    /// ([`Server::hints`](crate::Server::hints)); for others the function does nothing.
     pub fn cost(&self, units: f64, unit_label: &str) {
         self.0.hints.lock().cost(units, unit_label);
     }

@@ -1,4 +1,5 @@
-//! What extensions add to tools and their results: declarations, checks of arguments and results, hints and envelopes.
+//! The parts that extensions add to tools and their results: declarations, checks of arguments and results, hints and
+//! envelopes.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::{IntoToolResult, Tool, ToolEntry, ToolResult};
 use crate::error::Fault;
 use crate::signature::{ArgumentChecks, RegistrySettings, Signature, Violation, failure};
 
-/// What extensions add to the description of a tool.
+/// The parts of a tool's description that extensions add.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ToolExtensions {
     pub(super) signature: Option<Box<Signature>>,

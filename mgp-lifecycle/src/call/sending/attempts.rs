@@ -154,7 +154,7 @@ impl Attempts {
     /// Enters an attempt: takes a place and asks the breaker.
     ///
     /// # Errors
-    /// What is to be waited for first. A call that would stand in line in vain, because the breaker is open, is refused at
+    /// The wait before the attempt, if there is one. A call that would stand in line in vain, because the breaker is open, is refused at
     /// once.
     pub(super) fn enter(&mut self) -> Result<(), Wait> {
         if let Some(places) = &self.places {
@@ -377,7 +377,7 @@ impl Attempts {
     /// Decides whether another attempt follows one that ended in `error`.
     ///
     /// # Errors
-    /// That error if none follows.
+    /// The error of the attempt, if no other attempt follows.
     pub(super) fn retry(&mut self, error: Error, request: &Request) -> Result<Retry, Error> {
         let now = Instant::now();
         let Some((pause, advised)) = self.pause_after(&error, request, now) else { return Err(error) };

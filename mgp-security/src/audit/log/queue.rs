@@ -1,4 +1,4 @@
-//! What the callers of the audit log and its writer share, above all the queue of records between them.
+//! The state that the callers of the audit log share with its writer, above all the queue of records between them.
 
 use std::mem;
 use std::sync::Arc;

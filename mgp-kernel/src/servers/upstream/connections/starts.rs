@@ -77,8 +77,11 @@ impl ConnectionTable {
     }
 
     fn start(&mut self) {
+        if self.begin == ConnectPolicy::Never {
+            return;
+        }
         self.open();
-        if let Some(first) = self.first.as_ref().filter(|_| self.begin != ConnectPolicy::Never) {
+        if let Some(first) = &self.first {
             first.instance.supervised.start();
         }
     }

@@ -158,7 +158,10 @@ impl Object {
 
     /// Returns whether the object has no members.
     pub fn is_empty(&self) -> bool {
-        self.iter().next().is_none()
+        match &self.changes {
+            None => self.members.is_empty(),
+            Some(_) => self.iter().next().is_none(),
+        }
     }
 
     /// Returns the members in order.

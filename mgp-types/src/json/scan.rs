@@ -397,7 +397,28 @@ impl<'a> Scanner<'a> {
         &self.bytes[span.start as usize..span.end as usize]
     }
 
+    /// Notes the name of a member, unless its object has it already.
+    #[inline]
     fn note_name(
+        &mut self,
+        object: &mut OpenObject<'a>,
+        key: &MemberKey,
+        at: usize,
+    ) -> Result<(), JsonError> {
+        let raw = self.slice(&key.span);
+        let fingerprint = fingerprint(raw);
+        let known = &self.names[object.names_from..];
+        let is_new = known.iter().all(|other| other.fingerprint != fingerprint);
+        if key.escaped || !is_new || known.len() == FEW || object.many.is_some() {
+            return self.note_unusual_name(object, key, at);
+        }
+        self.names.push(NotedName { fingerprint, key: key.clone() });
+        Ok(())
+    }
+
+    /// Notes a name that has to be compared letter by letter: it has escapes, looks like another one, or is one of many.
+    #[cold]
+    fn note_unusual_name(
         &mut self,
         object: &mut OpenObject<'a>,
         key: &MemberKey,
@@ -408,12 +429,9 @@ impl<'a> Scanner<'a> {
         if let Some(many) = &mut object.many {
             return if many.insert(text) { Ok(()) } else { Err(duplicate) };
         }
-        let fingerprint = fingerprint(&text);
         let known = &self.names[object.names_from..];
-        for other in known {
-            if other.fingerprint == fingerprint && self.name(&other.key) == text {
-                return Err(duplicate);
-            }
+        if known.iter().any(|other| self.name(&other.key) == text) {
+            return Err(duplicate);
         }
         if known.len() == FEW {
             // Comparing all pairs is fastest for the few members of a usual object, and quadratic for the thousands of
@@ -421,7 +439,7 @@ impl<'a> Scanner<'a> {
             object.many = Some(known.iter().map(|name| self.name(&name.key)).chain([text]).collect());
             self.names.truncate(object.names_from);
         } else {
-            self.names.push(NotedName { fingerprint, key: key.clone() });
+            self.names.push(NotedName { fingerprint: fingerprint(&text), key: key.clone() });
         }
         Ok(())
     }

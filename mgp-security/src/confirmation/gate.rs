@@ -5,12 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code};
+use mgp_types::mgp::{CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
 
+use super::settings::risk;
 use super::standing::{RoundKey, StandingConfirmations};
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
@@ -87,6 +88,8 @@ impl Gate for ConfirmationGate {
 /// A call that needs confirmation.
 struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
+    risk: RiskLevel,
+    effect: Option<CallEffect>,
     arguments: Option<RawJson>,
     /// The binding of all calls of the tool by this caller.
     any: ConfirmationBinding,
@@ -105,7 +108,8 @@ impl ConfirmationShared {
         let arguments = judged.arguments();
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
-        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, any, binding }))
+        let (risk, effect) = (risk(tool, request), request.context.effect);
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), risk, effect, arguments, any, binding }))
     }
 
     /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
@@ -158,7 +162,7 @@ impl ConfirmationShared {
         }
         check_operator(&answer.approver)?;
         // What is dangerous is confirmed call by call.
-        if call.tool.security.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
+        if call.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
             self.given.send_modify(|given| *given += 1);
         }
         Ok(answer.approver)
@@ -173,7 +177,8 @@ impl ConfirmationShared {
     ) -> Result<ApprovalReply, Error> {
         let subject = ApprovalSubject::Call {
             tool: call.tool.name.clone(),
-            risk: call.tool.security.risk,
+            risk: call.risk,
+            effect: call.effect,
             says: server_question(&call.tool, &arguments),
             arguments,
             binding: call.binding.to_string(),

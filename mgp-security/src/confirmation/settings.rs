@@ -3,16 +3,17 @@
 use std::time::Duration;
 
 use mgp_types::Request;
-use mgp_types::mgp::{ResolvedTool, RiskLevel};
+use mgp_types::mgp::{CallEffect, ResolvedTool, RiskLevel};
 
 use crate::permission::{GrantBook, GrantedOnce};
 
 /// The settings for which calls a human confirms (§4.4). They are independent of the permission policy: one that
 /// approves all permissions does not change them.
 ///
-/// A call whose tool asks for confirmation is confirmed. Beyond that, calls of `safe` tools are not, calls of
-/// `moderate` tools are if this is switched on, and calls of `dangerous` tools are, unless an operator's explicit
-/// permission is to be enough.
+/// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
+/// [effect](CallEffect) says. Beyond that, calls of `safe` tools are not, calls of `moderate` tools are if this is
+/// switched on, and calls of `dangerous` tools are, unless an operator's explicit permission is to be enough. A query
+/// that is known to read has the risk of a tool that reads.
 #[derive(Debug, Clone)]
 pub struct ConfirmationSettings {
     /// True if every call is confirmed, whatever the other settings say.
@@ -31,11 +32,13 @@ pub struct ConfirmationSettings {
 
 impl ConfirmationSettings {
     pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
+        // A permission of the server says nothing about one call that destroys, sends, spends or gives access.
+        let is_grave = call.context.effect.is_some_and(CallEffect::is_grave);
         //= mgp §4.4
         //# Require explicit confirmation or permission
         self.every
-            || (self.dangerous && tool.security.confirmation)
-            || match tool.security.risk {
+            || (self.dangerous && (is_grave || tool.security.confirmation))
+            || match risk(tool, call) {
                 RiskLevel::Safe => false,
                 RiskLevel::Moderate => self.moderate,
                 RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool, call),
@@ -50,6 +53,14 @@ impl ConfirmationSettings {
                 GrantedOnce::holds(call, permission)
                     || book.is_granted_for(&tool.server, permission, &call.context)
             })
+    }
+}
+
+/// Returns the risk of a call, by its tool and its effect.
+pub(super) fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
+    match call.context.effect {
+        Some(CallEffect::Reads) => tool.security.risk_of_reading,
+        effect => effect.map_or(RiskLevel::Safe, CallEffect::risk).max(tool.security.risk),
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use mgp_types::Object;
 use mgp_types::mcp::ToolAnnotations;
-use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
+use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
 use serde::Serialize;
 
-use super::lexicon::{MANNERS, POWERS};
+use super::lexicon::{INFRASTRUCTURE, MANNERS, PHRASES, POWERS, Words};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
 use crate::words::words;
@@ -44,10 +44,50 @@ pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> Effectiv
     let manner = NameManner::of_tool(definition);
     let mut derived =
         EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
+    let effect = effect_of(definition, manner, natures);
+    derived.effect = Some(effect);
+    if natures.has(ArgumentNature::Sql) && effect == CallEffect::Reads {
+        derived.risk_of_reading = RiskLevel::Safe;
+    }
     derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
     add_meanings(&mut derived, natures.files(), |nature| natures.has(nature));
-    derived.risk = derived.permissions.iter().map(risk_of_permission).fold(derived.risk, RiskLevel::max);
+    let of_permissions =
+        derived.permissions.iter().map(risk_of_permission).fold(RiskLevel::Safe, RiskLevel::max);
+    derived.risk = derived.risk.max(of_permissions);
+    derived.risk_of_reading = derived.risk_of_reading.max(of_permissions);
     derived
+}
+
+/// Returns the effect of a call as far as the definition tells. What a statement for a database does depends on the call.
+fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> CallEffect {
+    let hints = hints(definition);
+    let name = words(&definition.text("name").unwrap_or_default());
+    let is_any = |list: Words| name.iter().any(|word| list.has(word));
+    let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
+    let by_manner = match manner {
+        NameManner::Runs | NameManner::Unclear if natures.has(ArgumentNature::Sql) && !runs => {
+            CallEffect::Reads
+        }
+        NameManner::Reads => CallEffect::Reads,
+        NameManner::Unclear if hints.read_only_hint == Some(true) => CallEffect::Reads,
+        NameManner::Unclear if hints.destructive_hint == Some(true) => CallEffect::Destroys,
+        NameManner::Writes if hints.destructive_hint == Some(true) && is_any(INFRASTRUCTURE) => {
+            CallEffect::Destroys
+        }
+        NameManner::Writes | NameManner::Unclear => CallEffect::Writes,
+        NameManner::Sends => CallEffect::Sends,
+        NameManner::Runs => CallEffect::Runs,
+        // A server knows whether what it ends can begin again.
+        NameManner::Ends if hints.destructive_hint == Some(false) => CallEffect::Writes,
+        NameManner::Ends | NameManner::Destroys => CallEffect::Destroys,
+        NameManner::Spends => CallEffect::Spends,
+    };
+    let joined = format!(" {} ", name.join(" "));
+    let says = |list: Words| list.iter().any(|phrase| joined.contains(&format!(" {phrase} ")));
+    let told = PHRASES.iter().filter(|(_, phrases)| says(*phrases)).map(|(effect, _)| *effect);
+    let gives_power = is_any(POWERS) && by_manner != CallEffect::Reads;
+    let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
+    told.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
 /// Returns the annotations that the server gives the tool.
@@ -57,9 +97,11 @@ pub(super) fn hints(definition: &Object) -> ToolAnnotations {
 
 fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
     match (hints.read_only_hint, hints.destructive_hint, manner) {
+        // A name that says so outweighs all hints.
+        (.., NameManner::Destroys | NameManner::Spends) => RiskLevel::Dangerous,
         // Many servers call every tool destructive, which is also the default, so the name is the better evidence.
-        (_, Some(true), NameManner::Destroys | NameManner::Unclear)
-        | (Some(false) | None, None, NameManner::Destroys) => RiskLevel::Dangerous,
+        (_, Some(true), NameManner::Ends | NameManner::Runs | NameManner::Unclear)
+        | (Some(false) | None, None, NameManner::Ends | NameManner::Runs) => RiskLevel::Dangerous,
         (Some(true), _, NameManner::Reads | NameManner::Unclear)
         | (None, None | Some(false), NameManner::Reads) => RiskLevel::Safe,
         _ => RiskLevel::Moderate,
@@ -126,7 +168,12 @@ const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>
 pub(crate) enum NameManner {
     Reads,
     Writes,
+    Sends,
+    Runs,
+    /// What runs or is in force comes to its end.
+    Ends,
     Destroys,
+    Spends,
     Unclear,
 }
 
@@ -180,12 +227,14 @@ mod tests {
             (r#"{"name":"executeCommand"}"#, RiskLevel::Dangerous),
             (r#"{"name":"frobnicate"}"#, RiskLevel::Moderate),
             (r#"{"name":"frobnicate","annotations":{"readOnlyHint":true}}"#, RiskLevel::Safe),
-            (r#"{"name":"delete_file","annotations":{"readOnlyHint":true}}"#, RiskLevel::Moderate),
+            (r#"{"name":"delete_file","annotations":{"readOnlyHint":true}}"#, RiskLevel::Dangerous),
+            (r#"{"name":"stop_search","annotations":{"destructiveHint":false}}"#, RiskLevel::Moderate),
             (r#"{"name":"get_weather","annotations":{"readOnlyHint":false}}"#, RiskLevel::Moderate),
             (r#"{"name":"get_weather","annotations":{"destructiveHint":true}}"#, RiskLevel::Moderate),
             (r#"{"name":"set_page_restrictions"}"#, RiskLevel::Dangerous),
             (r#"{"name":"hdel","description":"Deletes a field of a hash."}"#, RiskLevel::Dangerous),
-            (r#"{"name":"delete_draft","annotations":{"destructiveHint":false}}"#, RiskLevel::Moderate),
+            (r#"{"name":"delete_draft","annotations":{"destructiveHint":false}}"#, RiskLevel::Dangerous),
+            (r#"{"name":"transfer_money","annotations":{"readOnlyHint":true}}"#, RiskLevel::Dangerous),
         ] {
             assert_eq!(derived(definition).risk, risk, "{definition}");
         }

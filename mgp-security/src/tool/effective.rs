@@ -48,9 +48,11 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
     add_wishes(&mut security, definition);
     add_rules(&mut security, rules);
     settle(&mut security, rules);
+    security.effect = guess.as_ref().and_then(|guess| guess.effect);
     // A guess covers the whole risk; a declaration is as dangerous as the worst item that it names.
     if let Some(guess) = guess.filter(|_| security.derived) {
         security.risk = security.risk.max(guess.risk);
+        security.risk_of_reading = security.risk_of_reading.max(guess.risk_of_reading);
         security.reversible = guess.reversible;
         add_new(&mut security.permissions, guess.permissions);
         add_new(&mut security.side_effects, guess.side_effects);
@@ -161,6 +163,7 @@ pub(super) fn settle(security: &mut EffectiveSecurity, rules: &ToolRules) {
     let of_permissions = security.permissions.iter().map(Permission::risk);
     let of_validators = security.validators.iter().map(risk_of_validator);
     security.risk = of_permissions.chain(of_validators).fold(security.risk.max(of_trust), RiskLevel::max);
+    security.risk_of_reading = security.risk;
 }
 
 /// Returns the least risk of a tool whose arguments need this validator.

@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use mgp_types::mgp::CallEffect;
+
 use super::derive::NameManner;
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
 use crate::words::{WordLists, word_lists};
@@ -147,8 +149,23 @@ pub(super) const OPENINGS: &[(ArgumentNature, Words)] = &[
 pub(super) const MANNERS: &[(NameManner, Words)] = &[
     (NameManner::Reads, Words("verb that reads")),
     (NameManner::Writes, Words("verb that writes")),
+    (NameManner::Sends, Words("verb that sends")),
+    (NameManner::Runs, Words("verb that runs")),
+    (NameManner::Ends, Words("verb that ends")),
     (NameManner::Destroys, Words("verb that destroys")),
+    (NameManner::Spends, Words("verb that spends")),
 ];
+
+/// The effects of calls that a phrase in the name of a tool tells, whatever its first verb is.
+pub(super) const PHRASES: &[(CallEffect, Words)] = &[
+    (CallEffect::GivesAccess, Words("phrase of a tool that gives access")),
+    (CallEffect::GivesAccess, Words("phrase of a tool that reveals")),
+    (CallEffect::Spends, Words("phrase of a tool that spends")),
+    (CallEffect::Runs, Words("phrase of a tool that runs")),
+];
+
+/// The words in names of tools for machines that others depend on: a change that its server calls destructive is one.
+pub(super) const INFRASTRUCTURE: Words = Words("word of infrastructure");
 
 #[cfg(test)]
 mod tests {
@@ -164,8 +181,9 @@ mod tests {
             SAYS_REACHED, SAYS_SQL, SAYS_OTHER_QUERY, SAYS_RUNS, SAYS_LANGUAGE, SAYS_PLAIN_CODE,
             SAYS_COMMAND_LINE, SAYS_TERMINAL, SAYS_READS_ONLY, ABOUT, SELECTING, CODE_QUALIFIERS, SHOWN,
             PLACES, READ_FROM, WRITTEN_TO, REMOTE_BESIDE, FILLERS, POWERS, GIVING, KEEPING, CONVERTING,
-            MOVING,
+            MOVING, INFRASTRUCTURE,
         ];
+        let tables = tables.chain(PHRASES.iter().map(|(_, words)| *words));
         for list in tables.chain(lists) {
             assert!(list.iter().all(|word| !word.is_empty()), "{list:?}");
         }

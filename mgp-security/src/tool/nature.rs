@@ -281,7 +281,10 @@ impl ToolSubject {
             return false;
         }
         let is_shown = words.iter().any(|word| SHOWN.has(word));
-        let is_kept = self.manner == NameManner::Writes || self.is_remote || argument.is_in_list || is_shown;
+        let is_kept = matches!(self.manner, NameManner::Writes | NameManner::Sends)
+            || self.is_remote
+            || argument.is_in_list
+            || is_shown;
         let of_argument = NormalizedText::of(&argument.description);
         !is_kept || of_argument.says(SAYS_REACHED) || (!is_shown && self.purpose.says(SAYS_REACHED))
     }
@@ -290,7 +293,7 @@ impl ToolSubject {
     fn is_run(&self, text: &NormalizedText) -> bool {
         let runs = text.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS);
         !text.says(SAYS_PLAIN_CODE)
-            && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes))
+            && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes | NameManner::Sends))
     }
 
     /// Returns the use that the tool makes of the files that `arguments` name. A folder beside a command only says

@@ -7,7 +7,7 @@ use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
 use super::path::{CallFolders, UNASKED, declared_roots};
-use super::prepared::PreparedToolCache;
+use super::prepared::{CheckedArguments, PreparedToolCache};
 use super::standard::Validators;
 use super::validate::BlockedCall;
 use crate::Finding;
@@ -18,7 +18,7 @@ use crate::Finding;
 ///
 /// The gate stands inside the layer that resolves the tool, and outside the gates of permission and confirmation, so
 /// that people are only asked about arguments that passed. It reads `context.tool` of calls and `context.operation` of
-/// other judged operations, and refuses requests without them. It writes `context.converted`, and records in the trail
+/// other judged operations, and refuses requests without them. It writes `context.converted` and `context.effect`, and records in the trail
 /// which validators were applied and the reason of a refusal. The bytes that were checked are the bytes that are
 /// forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the client for them.
 #[derive(Debug, Clone)]
@@ -56,7 +56,9 @@ impl ValidateGate {
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
     /// its roots.
     fn judge(&self, request: &Request, is_asked: bool) -> Judged {
-        let Some(judged) = request.judged_by(GateKind::Validators)? else { return Ok(Ok(None)) };
+        let Some(judged) = request.judged_by(GateKind::Validators)? else {
+            return Ok(Ok(CheckedArguments::NONE));
+        };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
         if let Some(trail) = &request.context.trail {
@@ -120,7 +122,7 @@ impl ValidateGate {
 }
 
 /// The outcome of a check of arguments.
-type Judged = Result<Result<Option<RawJson>, BlockedCall>, Error>;
+type Judged = Result<Result<CheckedArguments, BlockedCall>, Error>;
 
 fn is_unasked(judged: &Judged) -> bool {
     matches!(judged, Ok(Err(BlockedCall::Argument(located))) if located.finding.rule == UNASKED)
@@ -131,8 +133,9 @@ const MAX_AT_ONCE_BYTES: usize = 16 * 1024;
 
 fn decided(request: &mut Request, judged: Judged) -> Flow {
     match judged {
-        Ok(Ok(converted)) => {
-            request.context.converted = converted;
+        Ok(Ok(checked)) => {
+            request.context.converted = checked.converted;
+            request.context.effect = checked.effect;
             Flow::Pass(())
         }
         Ok(Err(wrong)) => {

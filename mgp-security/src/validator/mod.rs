@@ -5,6 +5,7 @@
 //! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`] for files.
 
 mod call;
+mod effect;
 mod gate;
 mod names;
 pub mod path;

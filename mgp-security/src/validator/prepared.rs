@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::RawJson;
-use mgp_types::mgp::{ResolvedTool, ServerId, ToolName, ValidatorName};
+use mgp_types::mgp::{CallEffect, ResolvedTool, ServerId, ToolName, ValidatorName};
 use serde_json::Value;
 
 use super::call::ValidatedCall;
+use super::effect::CallEffects;
 use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::path::{CallFolders, PathAccess, access_of_tool};
@@ -27,6 +28,7 @@ pub(super) struct PreparedTool {
     access: PathAccess,
     schema: Option<Schema>,
     names: ArgumentNames,
+    effects: Option<CallEffects>,
     /// The validators that look at calls; `none` does not.
     validators: Vec<Arc<dyn Validator>>,
     /// The reason why no call of the tool can be checked, so that every call is refused.
@@ -58,20 +60,17 @@ impl PreparedTool {
             }
         };
         let (natures, access) = (ArgumentNatures::of(&tool.definition), access_of_tool(&tool));
-        Self { tool, natures, access, schema, names, validators, fault }
+        let effects = CallEffects::of(&tool);
+        Self { tool, natures, access, schema, names, effects, validators, fault }
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
-    ///
-    /// Returns the converted arguments if they fit the schema only after loose types are converted, in the form in
-    /// which a converting server reads them. The validators have then checked both forms. With
-    /// [`Exact`](ArgumentTypes::Exact) types the result is always `None`.
     pub(super) fn check(
         &self,
         arguments: Option<&RawJson>,
         types: ArgumentTypes,
         folders: CallFolders<'_>,
-    ) -> Result<Option<RawJson>, BlockedCall> {
+    ) -> Result<CheckedArguments, BlockedCall> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone().into());
         }
@@ -79,10 +78,9 @@ impl PreparedTool {
         let is_loose = types == ArgumentTypes::Loose;
         let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
         let Some(schema) = &self.schema else {
-            if !self.validators.is_empty() {
-                self.check_texts(&text::read(arguments)?, folders)?;
-            }
-            return Ok(None);
+            let value = text::read(arguments)?;
+            self.check_texts(&value, folders)?;
+            return Ok(CheckedArguments { converted: None, effect: self.effect(&value) });
         };
         let read = |json: &RawJson| Schema::read(json.as_bytes()).map_err(BlockedCall::Schema);
         let value = read(arguments)?;
@@ -94,11 +92,18 @@ impl PreparedTool {
             }
         };
         let both = converted.as_ref().map(read).transpose()?;
+        let mut effect = None;
         for value in std::iter::once(&value).chain(&both) {
             self.names.check(value)?;
             self.check_texts(value, folders)?;
+            effect = effect.max(self.effect(value));
         }
-        Ok(converted)
+        Ok(CheckedArguments { converted, effect })
+    }
+
+    /// Returns the effect of a call with these arguments, where it is guessed.
+    fn effect(&self, arguments: &Value) -> Option<CallEffect> {
+        self.effects.map(|effects| effects.of_call(arguments, &self.natures))
     }
 
     /// Checks the texts among the arguments with each validator.
@@ -109,6 +114,21 @@ impl PreparedTool {
         let call = ValidatedCall::read(&self.tool, &self.natures, self.access, folders, arguments)?;
         self.validators.iter().try_for_each(|validator| validator.check(&call))
     }
+}
+
+/// The findings about arguments that passed.
+#[derive(Debug)]
+pub(super) struct CheckedArguments {
+    /// The arguments in the form in which a converting server reads them, if they fit the schema only after loose types are
+    /// converted. The validators have then checked both forms. With [`Exact`](ArgumentTypes::Exact) types there are none.
+    pub(super) converted: Option<RawJson>,
+    /// The effect of the call, where it is guessed.
+    pub(super) effect: Option<CallEffect>,
+}
+
+impl CheckedArguments {
+    /// The findings about a request that nobody has to judge.
+    pub(super) const NONE: Self = Self { converted: None, effect: None };
 }
 
 fn unknown(name: &ValidatorName) -> Finding {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Permission, RiskLevel, ServerId, SideEffect, ToolName, ValidatorName};
+use super::{CallEffect, Permission, RiskLevel, ServerId, SideEffect, ToolName, ValidatorName};
 use crate::{Object, RawJson};
 
 /// The security of a tool, combined from all declarations about it: the strictest value of each.
@@ -11,6 +11,10 @@ use crate::{Object, RawJson};
 pub struct EffectiveSecurity {
     /// The risk of a call.
     pub risk: RiskLevel,
+    /// The risk of a call whose statements for a database only read.
+    pub risk_of_reading: RiskLevel,
+    /// The effect of a call as far as the definition tells; `None` if the declaration of a trusted server is believed.
+    pub effect: Option<CallEffect>,
     /// The permissions that the server needs for a call.
     pub permissions: Vec<Permission>,
     /// The effects of a call beyond its answer.
@@ -32,7 +36,7 @@ pub struct EffectiveSecurity {
 impl EffectiveSecurity {
     /// Creates the security of a tool of this risk, without further facts.
     pub fn new(risk: RiskLevel) -> Self {
-        Self { risk, ..Self::default() }
+        Self { risk, risk_of_reading: risk, ..Self::default() }
     }
 }
 

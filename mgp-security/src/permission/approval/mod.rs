@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mgp_types::mgp::CallOptions;
-use mgp_types::mgp::{Decision, Permission, RiskLevel, ServerId, ToolName};
+use mgp_types::mgp::{CallEffect, Decision, Permission, RiskLevel, ServerId, ToolName};
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,9 @@ pub enum ApprovalSubject {
         tool: ToolName,
         /// The risk of the call.
         risk: RiskLevel,
+        /// The effect of the call, as far as it is known.
+        #[serde(default)]
+        effect: Option<CallEffect>,
         /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
         /// The question that the server itself has for people; it is the server's word.
@@ -207,14 +210,18 @@ fn message(
                  holds {lasts}.{call}"
             )
         }
-        ApprovalSubject::Call { tool, risk, arguments, says, .. } => {
+        ApprovalSubject::Call { tool, risk, effect, arguments, says, .. } => {
             let asker = asker.map_or_else(String::new, |asker| line(&asker.access_id()));
             let tool = line(tool.as_str());
             let arguments = arguments.brief();
             let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
             let says = says.unwrap_or_default();
+            let effect = effect
+                .filter(|effect| *effect > CallEffect::Writes)
+                .map(|effect| format!(", {}", effect.phrase()))
+                .unwrap_or_default();
             format!(
-                "`{asker}` calls `{tool}` of `{server}` ({risk}) with these arguments. Let it?{says}\n{arguments}"
+                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{says}\n{arguments}"
             )
         }
     };

@@ -84,6 +84,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
     let subject = ApprovalSubject::Call {
         tool: "t".into(),
         risk: mgp_types::mgp::RiskLevel::Dangerous,
+        effect: None,
         arguments: ShownArguments::of(None).unwrap(),
         says: None,
         binding: binding.to_owned(),

@@ -1,0 +1,233 @@
+//! The effect of a call, by the definition of its tool and its arguments. `effects.txt` has the words.
+//!
+//! Arguments only make an effect worse: a tool that writes destroys if it is called with `force`, and a query destroys
+//! unless its statement is known to read. Nothing of what a server says makes an effect better.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use mgp_types::mgp::{CallEffect, ResolvedTool};
+use serde_json::Value;
+
+use super::readonly::check_sql;
+use crate::shell;
+use crate::shell::syntax::{Body, Item, Simple};
+use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
+use crate::words::{WordLists, word_lists, words};
+
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("effects.txt")));
+
+fn list(heading: &str) -> impl Iterator<Item = &'static str> {
+    LISTS[heading].iter().copied()
+}
+
+fn is_listed(heading: &str, word: &str) -> bool {
+    list(heading).any(|listed| listed == word)
+}
+
+/// The rules for the effects of calls of one tool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallEffects {
+    /// The effect of a call whose arguments tell nothing.
+    of_tool: CallEffect,
+    /// True if the name of the tool says that it reads, so that words among its arguments only select.
+    is_reader: bool,
+    replaced: ReplacedFiles,
+}
+
+/// The files of which a tool loses what they had before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplacedFiles {
+    None,
+    Destinations,
+    AllButSources,
+}
+
+impl CallEffects {
+    /// Returns the rules for a tool, unless a trusted server declares its security.
+    pub(super) fn of(tool: &ResolvedTool) -> Option<Self> {
+        let name = words(&tool.definition.text("name").unwrap_or_default());
+        let of_tool = tool.security.effect?;
+        Some(Self {
+            of_tool,
+            is_reader: NameManner::of(tool.name.as_str()) == NameManner::Reads,
+            replaced: if name.iter().any(|word| is_listed("verb that moves files", word)) {
+                ReplacedFiles::Destinations
+            } else if name.iter().any(|word| is_listed("verb that replaces files", word)) {
+                ReplacedFiles::AllButSources
+            } else {
+                ReplacedFiles::None
+            },
+        })
+    }
+
+    /// Returns the effect of a call with these arguments.
+    pub(super) fn of_call(self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+        self.of_value("", arguments, natures).max(self.of_tool)
+    }
+
+    /// Returns the worst effect that `value` shows, which is that of the member `name` or stands in it.
+    fn of_value(self, name: &str, value: &Value, natures: &ArgumentNatures) -> CallEffect {
+        match value {
+            Value::Null => CallEffect::Reads,
+            Value::Array(values) => worst(values.iter().map(|value| self.of_value(name, value, natures))),
+            Value::Object(members) => worst(members.iter().map(|(member, value)| {
+                // Mounts are also written as an object with a member for each folder.
+                let of_name = if self.is_reader { CallEffect::Reads } else { mounted(name, member) };
+                self.of_value(member, value, natures).max(of_name)
+            })),
+            Value::String(text) => self.of_text(name, text, natures),
+            _ if self.is_reader => CallEffect::Reads,
+            Value::Bool(true) if names(name, "flag that gives access") => CallEffect::GivesAccess,
+            Value::Bool(true) if names(name, "flag that destroys") => CallEffect::Destroys,
+            Value::Number(count)
+                if count.as_f64() == Some(0.0) && names(name, "count that destroys at zero") =>
+            {
+                CallEffect::Destroys
+            }
+            Value::Bool(_) | Value::Number(_) => CallEffect::Reads,
+        }
+    }
+
+    /// Returns whether the tool replaces the file that the member `name` names.
+    fn replaces(self, name: &str) -> bool {
+        match self.replaced {
+            ReplacedFiles::None => false,
+            ReplacedFiles::Destinations => names(name, "destination of a file"),
+            ReplacedFiles::AllButSources => !names(name, "source of a file"),
+        }
+    }
+
+    fn of_text(self, name: &str, text: &str, natures: &ArgumentNatures) -> CallEffect {
+        let of_nature = match natures.nature(name) {
+            ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
+            ArgumentNature::Command => of_command(text),
+            ArgumentNature::Code => of_code(text),
+            ArgumentNature::Path if self.replaces(name) && Path::new(text).is_file() => CallEffect::Destroys,
+            _ => CallEffect::Reads,
+        };
+        if self.is_reader {
+            return of_nature;
+        }
+        of_nature.max(chosen(name, text)).max(mounted(name, text)).max(granted(text))
+    }
+}
+
+fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
+    effects.max().unwrap_or_default()
+}
+
+/// Returns whether the name of a member has a word of the list.
+fn names(name: &str, heading: &str) -> bool {
+    let words = words(name);
+    let whole = words.concat();
+    list(heading).any(|listed| whole == listed || words.iter().any(|word| word == listed))
+}
+
+/// Returns the effect that is chosen by the value of a member like `operation`.
+fn chosen(name: &str, text: &str) -> CallEffect {
+    if text.len() > MAX_CHOICE_BYTES
+        || !words(name).last().is_some_and(|last| is_listed("member that chooses", last))
+    {
+        return CallEffect::Reads;
+    }
+    let words = words(text);
+    let has = |heading| words.iter().any(|word| is_listed(heading, word));
+    if has("choice that destroys") {
+        CallEffect::Destroys
+    } else if has("choice that sends") {
+        CallEffect::Sends
+    } else {
+        CallEffect::Reads
+    }
+}
+
+/// The length of the longest text that is read as a choice between operations.
+const MAX_CHOICE_BYTES: usize = 40;
+
+/// Returns the effect of mounting a folder into a container: one of the system gives it the machine.
+fn mounted(name: &str, text: &str) -> CallEffect {
+    if !names(name, "mount") {
+        return CallEffect::Reads;
+    }
+    let source = text.to_lowercase();
+    let is_of_system = list("folder of the system").any(|folder| {
+        let rest = source.strip_prefix(folder);
+        rest.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([':', '/']) && (folder != "/" || rest.starts_with(':'))
+        })
+    });
+    if is_of_system { CallEffect::GivesAccess } else { CallEffect::Reads }
+}
+
+/// Returns the effect of a text that describes a program with power over its machine.
+fn granted(text: &str) -> CallEffect {
+    let text = text.to_lowercase();
+    if list("text that gives access").any(|phrase| text.contains(phrase)) {
+        CallEffect::GivesAccess
+    } else {
+        CallEffect::Reads
+    }
+}
+
+/// Returns the effect of running a program, as far as its text shows.
+fn of_code(text: &str) -> CallEffect {
+    let text = text.to_lowercase();
+    let destroys = list("code that destroys").any(|call| text.contains(call));
+    if destroys { CallEffect::Destroys } else { CallEffect::Runs }
+}
+
+/// Returns the worst effect of the commands of a line.
+fn of_command(line: &str) -> CallEffect {
+    let mut effect = CallEffect::Runs;
+    shell::read(line).script.walk(&mut |item| {
+        if let Item::Stage(stage) = item
+            && let Body::Simple(simple) = &stage.body
+        {
+            effect = effect.max(of_simple(simple));
+        }
+    });
+    effect
+}
+
+fn of_simple(command: &Simple) -> CallEffect {
+    let words: Vec<String> = command.words.iter().filter_map(|word| word.text()).collect();
+    let is_before = |word: &&String| word.starts_with('-') || is_listed("command that wraps", program(word));
+    let words = &words[words.iter().take_while(is_before).count()..];
+    let runs = |heading| list(heading).any(|phrase| is_command(words, phrase));
+    if runs("command that gives access") {
+        CallEffect::GivesAccess
+    } else if runs("command that destroys") {
+        CallEffect::Destroys
+    } else if runs("command that sends") {
+        CallEffect::Sends
+    } else {
+        CallEffect::Runs
+    }
+}
+
+/// Returns whether a command is the program that `phrase` begins with, called with all other words of it.
+fn is_command(words: &[String], phrase: &str) -> bool {
+    let mut parts = phrase.split(' ');
+    let (Some(first), Some(called)) = (words.first(), parts.next()) else { return false };
+    program(first) == called && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
+}
+
+/// Returns whether a word of a command is `part`, or a group of short options that has it.
+fn is_word(word: &str, part: &str) -> bool {
+    let is_in_group = part.len() == 2
+        && part.strip_prefix('-').is_some_and(|option| {
+            let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            group.is_some_and(|group| group.contains(option))
+        });
+    word == part || is_in_group
+}
+
+/// Returns the name of a program without its folder and, on Windows, its ending.
+fn program(word: &str) -> &str {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,11 @@ use crate::host::{Host, Plain, ask, listed};
 use crate::runner::tests;
 use crate::scripted::Script;
 
-tests![pain_20_harmless_commands_pass_and_dangerous_ones_do_not, pain_20_harmless_words_pass,];
+tests![
+    pain_20_harmless_commands_pass_and_dangerous_ones_do_not,
+    pain_20_harmless_words_pass,
+    pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read,
+];
 
 const HARMLESS: &str =
     include_str!("../../../mgp-security/src/validator/sandbox/tests/harmless_commands.txt");
@@ -55,11 +59,17 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     listed(&client, "shell.execute_command").await;
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
     ask(&host.operator().await, "kernel/permissions/grant", permission).await;
-    let harmless = rows(HARMLESS).count();
+    // Whatever was permitted, a person is asked about each command that removes, overwrites or publishes something.
     assert_eq!(
         stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await,
-        Vec::<String>::new()
+        [
+            "find . -user tom | xargs rm",
+            "shopt -s extglob; rm !(*.txt)",
+            "sudo dd if=/dev/cdrom of=image.iso",
+            "aws s3 sync dist/ s3://site --delete",
+        ]
     );
+    let harmless = rows(HARMLESS).count() - 4;
     assert_eq!(script.calls().len(), harmless);
 
     // The server is plain MCP and declares nothing; the kernel looks all the same.
@@ -79,4 +89,63 @@ async fn pain_20_harmless_words_pass() {
     listed(&client, "notes.search_history").await;
     assert_eq!(stopped(&client, "notes.search_history", "pattern", rows(WORDS)).await, Vec::<String>::new());
     assert_eq!(script.calls().len(), rows(WORDS).count());
+}
+
+async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().canonicalize().unwrap().join(name).display().to_string();
+    std::fs::write(path("old.txt"), "kept").unwrap();
+    let tool = |name: &str, members: &[&str]| {
+        let members: serde_json::Map<_, _> =
+            members.iter().map(|member| ((*member).to_owned(), json!({"type": "string"}))).collect();
+        // The hints of a server free no call.
+        json!({"name": name, "annotations": {"readOnlyHint": true}, "inputSchema": {"properties": members}})
+    };
+    let tools = json!([
+        tool("list_directory", &["path"]),
+        tool("read_file", &["path"]),
+        tool("write_file", &["path", "content"]),
+        tool("execute_sql", &["sql"]),
+        tool("git_push", &["path"]),
+        tool("git_branch", &["operation", "name"]),
+        tool("transfer_money", &["amount"]),
+    ]);
+    let script = Script::new(&tools.to_string());
+    let host = Host::with(json!({
+        "tools": {"level": "L0"},
+        "permissions": {"patience_secs": 0},
+        "validators": {"roots": [path("")]},
+        "servers": [script.server("office")],
+    }))
+    .await;
+    host.up("office").await;
+    let client = host.plain("one").await;
+    listed(&client, "office.read_file").await;
+    // A permission of the server covers none of these calls.
+    let permission = json!({"server_id": "office", "permission": "filesystem.write"});
+    ask(&host.operator().await, "kernel/permissions/grant", permission).await;
+
+    let (old, new) = (path("old.txt"), path("new.txt"));
+    for (tool, arguments, is_asked) in [
+        ("list_directory", json!({"path": path("")}), false),
+        ("read_file", json!({"path": old}), false),
+        ("write_file", json!({"path": new, "content": "a"}), false),
+        ("write_file", json!({"path": old, "content": "a"}), true),
+        ("execute_sql", json!({"sql": "select * from customers"}), false),
+        ("execute_sql", json!({"sql": "drop table customers"}), true),
+        ("git_branch", json!({"operation": "list", "name": "old"}), false),
+        ("git_branch", json!({"operation": "delete", "name": "old"}), true),
+        ("git_push", json!({"path": path("")}), true),
+        ("transfer_money", json!({"amount": "5"}), true),
+    ] {
+        let before = script.calls().len();
+        let outcome = client.call_tool(&format!("office.{tool}"), arguments.clone()).await;
+        let came = script.calls().len() - before;
+        let told = format!("{outcome:?}");
+        assert_eq!(
+            (came, told.contains("waiting for approval")),
+            (usize::from(!is_asked), is_asked),
+            "{tool} {arguments}: {told}"
+        );
+    }
 }

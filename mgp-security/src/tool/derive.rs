@@ -97,10 +97,10 @@ pub(super) fn hints(definition: &Object) -> ToolAnnotations {
 
 fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
     match (hints.read_only_hint, hints.destructive_hint, manner) {
-        // A name that says so outweighs all hints.
-        (.., NameManner::Destroys | NameManner::Spends) => RiskLevel::Dangerous,
-        // Many servers call every tool destructive, which is also the default, so the name is the better evidence.
-        (_, Some(true), NameManner::Ends | NameManner::Runs | NameManner::Unclear)
+        // A name that says so outweighs all hints. Many servers call every tool destructive, which is also the default, so
+        // the name is the better evidence.
+        (.., NameManner::Destroys | NameManner::Spends)
+        | (_, Some(true), NameManner::Ends | NameManner::Runs | NameManner::Unclear)
         | (Some(false) | None, None, NameManner::Ends | NameManner::Runs) => RiskLevel::Dangerous,
         (Some(true), _, NameManner::Reads | NameManner::Unclear)
         | (None, None | Some(false), NameManner::Reads) => RiskLevel::Safe,

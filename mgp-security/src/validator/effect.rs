@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::readonly::check_sql;
 use crate::shell;
-use crate::shell::syntax::{Body, Item, Simple};
+use crate::shell::syntax::{Body, Item, Simple, Word};
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
 use crate::words::{WordLists, word_lists, words};
 
@@ -32,6 +32,8 @@ pub(super) struct CallEffects {
     of_tool: CallEffect,
     /// True if the name of the tool says that it reads, so that words among its arguments only select.
     is_reader: bool,
+    /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
+    starts_programs: bool,
     replaced: ReplacedFiles,
 }
 
@@ -47,13 +49,16 @@ impl CallEffects {
     /// Returns the rules for a tool, unless a trusted server declares its security.
     pub(super) fn of(tool: &ResolvedTool) -> Option<Self> {
         let name = words(&tool.definition.text("name").unwrap_or_default());
+        let has = |heading| name.iter().any(|word| is_listed(heading, word));
         let of_tool = tool.security.effect?;
+        let is_reader = NameManner::of(tool.name.as_str()) == NameManner::Reads;
         Some(Self {
             of_tool,
-            is_reader: NameManner::of(tool.name.as_str()) == NameManner::Reads,
-            replaced: if name.iter().any(|word| is_listed("verb that moves files", word)) {
+            is_reader,
+            starts_programs: !is_reader && has("word of containers"),
+            replaced: if has("verb that moves files") {
                 ReplacedFiles::Destinations
-            } else if name.iter().any(|word| is_listed("verb that replaces files", word)) {
+            } else if has("verb that replaces files") {
                 ReplacedFiles::AllButSources
             } else {
                 ReplacedFiles::None
@@ -73,7 +78,8 @@ impl CallEffects {
             Value::Array(values) => worst(values.iter().map(|value| self.of_value(name, value, natures))),
             Value::Object(members) => worst(members.iter().map(|(member, value)| {
                 // Mounts are also written as an object with a member for each folder.
-                let of_name = if self.is_reader { CallEffect::Reads } else { mounted(name, member) };
+                let is_mounted = self.starts_programs && is_mount(name, member);
+                let of_name = if is_mounted { CallEffect::GivesAccess } else { CallEffect::Reads };
                 self.of_value(member, value, natures).max(of_name)
             })),
             Value::String(text) => self.of_text(name, text, natures),
@@ -107,9 +113,12 @@ impl CallEffects {
             _ => CallEffect::Reads,
         };
         if self.is_reader {
-            return of_nature;
+            of_nature
+        } else if self.starts_programs && (is_mount(name, text) || gives_power(text)) {
+            CallEffect::GivesAccess
+        } else {
+            of_nature.max(chosen(name, text))
         }
-        of_nature.max(chosen(name, text)).max(mounted(name, text)).max(granted(text))
     }
 }
 
@@ -145,29 +154,22 @@ fn chosen(name: &str, text: &str) -> CallEffect {
 /// The length of the longest text that is read as a choice between operations.
 const MAX_CHOICE_BYTES: usize = 40;
 
-/// Returns the effect of mounting a folder into a container: one of the system gives it the machine.
-fn mounted(name: &str, text: &str) -> CallEffect {
-    if !names(name, "mount") {
-        return CallEffect::Reads;
-    }
+/// Returns whether a member mounts a folder of the system into a container, which gives it the machine.
+fn is_mount(name: &str, text: &str) -> bool {
     let source = text.to_lowercase();
-    let is_of_system = list("folder of the system").any(|folder| {
+    let is_of_system = |folder: &str| {
         let rest = source.strip_prefix(folder);
         rest.is_some_and(|rest| {
-            rest.is_empty() || rest.starts_with([':', '/']) && (folder != "/" || rest.starts_with(':'))
+            rest.is_empty() || rest.starts_with(':') || folder != "/" && rest.starts_with('/')
         })
-    });
-    if is_of_system { CallEffect::GivesAccess } else { CallEffect::Reads }
+    };
+    names(name, "mount") && list("folder of the system").any(is_of_system)
 }
 
-/// Returns the effect of a text that describes a program with power over its machine.
-fn granted(text: &str) -> CallEffect {
+/// Returns whether a text describes a program with power over its machine.
+fn gives_power(text: &str) -> bool {
     let text = text.to_lowercase();
-    if list("text that gives access").any(|phrase| text.contains(phrase)) {
-        CallEffect::GivesAccess
-    } else {
-        CallEffect::Reads
-    }
+    list("text that gives access").any(|phrase| text.contains(phrase))
 }
 
 /// Returns the effect of running a program, as far as its text shows.
@@ -191,7 +193,7 @@ fn of_command(line: &str) -> CallEffect {
 }
 
 fn of_simple(command: &Simple) -> CallEffect {
-    let words: Vec<String> = command.words.iter().filter_map(|word| word.text()).collect();
+    let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
     let is_before = |word: &&String| word.starts_with('-') || is_listed("command that wraps", program(word));
     let words = &words[words.iter().take_while(is_before).count()..];
     let runs = |heading| list(heading).any(|phrase| is_command(words, phrase));

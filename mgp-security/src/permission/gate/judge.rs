@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mgp_types::mgp::{Permission, Timestamp, method};
+use mgp_types::mgp::{CallEffect, Permission, ResolvedTool, Timestamp, method};
 use mgp_types::{Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
 
 use super::refusal::{PermissionRefusal, not_ready, not_resolved, refuse};
@@ -95,8 +95,12 @@ impl PermissionGate {
                 }
             }
         }
+        let is_free = |permission: &Permission| tool.is_some_and(|tool| is_free(tool, permission, request));
         for permission in tool.iter().flat_map(|tool| &tool.security.permissions) {
             let judged = self.judge(&standing, permission, by, now);
+            if matches!(judged, PermissionJudgement::Undecided { expired: false }) && is_free(permission) {
+                continue;
+            }
             if let Err(error) = self.weigh(judged, permission, request, true, &mut undecided) {
                 return RequestAdmission::Refused(error);
             }
@@ -191,6 +195,14 @@ impl ConnectedServer {
         let own = self.required.iter().find(|(_, required)| required == permission);
         own.map_or_else(|| permission.as_str(), |(spelling, _)| spelling)
     }
+}
+
+/// Returns whether nobody is asked for `permission` before a call that it was only derived for: what the call does to
+/// files, in folders that are open to its client, changes nothing, or can be taken back.
+fn is_free(tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
+    let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
+    let is_harmless = request.context.effect.is_some_and(|effect| effect <= CallEffect::Writes);
+    tool.security.derived && is_of_files && is_harmless
 }
 
 /// Returns the arguments that a scope is checked against.

@@ -93,6 +93,7 @@ fn names_and_arguments_tell_the_effect() {
         ("get-env", "{}", GivesAccess),
         ("delete_paragraph", r#"{"index":1}"#, Destroys),
         ("add_heading", r#"{"text":"Offer"}"#, Writes),
+        ("write_file", r#"{"path":"/a","content":"privileged: true","volumes":"/"}"#, Writes),
         ("write_note", r#"{"title":"Garden","overwrite":true}"#, Destroys),
         ("http_request", r#"{"method":"DELETE","url":"https://example.com/a"}"#, Destroys),
         ("list_events", r#"{"action":"delete","force":true,"replicas":0}"#, Reads),

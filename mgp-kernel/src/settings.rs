@@ -116,6 +116,7 @@ pub(crate) fn permissions(config: &Config, server: &str) -> Result<PermissionSet
     let mut settings = PermissionSettings::new(configured.policy.unwrap_or(ApprovalPolicy::Interactive));
     settings.exceptions = configured.never_automatic().into_iter().collect();
     settings.patience = patience(config);
+    settings.confirms_calls = config.confirmation.dangerous;
     for rule in &configured.grants {
         if rule.server.as_deref().is_none_or(|of| of == server) {
             let terms = GrantTerms { scope: rule.scope.clone().map(Box::new), ..GrantTerms::default() };

@@ -29,6 +29,9 @@ pub struct PermissionSettings {
     pub exceptions: Vec<Permission>,
     /// The treatment of a connection whose server may not have what it needs.
     pub on_refusal: OnRefusal,
+    /// True if each call that destroys, sends, spends or gives access is confirmed, so that nobody is asked besides for the
+    /// permissions for files that were derived for it. Default: false.
+    pub confirms_calls: bool,
     /// The time that a connection or a call waits for an operator. With zero it does not wait, and the question stays
     /// open. Default: 5 minutes.
     pub patience: Duration,
@@ -61,6 +64,7 @@ impl PermissionSettings {
             configured: HashMap::default(),
             exceptions: Vec::new(),
             on_refusal: OnRefusal::default(),
+            confirms_calls: false,
             patience: PATIENCE,
         }
     }

@@ -20,26 +20,28 @@ impl Walk {
         self.step("without a terminal, a question waits", |walk| {
             let file = walk.home.folder().join("asked.txt");
             let call = ["call", "filesystem.write_file", &format!("path={}", file.display()), "content=a"];
+            walk.home.run(&call)?;
+            fs::write(&file, "to be overwritten")?;
             let refused = walk.home.ended(&mut walk.home.mgp(&call))?;
             ensure!(refused.code == Some(6), "{refused:?}");
             let id = refused.word_after("mgp permissions approve ").context("no command is named")?;
             walk.home.run(&["permissions", "approve", &id])?;
             walk.home.run(&call)?;
-            ensure!(file.exists(), "the call did nothing");
+            ensure!(fs::read_to_string(&file)? == "a", "the call did nothing");
             Ok("approved by its number".into())
         });
         let terminal = scripts.join("walk/terminal.py");
-        for (answer, goes_on) in [("y", false), ("filesystem.write", true)] {
+        for (answer, goes_on) in [("y", false), ("write_file", true)] {
             self.step(&format!("at a terminal, the call asks, and `{answer}` is said"), |walk| {
-                // The yes of the step before lasts as long as the kernel in the background.
-                walk.home.run(&["permissions", "reset", "filesystem", "filesystem.write"])?;
                 let file = walk.home.folder().join("asked-at-terminal.txt");
+                fs::write(&file, "to be overwritten")?;
                 let call =
                     ["call", "filesystem.write_file", &format!("path={}", file.display()), "content=a"];
                 let mut command = walk.home.at_terminal(&terminal, "to refuse it:", answer, &call);
                 let ended = walk.home.ended(&mut command)?;
-                ensure!(ended.out.contains("filesystem.write"), "it does not say what it asks: {ended:?}");
-                ensure!((ended.code == Some(0)) == goes_on && file.exists() == goes_on, "{ended:?}");
+                ensure!(ended.out.contains("overwrites"), "it does not say what it asks: {ended:?}");
+                let is_overwritten = fs::read_to_string(&file)? == "a";
+                ensure!((ended.code == Some(0)) == goes_on && is_overwritten == goes_on, "{ended:?}");
                 Ok(if goes_on { "the call was made" } else { "the call was not made" }.into())
             });
         }

@@ -95,7 +95,8 @@ impl PermissionGate {
                 }
             }
         }
-        let is_free = |permission: &Permission| tool.is_some_and(|tool| is_free(tool, permission, request));
+        let is_free =
+            |permission: &Permission| tool.is_some_and(|tool| self.is_free(tool, permission, request));
         for permission in tool.iter().flat_map(|tool| &tool.security.permissions) {
             let judged = self.judge(&standing, permission, by, now);
             if matches!(judged, PermissionJudgement::Undecided { expired: false }) && is_free(permission) {
@@ -153,6 +154,16 @@ impl PermissionGate {
         }
     }
 
+    /// Returns whether nobody is asked for `permission` before a call that it was only derived for: what the call does to
+    /// files, in folders that are open to its client, changes nothing, can be taken back, or is confirmed by itself.
+    fn is_free(&self, tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
+        let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
+        let is_free = |effect: CallEffect| {
+            effect <= CallEffect::Writes || (self.0.settings.confirms_calls && effect.is_grave())
+        };
+        tool.security.derived && is_of_files && request.context.effect.is_some_and(is_free)
+    }
+
     fn weigh(
         &self,
         judged: PermissionJudgement<'_>,
@@ -195,14 +206,6 @@ impl ConnectedServer {
         let own = self.required.iter().find(|(_, required)| required == permission);
         own.map_or_else(|| permission.as_str(), |(spelling, _)| spelling)
     }
-}
-
-/// Returns whether nobody is asked for `permission` before a call that it was only derived for: what the call does to
-/// files, in folders that are open to its client, changes nothing, or can be taken back.
-fn is_free(tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
-    let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
-    let is_harmless = request.context.effect.is_some_and(|effect| effect <= CallEffect::Writes);
-    tool.security.derived && is_of_files && is_harmless
 }
 
 /// Returns the arguments that a scope is checked against.

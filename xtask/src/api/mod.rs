@@ -22,7 +22,7 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-stream", 39),
     ("mgp-toolindex", 56),
     ("mgp-transport", 111),
-    ("mgp-types", 672),
+    ("mgp-types", 673),
 ];
 
 #[derive(Default, clap::Args)]

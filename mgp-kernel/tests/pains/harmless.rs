@@ -10,6 +10,7 @@ tests![
     pain_20_harmless_commands_pass_and_dangerous_ones_do_not,
     pain_20_harmless_words_pass,
     pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_plain_read,
+    a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too,
 ];
 
 const HARMLESS: &str =
@@ -148,4 +149,25 @@ async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_pla
             "{tool} {arguments}: {told}"
         );
     }
+}
+
+async fn a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let script = Script::new(&with_argument("write_file", "path"));
+    let host = Host::with(json!({
+        "tools": {"level": "L0"},
+        "permissions":
+            {"patience_secs": 0, "policy": "auto_approve", "never_automatic": ["filesystem.write"]},
+        "validators": {"roots": [folder]},
+        "servers": [script.server("office")],
+    }))
+    .await;
+    host.up("office").await;
+    let client = host.plain("one").await;
+    listed(&client, "office.write_file").await;
+    let outcome = client.call_tool("office.write_file", json!({"path": folder.join("new.txt")})).await;
+    let told = format!("{outcome:?}");
+    assert!(told.contains("waiting for approval") && told.contains("filesystem.write"), "{told}");
+    assert_eq!(script.calls().len(), 0);
 }

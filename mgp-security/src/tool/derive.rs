@@ -163,24 +163,28 @@ const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>
     (ArgumentNature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
 ];
 
-/// The manner of a tool, as its name tells; the first telling word decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The manner of a tool, as its name tells, the worse one behind. The first telling word decides, and of words that are
+/// joined, as in `read_then_delete`, the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameManner {
+    Unclear,
     Reads,
     Writes,
     Sends,
     Runs,
-    /// What runs or is in force comes to its end.
+    /// The tool ends what runs or is in force.
     Ends,
     Destroys,
     Spends,
-    Unclear,
 }
 
 impl NameManner {
     /// Returns the manner that the name of a tool tells.
     pub(crate) fn of(name: &str) -> Self {
-        words(name).iter().find_map(|word| Self::of_word(word)).unwrap_or(Self::Unclear)
+        let words = words(name);
+        let joined = words.split(|word| matches!(&**word, "and" | "or" | "then"));
+        let told = joined.filter_map(|words| words.iter().find_map(|word| Self::of_word(word)));
+        told.max().unwrap_or(Self::Unclear)
     }
 
     /// Returns the manner that the name of a tool tells, or else the verb at the start of its description.

@@ -54,6 +54,10 @@ pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
         security.risk = security.risk.max(guess.risk);
         security.risk_of_reading = security.risk_of_reading.max(guess.risk_of_reading);
         security.reversible = guess.reversible;
+        if rules.trust > TrustLevel::Sandboxed {
+            let is_new = |permission: &&Permission| !security.permissions.contains(permission);
+            security.guessed_permissions = guess.permissions.iter().filter(is_new).cloned().collect();
+        }
         add_new(&mut security.permissions, guess.permissions);
         add_new(&mut security.side_effects, guess.side_effects);
     }

@@ -1,5 +1,5 @@
 use mgp_types::Object;
-use mgp_types::mgp::{EffectiveSecurity, RiskLevel, TrustLevel, ValidatorName};
+use mgp_types::mgp::{EffectiveSecurity, Permission, RiskLevel, TrustLevel, ValidatorName};
 
 use super::*;
 
@@ -121,4 +121,15 @@ fn a_description_keeps_the_servers_words_and_adds_what_they_come_to() {
     let security = Object::from_raw(&shown.get("security").unwrap()).unwrap();
     assert_eq!(security.text("risk_level").as_deref(), Some("moderate"));
     assert_eq!(security.bytes("derived"), Some(&b"true"[..]));
+}
+
+#[test]
+fn a_permission_is_guessed_unless_its_operator_demands_it_or_distrusts_the_server() {
+    let plain = r#"{"name":"write_file","inputSchema":{"properties":{"path":{"type":"string"}}}}"#;
+    let guessed = |rules: &ToolRules| of(plain, rules).guessed_permissions;
+    let standard = ToolRules::new(TrustLevel::Standard);
+    assert_eq!(guessed(&standard), [Permission::FilesystemWrite]);
+    let demanded = ToolRules { permissions: vec![Permission::FilesystemWrite], ..standard };
+    assert_eq!(guessed(&demanded), []);
+    assert_eq!(guessed(&ToolRules::new(TrustLevel::Sandboxed)), []);
 }

@@ -3,6 +3,7 @@
 //! Arguments only make an effect worse: a tool that writes destroys if it is called with `force`, and a query destroys
 //! unless its statement is known to read. Nothing of what a server says makes an effect better.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -109,7 +110,9 @@ impl CallEffects {
             ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
             ArgumentNature::Command => of_command(text),
             ArgumentNature::Code => of_code(text),
-            ArgumentNature::Path if self.replaces(name) && Path::new(text).is_file() => CallEffect::Destroys,
+            ArgumentNature::Path if self.replaces(name) && may_be_there(Path::new(text)) => {
+                CallEffect::Destroys
+            }
             _ => CallEffect::Reads,
         };
         if self.is_reader {
@@ -120,6 +123,13 @@ impl CallEffects {
             of_nature.max(chosen(name, text))
         }
     }
+}
+
+/// Returns whether there may be a file at a path. A path that is relative to a folder of the server, or cannot be looked
+/// at, may have one.
+fn may_be_there(path: &Path) -> bool {
+    !path.is_absolute()
+        || path.metadata().map_or_else(|error| error.kind() != ErrorKind::NotFound, |found| !found.is_dir())
 }
 
 fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
@@ -168,7 +178,8 @@ fn is_mount(name: &str, text: &str) -> bool {
 
 /// Returns whether a text describes a program with power over its machine.
 fn gives_power(text: &str) -> bool {
-    let text = text.to_lowercase();
+    let mut text = text.to_lowercase();
+    text.retain(|letter| !letter.is_whitespace() && !matches!(letter, '"' | '\''));
     list("text that gives access").any(|phrase| text.contains(phrase))
 }
 
@@ -194,9 +205,19 @@ fn of_command(line: &str) -> CallEffect {
 
 fn of_simple(command: &Simple) -> CallEffect {
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
-    let is_before = |word: &&String| word.starts_with('-') || is_listed("command that wraps", program(word));
-    let words = &words[words.iter().take_while(is_before).count()..];
-    let runs = |heading| list(heading).any(|phrase| is_command(words, phrase));
+    let Some(first) = words.first() else { return CallEffect::Runs };
+    if is_listed("command that runs text", program(first).as_str()) {
+        let texts = words[1..].iter().filter(|word| word.contains(char::is_whitespace));
+        return worst(texts.map(|text| of_command(text))).max(CallEffect::Runs);
+    }
+    // What a wrapper runs stands somewhere behind it.
+    let is_wrapper = |word: &String| is_listed("command that wraps", program(word).as_str());
+    let begins = |at: usize| at == 0 || words[..at].iter().any(is_wrapper);
+    let runs = |heading| {
+        (0..words.len())
+            .filter(|at| begins(*at))
+            .any(|at| list(heading).any(|it| is_command(&words[at..], it)))
+    };
     if runs("command that gives access") {
         CallEffect::GivesAccess
     } else if runs("command that destroys") {
@@ -222,13 +243,13 @@ fn is_word(word: &str, part: &str) -> bool {
             let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
             group.is_some_and(|group| group.contains(option))
         });
-    word == part || is_in_group
+    word.eq_ignore_ascii_case(part) || is_in_group
 }
 
-/// Returns the name of a program without its folder and, on Windows, its ending.
-fn program(word: &str) -> &str {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-    name.strip_suffix(".exe").unwrap_or(name)
+/// Returns the name of a program in lower case, without its folder and, on Windows, its ending.
+fn program(word: &str) -> String {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+    name.strip_suffix(".exe").unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

@@ -18,9 +18,10 @@ use crate::Finding;
 ///
 /// The gate stands inside the layer that resolves the tool, and outside the gates of permission and confirmation, so
 /// that people are only asked about arguments that passed. It reads `context.tool` of calls and `context.operation` of
-/// other judged operations, and refuses requests without them. It writes `context.converted` and `context.effect`, and records in the trail
-/// which validators were applied and the reason of a refusal. The bytes that were checked are the bytes that are
-/// forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the client for them.
+/// other judged operations, and refuses requests without them. It writes `context.converted` and `context.effect`, and
+/// records in the trail which validators were applied and the reason of a refusal. The bytes that were checked are the
+/// bytes that are forwarded. The gate waits only where a path has to be judged by the roots of the client, and asks the
+/// client for them.
 #[derive(Debug, Clone)]
 pub struct ValidateGate {
     validators: Arc<Validators>,
@@ -57,7 +58,7 @@ impl ValidateGate {
     /// its roots.
     fn judge(&self, request: &Request, is_asked: bool) -> Judged {
         let Some(judged) = request.judged_by(GateKind::Validators)? else {
-            return Ok(Ok(CheckedArguments::NONE));
+            return Ok(Ok(CheckedArguments::default()));
         };
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);

@@ -78,6 +78,9 @@ impl PreparedTool {
         let is_loose = types == ArgumentTypes::Loose;
         let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
         let Some(schema) = &self.schema else {
+            if self.validators.is_empty() && self.effects.is_none() {
+                return Ok(CheckedArguments::default());
+            }
             let value = text::read(arguments)?;
             self.check_texts(&value, folders)?;
             return Ok(CheckedArguments { converted: None, effect: self.effect(&value) });
@@ -117,18 +120,14 @@ impl PreparedTool {
 }
 
 /// The findings about arguments that passed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct CheckedArguments {
-    /// The arguments in the form in which a converting server reads them, if they fit the schema only after loose types are
-    /// converted. The validators have then checked both forms. With [`Exact`](ArgumentTypes::Exact) types there are none.
+    /// The arguments in the form in which a converting server reads them, if they fit the schema only after loose types
+    /// are converted. The validators have then checked both forms. With [`Exact`](ArgumentTypes::Exact) types there are
+    /// none.
     pub(super) converted: Option<RawJson>,
     /// The effect of the call, where it is guessed.
     pub(super) effect: Option<CallEffect>,
-}
-
-impl CheckedArguments {
-    /// The findings about a request that nobody has to judge.
-    pub(super) const NONE: Self = Self { converted: None, effect: None };
 }
 
 fn unknown(name: &ValidatorName) -> Finding {

@@ -17,6 +17,8 @@ pub struct EffectiveSecurity {
     pub effect: Option<CallEffect>,
     /// The permissions that the server needs for a call.
     pub permissions: Vec<Permission>,
+    /// The permissions among them that were only guessed, for a server that nobody distrusts.
+    pub guessed_permissions: Vec<Permission>,
     /// The effects of a call beyond its answer.
     pub side_effects: Vec<SideEffect>,
     /// The validators of the arguments; each of them has to agree.

@@ -1,4 +1,6 @@
-//! The risk of calling a tool (§4.4).
+//! The risk of calling a tool (§4.4), and the effect of a call, by which people are asked about it.
+
+use serde::{Deserialize, Serialize};
 
 use super::words::levels;
 
@@ -20,6 +22,57 @@ levels! {
         /// the risk, so an unknown word means this, too.
         #[default]
         Dangerous = "dangerous",
+    }
+}
+
+/// The effect of a call on the world, as its tool and its arguments tell; the worse one is greater.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "whoever decides by effects decides about each")]
+pub enum CallEffect {
+    /// The call changes nothing.
+    #[default]
+    Reads,
+    /// The call makes something new, or changes something in a way that can be taken back.
+    Writes,
+    /// The call runs code, a command or a program.
+    Runs,
+    /// The call sends or publishes something to others.
+    Sends,
+    /// The call destroys or overwrites something.
+    Destroys,
+    /// The call spends money, or orders something.
+    Spends,
+    /// The call gives somebody power or access, or reveals what gives it.
+    GivesAccess,
+}
+
+impl CallEffect {
+    /// Returns the words that say to a person what the call does.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Reads => "changes nothing",
+            Self::Writes => "changes something",
+            Self::Runs => "runs code or a command",
+            Self::Sends => "sends or publishes something",
+            Self::Destroys => "destroys or overwrites something",
+            Self::Spends => "spends money or orders something",
+            Self::GivesAccess => "gives or reveals access",
+        }
+    }
+
+    /// Returns the least risk of such a call.
+    pub const fn risk(self) -> RiskLevel {
+        match self {
+            Self::Reads | Self::Writes => RiskLevel::Safe,
+            Self::Sends => RiskLevel::Moderate,
+            Self::Runs | Self::Destroys | Self::Spends | Self::GivesAccess => RiskLevel::Dangerous,
+        }
+    }
+
+    /// Returns whether each such call is a matter of its own, so that a permission of its server does not cover it.
+    pub const fn is_grave(self) -> bool {
+        matches!(self, Self::Sends | Self::Destroys | Self::Spends | Self::GivesAccess)
     }
 }
 

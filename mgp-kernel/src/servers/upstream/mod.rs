@@ -71,7 +71,7 @@ use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
 ///
-/// A server has one connection for all; or one for each agent, with the credentials of that agent and no other's; or one for each
+/// A server has one connection for all; or one for each agent, with the credentials of that agent alone; or one for each
 /// client, with a session or a program of its own. An own connection begins when its owner first uses the server, and ends
 /// when it was not used for some time, or its client session is over. Where agents are configured nobody else has one. Where
 /// clients have their own, the first connection is there before any client is, and lists for all of them: the first client

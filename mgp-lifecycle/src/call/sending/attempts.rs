@@ -154,7 +154,7 @@ impl Attempts {
     /// Enters an attempt: takes a place and asks the breaker.
     ///
     /// # Errors
-    /// The wait before the attempt, if there is one. A call that would stand in line in vain, because the breaker is open, is refused at
+    /// The wait before the attempt, if any. A call that would wait in vain, because the breaker is open, is refused at
     /// once.
     pub(super) fn enter(&mut self) -> Result<(), Wait> {
         if let Some(places) = &self.places {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mgp_types::mgp::{CallEffect, Permission, ResolvedTool, Timestamp, method};
+use mgp_types::mgp::{ApprovalPolicy, CallEffect, Permission, ResolvedTool, Timestamp, method};
 use mgp_types::{Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
 
 use super::refusal::{PermissionRefusal, not_ready, not_resolved, refuse};
@@ -154,14 +154,18 @@ impl PermissionGate {
         }
     }
 
-    /// Returns whether nobody is asked for `permission` before a call that it was only derived for: what the call does to
-    /// files, in folders that are open to its client, changes nothing, can be taken back, or is confirmed by itself.
+    /// Returns whether nobody is asked for `permission`, which was only guessed: what the call does to files, in folders that
+    /// are open to its client, changes nothing, can be taken back, or is confirmed by itself.
     fn is_free(&self, tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
+        let settings = &self.0.settings;
         let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
         let is_free = |effect: CallEffect| {
-            effect <= CallEffect::Writes || (self.0.settings.confirms_calls && effect.is_grave())
+            effect <= CallEffect::Writes || (settings.confirms_calls && effect.is_grave())
         };
-        tool.security.derived && is_of_files && request.context.effect.is_some_and(is_free)
+        settings.policy == ApprovalPolicy::Interactive
+            && is_of_files
+            && tool.security.guessed_permissions.contains(permission)
+            && request.context.effect.is_some_and(is_free)
     }
 
     fn weigh(

@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::PathBuf;
 
 use mgp_types::mgp::{CallEffect, ResolvedTool, ServerId, ToolName, TrustLevel};
 use mgp_types::{Object, RawJson};
@@ -68,6 +69,7 @@ fn names_and_arguments_tell_the_effect() {
         ("kubectl_scale", r#"{"name":"web","replicas":0}"#, Destroys),
         ("kubectl_scale", r#"{"name":"web","replicas":3}"#, Writes),
         ("kubectl_apply", r#"{"manifest":"spec:\n  privileged: true"}"#, GivesAccess),
+        ("kubectl_apply", r#"{"manifest":"{\"spec\": {\"hostNetwork\": true}}"}"#, GivesAccess),
         ("create-container", r#"{"image":"nginx"}"#, Runs),
         ("create-container", r#"{"image":"nginx","volumes":{"/":{"bind":"/host"}}}"#, GivesAccess),
         ("create-container", r#"{"image":"nginx","volumes":["/:/host:rw"]}"#, GivesAccess),
@@ -82,7 +84,12 @@ fn names_and_arguments_tell_the_effect() {
         ("run_command", r#"{"command":"sudo /bin/rm a"}"#, Destroys),
         ("run_command", r#"{"command":"git -C a branch -D old"}"#, Destroys),
         ("run_command", r#"{"command":"echo $(git push origin main)"}"#, Sends),
+        ("run_command", r#"{"command":"bash -lc 'cd a && git clean -fdx'"}"#, Destroys),
+        ("run_command", r#"{"command":"timeout 5 sudo -u bob rm a"}"#, Destroys),
+        ("run_command", r#"{"command":"find . -name a -exec rm {} +"}"#, Destroys),
+        ("run_command", r#"{"command":"redis-cli FLUSHALL"}"#, Destroys),
         ("run_command", r#"{"command":"git log --grep rm"}"#, Runs),
+        ("run_command", r#"{"command":"sh -c 'git log --grep rm'"}"#, Runs),
         ("send_email", r#"{"to":"a@example.com","body":"hello"}"#, Sends),
         ("http_post", r#"{"url":"https://example.com/","body":"a"}"#, Sends),
         ("http_request", r#"{"method":"PUT","url":"https://example.com/a"}"#, Sends),
@@ -92,6 +99,9 @@ fn names_and_arguments_tell_the_effect() {
         ("slack_reply_to_thread", r#"{"text":"hello"}"#, Sends),
         ("transfer_money", r#"{"amount":5}"#, Spends),
         ("place_order", r#"{"item":"book"}"#, Spends),
+        ("read_then_delete", "{}", Destroys),
+        ("get_or_create_user", "{}", GivesAccess),
+        ("find_and_count", "{}", Reads),
         ("list_orders", r#"{"sort":"order"}"#, Reads),
         ("invite_user", r#"{"email":"a@example.com"}"#, GivesAccess),
         ("add_ssh_key", r#"{"key":"ssh-ed25519 AAAA"}"#, GivesAccess),
@@ -125,9 +135,13 @@ fn a_file_that_is_there_is_overwritten() {
     let (old, new) = (folder.path().join("old.txt"), folder.path().join("new.txt"));
     fs::write(&old, "kept").unwrap();
     let call = |name: &str, arguments: String| effect(name, "{}", &arguments).unwrap();
-    let write = |path| call("write_file", format!(r#"{{"path":{path:?},"content":"a"}}"#));
+    let write = |path: &PathBuf| call("write_file", format!(r#"{{"path":{path:?},"content":"a"}}"#));
     assert_eq!([write(&new), write(&old)], [CallEffect::Writes, CallEffect::Destroys]);
-    let moved = |from, to| call("move_file", format!(r#"{{"source":{from:?},"destination":{to:?}}}"#));
+    let relative = write(&PathBuf::from("a.txt"));
+    assert_eq!(relative, CallEffect::Destroys, "nobody knows what the server takes it for");
+    let moved = |from: &PathBuf, to: &PathBuf| {
+        call("move_file", format!(r#"{{"source":{from:?},"destination":{to:?}}}"#))
+    };
     assert_eq!([moved(&old, &new), moved(&new, &old)], [CallEffect::Writes, CallEffect::Destroys]);
     assert_eq!(call("edit_file", format!(r#"{{"path":{old:?},"content":"a"}}"#)), CallEffect::Writes);
     assert_eq!(call("read_file", format!(r#"{{"path":{old:?}}}"#)), CallEffect::Reads);

@@ -1,7 +1,6 @@
 //! The record of calls, and the form in which it has their arguments.
 
 use std::fs::{self, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
 use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
+use mgp_types::random_bytes;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
@@ -48,7 +48,14 @@ impl AuditTrail {
 
     /// Returns an event that happens now, in no chain of requests and to no server in particular.
     pub(crate) fn event(&self, kind: EventType, actor: Actor, outcome: Outcome) -> AuditEvent {
-        AuditEvent::new(self.clock.now(), new_trace(), kind, actor, AuditTarget::new(None, None), outcome)
+        AuditEvent::new(
+            self.clock.now(),
+            TraceId::random(),
+            kind,
+            actor,
+            AuditTarget::new(None, None),
+            outcome,
+        )
     }
 }
 
@@ -112,8 +119,7 @@ fn digest_key(state: &Path) -> Result<DigestKey, StartError> {
 }
 
 fn make(path: &Path) -> io::Result<[u8; 32]> {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(io::Error::other)?;
+    let key = random_bytes();
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -140,20 +146,6 @@ fn read(text: &str) -> Option<[u8; 32]> {
         *byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
     }
     Some(key)
-}
-
-/// Returns the id of a new chain of requests.
-pub(crate) fn new_trace() -> TraceId {
-    TraceId::from_random(random())
-}
-
-/// Returns an id for a chain that begins here. It is no secret: it only has to differ from others.
-pub(crate) fn random() -> [u8; 16] {
-    let hash = || RandomState::new().hash_one(()).to_be_bytes();
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&hash());
-    bytes[8..].copy_from_slice(&hash());
-    bytes
 }
 
 const KEY_FILE: &str = "arguments.key";

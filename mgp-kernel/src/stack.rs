@@ -32,7 +32,6 @@ use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
 use crate::call::cancel::UpstreamCanceller;
 use crate::call::delegation::DelegationGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
-use crate::call::erased::ErasedService;
 use crate::call::fallback;
 use crate::call::hints::{CallHintsGate, SuggestionGate};
 use crate::call::kernel_options::KernelOptionsGate;
@@ -56,6 +55,7 @@ use crate::servers::upstream::{
     BareWay, ConnectionShared, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerStack, ServerSupport,
 };
 use crate::{paths, settings, telemetry};
+use mgp_types::BoxedService;
 
 /// Puts layers and gates around a service; a call meets the first one first.
 macro_rules! stack {
@@ -122,8 +122,8 @@ impl ClientStack {
     }
 
     /// Returns the service that answers one connection, whose client `auth` lets in.
-    pub(crate) fn service(&self, auth: &AuthLayer) -> ErasedService {
-        ErasedService::new(self.layers(auth))
+    pub(crate) fn service(&self, auth: &AuthLayer) -> BoxedService {
+        BoxedService::new(self.layers(auth))
     }
 
     fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
@@ -211,7 +211,7 @@ impl ServerStack {
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
         let ServerStack { service, permissions, definitions, tasks } = layers(shared, way)?;
-        Ok(Self { service: ErasedService::new(service), permissions, definitions, tasks })
+        Ok(Self { service: BoxedService::new(service), permissions, definitions, tasks })
     }
 }
 

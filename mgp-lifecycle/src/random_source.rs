@@ -1,9 +1,7 @@
-//! Random numbers for waiting times and trace ids.
+//! Random numbers for waiting times.
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use mgp_types::mgp::TraceId;
 
 /// A source of random numbers. The numbers are not used for secrets.
 #[derive(Clone)]
@@ -26,9 +24,9 @@ impl RandomSource {
 
 mgp_types::partial_debug!(RandomSource);
 
-/// Returns a random number of the system. A system without any gives a fixed number, which is better than no wait.
+/// Returns a random number of the system.
 pub(crate) fn draw() -> u32 {
-    getrandom::u32().unwrap_or(u32::MAX / 2)
+    u32::from_ne_bytes(mgp_types::random_bytes())
 }
 
 const SECOND_NANOS: u128 = 1_000_000_000;
@@ -39,13 +37,6 @@ pub(crate) fn share(all: Duration, chance: u32) -> Duration {
     let nanos = all.as_nanos() * u128::from(chance) / u128::from(u32::MAX);
     let (seconds, rest) = (nanos / SECOND_NANOS, nanos % SECOND_NANOS);
     Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), u32::try_from(rest).unwrap_or_default())
-}
-
-/// Returns the trace id of a new chain of requests. An id that repeats is better than no record.
-pub(crate) fn trace() -> TraceId {
-    let mut bytes = [0; 16];
-    let _ = getrandom::fill(&mut bytes);
-    TraceId::from_random(bytes)
 }
 
 #[cfg(test)]

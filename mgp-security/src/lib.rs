@@ -84,8 +84,6 @@ pub mod oauth;
 mod percent;
 #[cfg(feature = "permission")]
 pub mod permission;
-#[cfg(feature = "random")]
-mod random;
 #[cfg(feature = "limit")]
 mod rates;
 #[cfg(all(feature = "ext", feature = "validate"))]

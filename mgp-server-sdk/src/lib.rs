@@ -93,7 +93,6 @@ mod handle;
 mod method;
 mod preset;
 mod prompt;
-mod random;
 #[cfg(feature = "ext")]
 mod reference;
 mod resource;

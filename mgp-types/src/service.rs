@@ -1,7 +1,8 @@
 //! The service trait of MGP, and a boxed service.
 
-use std::future::poll_fn;
-use std::task::{Context, Poll};
+use std::future::{poll_fn, ready};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use tower_service::Service;
 
@@ -41,9 +42,9 @@ where
     service.call(request).await
 }
 
-/// A service behind a pointer, for fields and signatures that should not name the type of a stack of layers.
+/// A service whose type is erased, for fields and signatures that should not name the type of a stack of layers.
 ///
-/// Each call costs an allocation more, and so does a clone. A struct without the box needs a type parameter.
+/// A clone is the same service and costs one reference count. Each call costs a box and a clone of the service within.
 ///
 /// ```
 /// use mgp_types::{BoxedService, RpcService};
@@ -62,33 +63,30 @@ where
 /// # shared(&gateway);
 /// # fn add(gateway: &mut Gateway, server: BoxedService) { gateway.add(server) }
 /// ```
-pub struct BoxedService(Box<dyn Boxable>);
+#[derive(Clone)]
+pub struct BoxedService(Arc<dyn DynService>);
 
 impl BoxedService {
-    /// Boxes `service`.
+    /// Erases the type of `service`.
     pub fn new(service: impl RpcService + Sync) -> Self {
-        Self(Box::new(service))
+        Self(Arc::new(service))
     }
 }
 
 /// [`RpcService`] in the form of a trait object.
-trait Boxable: Send + Sync {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
-    fn clone_boxed(&self) -> Box<dyn Boxable>;
+trait DynService: Send + Sync {
+    fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
 }
 
-impl<S: RpcService + Sync> Boxable for S {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Service::poll_ready(self, cx)
-    }
-
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
-        Box::pin(Service::call(self, request))
-    }
-
-    fn clone_boxed(&self) -> Box<dyn Boxable> {
-        Box::new(self.clone())
+impl<S: RpcService + Sync> DynService for S {
+    fn call(&self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
+        let mut service = self.clone();
+        // Nearly all services are ready. Then the call is made at once, which keeps calls in their order.
+        match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Box::pin(Service::call(&mut service, request)),
+            Poll::Ready(Err(error)) => Box::pin(ready(Err(error))),
+            Poll::Pending => Box::pin(call_once(service, request)),
+        }
     }
 }
 
@@ -97,8 +95,9 @@ impl Service<Request> for BoxedService {
     type Error = Error;
     type Future = BoxFuture<'static, Result<Response, Error>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.0.poll_ready(cx)
+    /// Returns ready at once: a service within that has to wait does so inside of the call.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
@@ -106,10 +105,48 @@ impl Service<Request> for BoxedService {
     }
 }
 
-impl Clone for BoxedService {
-    fn clone(&self) -> Self {
-        Self(self.0.clone_boxed())
+crate::partial_debug!(BoxedService);
+
+#[cfg(test)]
+mod tests {
+    use std::future::Ready;
+
+    use super::*;
+    use crate::{Method, Object};
+
+    /// Is ready when it is asked for the second time.
+    #[derive(Clone)]
+    struct Slow {
+        asked: bool,
+    }
+
+    impl Service<Request> for Slow {
+        type Response = Response;
+        type Error = Error;
+        type Future = Ready<Result<Response, Error>>;
+
+        fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+            if std::mem::replace(&mut self.asked, true) {
+                return Poll::Ready(Ok(()));
+            }
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+
+        fn call(&mut self, _: Request) -> Self::Future {
+            ready(if self.asked { Ok(Response::empty()) } else { Err(Error::internal("too early")) })
+        }
+    }
+
+    #[test]
+    fn a_service_is_called_when_it_is_ready() {
+        for asked in [false, true] {
+            let mut erased = BoxedService::new(Slow { asked });
+            let request = Request::call(Method::PING, Object::new());
+            let mut answer = Service::call(&mut erased, request);
+            let mut cx = Context::from_waker(Waker::noop());
+            let answered = std::iter::repeat_with(|| answer.as_mut().poll(&mut cx)).find(Poll::is_ready);
+            assert!(matches!(answered, Some(Poll::Ready(Ok(_)))), "asked before: {asked}");
+        }
     }
 }
-
-crate::partial_debug!(BoxedService);

@@ -4,8 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
-use mgp_security::jose::{Header, JoseError, SigningKey};
+use mgp_security::jose::{Header, SigningKey};
 use mgp_types::mgp::Timestamp;
+use mgp_types::random_bytes;
 use serde::Serialize;
 
 use super::metadata::IssuerMetadata;
@@ -110,7 +111,7 @@ impl ProvenClient {
             iss: &self.id,
             sub: &self.id,
             aud: &issuer.issuer,
-            jti: random()?,
+            jti: random(),
             iat: now,
             exp: now + ASSERTION_SECONDS,
         };
@@ -124,8 +125,6 @@ mgp_types::partial_debug!(ProvenClient, self => id: self.id);
 const ASSERTION_SECONDS: i64 = 120;
 
 /// Returns a text that nobody can guess.
-pub(super) fn random() -> Result<String, OAuthError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|_| JoseError::NoRandomness)?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
+pub(super) fn random() -> String {
+    URL_SAFE_NO_PAD.encode(random_bytes::<32>())
 }

@@ -30,7 +30,7 @@ pub(super) async fn sign_in(
     let mut page = Url::parse(page).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
     let page =
         page.as_mut().ok_or(OAuthError::Metadata("the issuer's page to sign in at is no page of the web"))?;
-    let (verifier, state) = (random()?, random()?);
+    let (verifier, state) = (random(), random());
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
     let redirect_uri = target.uri().to_owned();
     let mut query = Form::of(&[

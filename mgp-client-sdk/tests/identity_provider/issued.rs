@@ -84,7 +84,5 @@ impl Issued {
 
 /// Returns a text that nobody can guess.
 pub(super) fn random() -> String {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).unwrap();
-    URL_SAFE_NO_PAD.encode(bytes)
+    URL_SAFE_NO_PAD.encode(mgp_types::random_bytes::<24>())
 }

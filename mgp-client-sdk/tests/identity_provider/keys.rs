@@ -59,9 +59,7 @@ impl Keys {
 /// Returns new keys of the kinds that are quick to make.
 fn generated(generation: usize) -> Vec<NamedKey> {
     let mut edwards = ED25519.to_vec();
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed).unwrap();
-    edwards.extend(seed);
+    edwards.extend(mgp_types::random_bytes::<32>());
     [SigningKey::generate(), SigningKey::from_pkcs8(edwards, Algorithm::EdDSA)]
         .map(|key| {
             let key = key.unwrap();

@@ -61,9 +61,10 @@ impl Lookup {
     }
 }
 
-const MOST: usize = 3;
+/// The number of names that are suggested.
+const MAX_NEAREST: usize = 3;
 
-/// Returns the names that are spelled nearly like `name`, the nearest first; no more than [`MOST`].
+/// Returns the names that are spelled nearly like `name`, the nearest first; no more than [`MAX_NEAREST`].
 pub(super) fn near<'a, T>(
     name: &str,
     known: impl Iterator<Item = (&'a str, &'a str, T)>,
@@ -77,7 +78,7 @@ pub(super) fn near<'a, T>(
     };
     let mut nearest: Vec<(usize, &str)> = known.filter_map(near).collect();
     nearest.sort_unstable();
-    nearest.into_iter().take(MOST).map(|(_, shown)| shown).collect()
+    nearest.into_iter().take(MAX_NEAREST).map(|(_, shown)| shown).collect()
 }
 
 #[cfg(test)]

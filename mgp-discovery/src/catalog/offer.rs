@@ -106,12 +106,12 @@ fn once<T, K: Eq + Hash>(
 }
 
 /// The number of items of one kind that one server may offer.
-const MOST: usize = 20_000;
+const MAX_ITEMS: usize = 20_000;
 
 fn bounded<T>(server: &ServerId, kind: &'static str, mut listed: Vec<T>) -> Vec<T> {
-    if listed.len() > MOST {
-        tracing::warn!(%server, kind, listed = listed.len(), most = MOST, "a server lists too many items; the rest is left out");
-        listed.truncate(MOST);
+    if listed.len() > MAX_ITEMS {
+        tracing::warn!(%server, kind, listed = listed.len(), most = MAX_ITEMS, "a server lists too many items; the rest is left out");
+        listed.truncate(MAX_ITEMS);
     }
     listed
 }

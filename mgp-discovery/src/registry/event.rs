@@ -42,7 +42,7 @@ impl RegistrationChange {
     }
 
     fn of(actor: Actor, trace: Option<TraceId>, action: RegistrationAction) -> Self {
-        Self { action, actor, trace: trace.unwrap_or_else(random_trace), reason: None }
+        Self { action, actor, trace: trace.unwrap_or_else(TraceId::random), reason: None }
     }
 
     /// Returns the event of a change that was made, or failed.
@@ -111,12 +111,4 @@ impl RegistrationAction {
         };
         EventType::Custom(name.into())
     }
-}
-
-/// Returns a random trace id. The id is no secret, and no action may fail for want of one: a system without random
-/// numbers gives ids that repeat.
-fn random_trace() -> TraceId {
-    let mut bytes = [0; 16];
-    let _ = getrandom::fill(&mut bytes);
-    TraceId::from_random(bytes)
 }

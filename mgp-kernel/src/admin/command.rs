@@ -62,7 +62,7 @@ pub(crate) struct PageRequest {
 
 impl PageRequest {
     /// The largest number of items in a page.
-    pub(crate) const MOST: u32 = 1_000;
+    pub(crate) const MAX_ITEMS: u32 = 1_000;
 
     /// Returns the page that begins behind `offset` items.
     pub(crate) const fn behind(offset: u64) -> Self {
@@ -71,7 +71,7 @@ impl PageRequest {
 
     /// Returns the items of this page, and the offset of the next page if there is one.
     pub(crate) fn of<T>(&self, all: impl IntoIterator<Item = T>) -> (Vec<T>, Option<u64>) {
-        let limit = self.limit.unwrap_or(Self::MOST).clamp(1, Self::MOST);
+        let limit = self.limit.unwrap_or(Self::MAX_ITEMS).clamp(1, Self::MAX_ITEMS);
         let offset = usize::try_from(self.offset).unwrap_or(usize::MAX);
         let mut rest = all.into_iter().skip(offset);
         let items: Vec<T> = rest.by_ref().take(limit as usize).collect();

@@ -13,7 +13,7 @@ use crate::catalog::ToolCatalog;
 use crate::lifecycle::Lifecycle;
 use crate::operator::proof::OperatorConnection;
 use crate::policies::Policies;
-use crate::record::{AuditTrail, new_trace};
+use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
@@ -101,7 +101,7 @@ impl OperatorCall {
         details: &[(&'static str, &str)],
     ) -> Result<(), Error> {
         let audit = &self.kernel.audit;
-        let trace = self.trace.unwrap_or_else(new_trace);
+        let trace = self.trace.unwrap_or_else(TraceId::random);
         let (now, kind) = (audit.clock.now(), EventType::read(what));
         let event = AuditEvent::new(now, trace, kind, Actor::of(&self.by), target, Outcome::Success);
         let event = details.iter().fold(event, |event, (name, value)| event.with_detail(*name, *value));

@@ -32,7 +32,7 @@ impl ElicitationSessions {
         if known.sessions.insert(Arc::clone(&id), Arc::downgrade(session)).is_none() {
             known.begun.push_back(id);
         }
-        if known.begun.len() > MOST
+        if known.begun.len() > MAX_ELICITATIONS
             && let Some(oldest) = known.begun.pop_front()
         {
             known.sessions.remove(&oldest);
@@ -45,7 +45,7 @@ impl ElicitationSessions {
     }
 }
 
-const MOST: usize = 1024;
+const MAX_ELICITATIONS: usize = 1024;
 const LONGEST_ID: usize = 256;
 
 #[cfg(test)]
@@ -80,12 +80,12 @@ mod tests {
         let mut session = Session::new(Revision::V2025_11_25);
         session.outbox = Outbox::new(Arc::new(Deaf), StreamId::STANDALONE);
         let (session, elicitations) = (Arc::new(session), ElicitationSessions::default());
-        for number in 0..=MOST {
+        for number in 0..=MAX_ELICITATIONS {
             elicitations.note(&page(&number.to_string()), &session);
         }
         elicitations.note(&page(&"x".repeat(LONGEST_ID + 1)), &session);
         assert!(elicitations.session("0").is_none() && elicitations.session("1").is_some());
-        assert_eq!(elicitations.0.lock().sessions.len(), MOST);
+        assert_eq!(elicitations.0.lock().sessions.len(), MAX_ELICITATIONS);
         drop(session);
         assert!(elicitations.session("1").is_none());
     }

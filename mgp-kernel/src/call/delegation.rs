@@ -8,7 +8,7 @@ use mgp_security::auth::reserved_owner;
 use mgp_types::mgp::{Actor, AgentPattern, AuditPort as _, EventType, Outcome, TraceId};
 use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, agent_family, code};
 
-use crate::record::{AuditTrail, new_trace};
+use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 
 /// The key of `_meta` under which a client names the agent in whose name it calls, and the kernel tells its own servers who
@@ -39,7 +39,7 @@ impl Gate for DelegationGate {
         request.context.speaker = None;
         // All that follows from the request stands in one chain, including another tool that is called in place of a
         // failed one.
-        let trace = trace_of(request).unwrap_or_else(new_trace);
+        let trace = trace_of(request).unwrap_or_else(TraceId::random);
         request.context.trace = Some(trace);
         let claimed = match take_claim(request) {
             Ok(None) => return Flow::Pass(()),

@@ -5,13 +5,14 @@ pub(crate) mod cancel;
 pub(crate) mod connection_role;
 pub(crate) mod delegation;
 pub(crate) mod effects;
-pub(crate) mod erased;
+
 pub(crate) mod fallback;
 pub(crate) mod hints;
 pub(crate) mod kernel_options;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod own_server;
+pub(crate) mod refusing;
 pub(crate) mod registry_timeout;
 pub(crate) mod resolve;
 pub(crate) mod session_state;

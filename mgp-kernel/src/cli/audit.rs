@@ -101,7 +101,7 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure>
             events: events.clone(),
             oldest_first: true,
             behind: Some(behind),
-            limit: Some(PageRequest::MOST),
+            limit: Some(PageRequest::MAX_ITEMS),
         };
         page = link.ask(&next).await?;
     }

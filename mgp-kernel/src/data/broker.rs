@@ -10,7 +10,7 @@ use mgp_types::ext::{DataReference, ImportData};
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Recovery, ServerId, Timestamp,
 };
-use mgp_types::{Error, Principal, code, hex};
+use mgp_types::{Error, Principal, code, random_name};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -94,7 +94,8 @@ impl DataBroker {
         let now = Timestamp::now();
         let longest = now.saturating_add(MAX_TTL);
         let ends_at = reference.expires_at.map_or(longest, |end| end.min(longest));
-        let mut shown = DataReference::new(id()?, origin.as_str(), &*reference.mime_type);
+        let mut shown =
+            DataReference::new(format!("ref-{}", random_name()), origin.as_str(), &*reference.mime_type);
         shown.size_bytes = reference.size_bytes;
         shown.expires_at = Some(ends_at);
         shown.checksum.clone_from(&reference.checksum);
@@ -209,14 +210,6 @@ impl DataBroker {
             tracing::error!(%error, "a delivery of data is not in the record");
         }
     }
-}
-
-/// Returns an id that nobody can guess.
-fn id() -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| Error::internal("the system has no random numbers"))?;
-    let digits: [u8; 32] = hex(&bytes);
-    Ok(format!("ref-{}", String::from_utf8_lossy(&digits)))
 }
 
 pub(super) fn error(code: i64, message: &'static str) -> Error {

@@ -22,7 +22,6 @@ use tokio::task::JoinSet;
 
 pub(crate) use self::sections::Sections;
 use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
-use crate::call::erased::ErasedService;
 use crate::call::resolve::awaits_first_tools;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
@@ -40,6 +39,7 @@ use crate::servers::registration::{self, ModelToolCreator};
 use crate::servers::upstream;
 use crate::stack::ClientStack;
 use crate::{AppliedConfig, ServerView, StartError, record, settings, telemetry};
+use mgp_types::BoxedService;
 
 /// A kernel: one server between any client and any number of servers. Cheap to clone.
 #[derive(Clone)]
@@ -319,7 +319,7 @@ impl Kernel {
         let as_client =
             matches!(mark, ConnectionRole::Operator(..)).then(|| self.0.front.service(&of_user()));
         let identity = Arc::clone(&self.0.identity);
-        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<ErasedService>> {
+        move |outbox: Outbox| -> ServerEra<ConnectionRoleService<BoxedService>> {
             let (service, as_client) = (service.clone(), as_client.clone());
             let service = ConnectionRoleService::new(service, as_client, mark.clone(), client(&outbox));
             ServerEraGate::new(Arc::clone(&identity), outbox).layer(service)

@@ -10,11 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::{AtomicFile, Config, FileReaders};
-use mgp_types::hex;
+use mgp_types::{hex, random_name};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-
-use crate::record::random;
 
 /// The properties of a kernel that clients compare before they share it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +32,7 @@ pub(crate) struct KernelNote {
 impl KernelNote {
     /// Describes this process, as a kernel of `config`.
     pub(crate) fn of_this_process(config: &Config) -> Self {
-        let salt = String::from_utf8_lossy(&hex::<32>(&random())).into_owned();
+        let salt = random_name();
         let variables =
             referred(config).into_iter().map(|name| (name.clone(), digest(&salt, &name))).collect();
         let folder = env::current_dir().unwrap_or_default();

@@ -110,6 +110,16 @@ pub(crate) async fn serve(
     let http = bound(&serving).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
+    let (lifecycle, changes) = (kernel.lifecycle(), kernel.changes());
+    // The first command that connects may ask about it.
+    let served = Arc::new(ServedKernel {
+        since: kernel.audit().clock.now(),
+        linger: serving.linger,
+        files: serving.files,
+        http: Mutex::default(),
+        stop: Notify::new(),
+    });
+    let served = lifecycle.served.get_or_init(|| served);
     let (stopping, stopped) = watch::channel(false);
     let (closing, closed) = watch::channel(false);
     // Each task ends by itself when it is told to; those that do not are aborted with the set.
@@ -129,15 +139,6 @@ pub(crate) async fn serve(
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);
         clients.spawn(async move { served.await.map(|()| then) });
     }
-    let (lifecycle, changes) = (kernel.lifecycle(), kernel.changes());
-    let served = Arc::new(ServedKernel {
-        since: kernel.audit().clock.now(),
-        linger: serving.linger,
-        files: serving.files,
-        http: Mutex::default(),
-        stop: Notify::new(),
-    });
-    let served = lifecycle.served.get_or_init(|| served);
     if let Some((address, socket)) = http {
         let error = socket.as_ref().err().map(ToString::to_string);
         *served.http.lock() = Some(HttpListening { address, error });

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, method as name};
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
+};
 use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKind, Response};
 
 use super::proof::OperatorConnection;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::{OperatorCall, OperatorSections, ProofNeed};
-use crate::record::{AuditTrail, new_trace};
+use crate::record::AuditTrail;
 
 /// A gate that serves the methods under `kernel/` to operators.
 ///
@@ -87,7 +89,7 @@ async fn refuse(
     by: Principal,
     error: Error,
 ) -> Result<Response, Error> {
-    let trace = trace_of(&request).unwrap_or_else(new_trace);
+    let trace = trace_of(&request).unwrap_or_else(TraceId::random);
     let event = AuditEvent::new(
         audit.clock.now(),
         trace,

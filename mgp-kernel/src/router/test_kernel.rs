@@ -22,7 +22,6 @@ use tokio::sync::Notify;
 use tower_service::Service;
 
 use super::{Router, Visibility};
-use crate::call::erased::ErasedService;
 use crate::kernel::Sections;
 use crate::methods::{JudgeCache, ToolDocuments};
 use crate::notify::changes::ChangeListeners;
@@ -33,6 +32,7 @@ use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
 use crate::servers::upstream::{FirstStart, ServerSupport};
+use mgp_types::BoxedService;
 
 /// A configuration in which agents have only what they were granted.
 pub(crate) const GRANTED: &str = r#"{"access":{"default":"opt-in"}}"#;
@@ -119,7 +119,7 @@ impl TestKernel {
     ) -> TestServer {
         let server = TestServer::default();
         let fake = FakeServer {
-            service: ErasedService::new(server.clone()),
+            service: BoxedService::new(server.clone()),
             session: Arc::new(Session::new(revision)),
             capabilities: Object::parse(capabilities).unwrap(),
             instructions: Some(format!("Use {id} well.").into()),

@@ -5,9 +5,9 @@ use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
 use super::test_kernel::{GRANTED, TestClient, TestKernel, text};
-use crate::call::erased::ErasedService;
 use crate::servers::upstream::ConnectionKey;
 use crate::servers::upstream::ServerNotifications as _;
+use mgp_types::BoxedService;
 
 fn members(list: &str, member: &str) -> Vec<String> {
     let list: serde_json::Value = serde_json::from_str(list).unwrap();
@@ -307,7 +307,7 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
     let peer = TestClient::stateless("some");
     let call = peer.request("tools/call", "{}").context;
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
-    let way = ErasedService::new(asks.clone());
+    let way = BoxedService::new(asks.clone());
     let callbacks = scene.fleet.callbacks();
     let now = tokio::time::Instant::now();
     let passed = callbacks.lock().pass_on((&"a".into(), way), &call, &asked, now).unwrap();

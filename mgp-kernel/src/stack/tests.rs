@@ -67,4 +67,4 @@ fn root() -> &'static Path {
 }
 
 /// Types that a call does not stop at: what joins others, and the forms of results.
-const NO_STEPS: [&str; 4] = ["::Gated", "::ServerStack", "::StartError", "::ErasedService"];
+const NO_STEPS: [&str; 4] = ["::Gated", "::ServerStack", "::StartError", "::BoxedService"];

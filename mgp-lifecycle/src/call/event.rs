@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, ToolName, TraceId,
+};
 use mgp_types::{Method, Request};
-
-use crate::random_source;
 
 /// The event of a request that failed and is made again. `otherwise` is its type for what is no call of a tool.
 pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
@@ -17,7 +17,7 @@ pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
     };
     AuditEvent::new(
         Timestamp::now(),
-        context.trace.unwrap_or_else(random_source::trace),
+        context.trace.unwrap_or_else(TraceId::random),
         event_type,
         actor(request),
         target(request),

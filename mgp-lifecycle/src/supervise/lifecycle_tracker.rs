@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, LifecycleChange, Outcome, ServerState, Timestamp,
+    TraceId,
 };
 use tokio::sync::broadcast;
 
 use super::health_tracker::ServerHealth;
 use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
-use crate::random_source;
 use crate::state::{LifecycleState, tell};
 
 /// The state of one server: takes it from one to the next, and tells all listeners.
@@ -82,7 +82,7 @@ impl<T> LifecycleTracker<T> {
     fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
-        let trace = random_source::trace();
+        let trace = TraceId::random();
         let mut event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
         if let Some(reason) = reason {
             event = event.with_detail("reason", reason);

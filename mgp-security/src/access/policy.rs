@@ -17,7 +17,7 @@ use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;
 use crate::sqlite::{Database, off_the_runtime};
-use crate::{Clock, StoreError, random};
+use crate::{Clock, StoreError};
 
 /// A policy that decides which agent may use which server and tool (§5), and that operators change while it runs.
 ///
@@ -285,7 +285,7 @@ impl AccessPolicy {
         let (server, tool) = key.map_or((None, None), |key| (Some(&key.server_id), key.tool_name.as_ref()));
         let target = AuditTarget::new(server.cloned(), tool.cloned());
         let actor = Actor::new(ActorType::Operator, by.id());
-        let trace = trace.unwrap_or_else(random::trace_id);
+        let trace = trace.unwrap_or_else(TraceId::random);
         AuditEvent::new(self.now(), trace, kind, actor, target, Outcome::Success)
     }
 

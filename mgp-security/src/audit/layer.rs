@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::{AgentId, AuditPort, CallRecord, ServerId};
+use mgp_types::mgp::{AgentId, AuditPort, CallRecord, ServerId, TraceId};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -14,7 +14,7 @@ use tower_service::Service;
 use super::arguments::ArgumentRecording;
 use super::call::{RecordSubject, RecordedCall};
 use super::trace::trace_of;
-use crate::{Clock, random};
+use crate::Clock;
 
 /// A layer that records each tool call, each resource read, each prompt, each method beyond MCP and MGP that is
 /// passed to a server, and every other request that is refused (§6).
@@ -147,7 +147,7 @@ impl<S: RpcService> Service<Request> for Audit<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         let subject = RecordSubject::of(&request.method);
-        let trace = trace_of(&request).unwrap_or_else(random::trace_id);
+        let trace = trace_of(&request).unwrap_or_else(TraceId::random);
         let trail = Arc::new(CallRecord::default());
         request.context.trace = Some(trace);
         request.context.trail = Some(Arc::clone(&trail));

@@ -8,7 +8,6 @@ use mgp_types::mgp::{Extension, TraceId};
 use mgp_types::{Flow, Gate, Object, RawJson, Request, RequestKind, Session};
 
 use super::trace::{from_traceparent, trace_of};
-use crate::random;
 
 /// A gate that passes the trace id of each request on to the peer (§6.5).
 ///
@@ -43,7 +42,7 @@ impl Gate for TraceIdGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         if request.kind == RequestKind::Call {
-            let id = trace_of(request).unwrap_or_else(random::trace_id);
+            let id = trace_of(request).unwrap_or_else(TraceId::random);
             request.context.trace = Some(id);
             let session = (self.peer)();
             write(&mut request.params, id, session.as_deref());

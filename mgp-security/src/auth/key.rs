@@ -4,11 +4,10 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mgp_types::random_bytes;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
-
-use crate::{StoreError, random};
 
 /// A secret key as its owner sends it: `mgp_`, the key's id, `_`, and 256 random bits. It is shown once, when it is
 /// issued, and stored nowhere.
@@ -29,15 +28,12 @@ pub(super) struct KeyDigest([u8; 32]);
 
 impl SecretKey {
     /// Returns a new random key.
-    ///
-    /// # Errors
-    /// Fails if the system has no random numbers.
-    pub(super) fn random() -> Result<(KeyId, Self), StoreError> {
-        let bytes: [u8; ID_BYTES + SECRET_BYTES] = random::bytes()?;
+    pub(super) fn random() -> (KeyId, Self) {
+        let bytes: [u8; ID_BYTES + SECRET_BYTES] = random_bytes();
         let (id, secret) = bytes.split_at(ID_BYTES);
         let id = KeyId(id.iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)));
         let text = format!("{PREFIX}{id}_{}", URL_SAFE_NO_PAD.encode(secret));
-        Ok((id, Self(text.into())))
+        (id, Self(text.into()))
     }
 
     /// Returns the key with this text, for example one from the environment.

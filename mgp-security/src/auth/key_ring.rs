@@ -109,7 +109,7 @@ impl KeyRing {
     /// # Cancel safety
     /// Dropping the future leaves either no key, or one that nobody knows and that [`keys`](Self::keys) shows.
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
-        let (id, secret) = SecretKey::random()?;
+        let (id, secret) = SecretKey::random();
         let info = wanted.issued(id, self.0.clock.now());
         let stored = StoredKey { info: info.clone(), digest: KeyDigest::of(secret.expose()) };
         self.change(move |inner| {

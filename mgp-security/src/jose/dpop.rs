@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Method, Uri};
 use jsonwebtoken::{Algorithm, Header};
 use mgp_types::mgp::Timestamp;
+use mgp_types::random_name;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -59,7 +60,7 @@ struct ProofClaims {
 /// endpoint with none.
 ///
 /// # Errors
-/// The key cannot sign, or the system has no random numbers.
+/// The key cannot sign.
 pub fn proof(
     key: &SigningKey,
     method: &Method,
@@ -67,13 +68,11 @@ pub fn proof(
     access_token: Option<&str>,
     nonce: Option<&str>,
 ) -> Result<String, JoseError> {
-    let mut id = [0; 16];
-    getrandom::fill(&mut id).map_err(|_| JoseError::NoRandomness)?;
     let mut header = Header::new(key.algorithm());
     header.typ = Some(TYPE.to_owned());
     header.jwk = Some(key.public_jwk().clone());
     let claims = ProofClaims {
-        jti: URL_SAFE_NO_PAD.encode(id).into(),
+        jti: random_name().into(),
         htm: method.as_str().into(),
         htu: target(url).ok_or(JoseError::Unsigned)?,
         iat: Timestamp::now().as_millis().div_euclid(1000),

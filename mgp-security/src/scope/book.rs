@@ -175,7 +175,7 @@ impl ScopeBook {
                     .push(DeniedScope::new(scope, "not among the scopes that this agent is configured for"));
             }
         }
-        let tokens = TokenPair::new()?;
+        let tokens = TokenPair::new();
         let mut sessions = self.0.sessions.lock();
         if let Some(shown) = TokenDigest::shown_by(request) {
             // The check of the set comes first: a session is not taken out before the new one is sure.
@@ -205,7 +205,7 @@ impl ScopeBook {
     /// Fails for a sender or a token that is not known (1002), and for a session that is over (1003).
     pub fn refresh(&self, request: &Request, refresh_token: &str) -> Result<ScopeSession, Error> {
         let caller = sender(request)?;
-        let (tokens, now) = (TokenPair::new()?, Instant::now());
+        let (tokens, now) = (TokenPair::new(), Instant::now());
         let mut sessions = self.0.sessions.lock();
         let shown = TokenDigest::of(refresh_token);
         let former = sessions.take(caller, now, |session| session.refresh_token.matches(&shown))?;
@@ -247,8 +247,8 @@ struct TokenPair {
 }
 
 impl TokenPair {
-    fn new() -> Result<Self, Error> {
-        Ok(Self { token: new_token()?, refresh_token: new_token()? })
+    fn new() -> Self {
+        Self { token: new_token(), refresh_token: new_token() }
     }
 
     fn session(&self, scopes: BTreeMap<Box<str>, ScopeEnd>, ttl: Duration, now: Instant) -> StoredSession {

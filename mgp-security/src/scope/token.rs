@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use mgp_types::Request;
+use mgp_types::{Request, random_name};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
-
-use crate::random::{self, RandomUnavailable};
 
 /// The member of `_meta` that has the token of a session.
 const META_MEMBER: &str = "session_token";
@@ -54,7 +52,6 @@ impl fmt::Debug for TokenDigest {
 }
 
 /// Returns a token that nobody can guess: 256 random bits in hexadecimal digits.
-pub(super) fn new_token() -> Result<Box<str>, RandomUnavailable> {
-    let half = || random::bytes().map(u128::from_be_bytes);
-    Ok(format!("{:032x}{:032x}", half()?, half()?).into())
+pub(super) fn new_token() -> Box<str> {
+    (random_name() + &random_name()).into()
 }

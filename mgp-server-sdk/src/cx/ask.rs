@@ -60,7 +60,7 @@ impl Ask<()> {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Ask<Elicited<()>> {
-        let params = ElicitUrlParams::new(message, url).with_elicitation_id(crate::random::id());
+        let params = ElicitUrlParams::new(message, url).with_elicitation_id(mgp_types::random_name());
         let read = |answer: &RawJson| Some(Elicited::from(answer.to::<ElicitResult>().ok()?).map(drop));
         Ask::new(key, Method::ELICIT, body(params), read)
     }

@@ -58,7 +58,7 @@ impl Cx {
     fn operation(&self) -> &str {
         match self.checkpoints() {
             Some(checkpoints) => checkpoints.operation(),
-            None => self.0.operation.get_or_init(|| crate::random::id().into()),
+            None => self.0.operation.get_or_init(|| mgp_types::random_name().into()),
         }
     }
 }

@@ -86,8 +86,6 @@ impl ReferenceStore {
     /// # Panics
     /// The operating system gives no random bytes, so nothing secure can be done.
     pub fn new(origin: &str, base_url: &str) -> Result<Self, Error> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).expect("the system provides random numbers");
         if !is_name(origin) {
             return Err(Error::internal("the name of a server has letters, digits, `.`, `_` and `-`"));
         }
@@ -98,7 +96,7 @@ impl ReferenceStore {
         Ok(Self(Arc::new(StoreShared {
             origin: origin.into(),
             base_url: base_url.trim_end_matches('/').into(),
-            signer: AddressSigner::new(key),
+            signer: AddressSigner::new(mgp_types::random_bytes()),
             max_memory: MAX_MEMORY,
             held: Mutex::default(),
         })))
@@ -137,7 +135,7 @@ impl ReferenceStore {
             digest,
             released: false,
         };
-        let ref_id: Box<str> = format!("ref-{}", crate::random::id()).into();
+        let ref_id: Box<str> = format!("ref-{}", mgp_types::random_name()).into();
         let reference = self.describe(&ref_id, &held);
         let mut all = self.0.held.lock();
         all.retain(|_, held| now < held.expires_at);
@@ -240,7 +238,7 @@ impl ReferenceStore {
 
     fn address(&self, ref_id: &str, expires_at: Timestamp, aud: &str) -> String {
         let exp = u64::try_from(expires_at.as_millis() / 1000).unwrap_or(0);
-        let nonce = crate::random::id();
+        let nonce = mgp_types::random_name();
         let sig = self.0.signer.sign(SignedMembers { ref_id, exp, aud, nonce: &nonce });
         let audience = if aud.is_empty() { String::new() } else { format!("&aud={aud}") };
         format!("{}/{ref_id}?sig={sig}&exp={exp}{audience}&nonce={nonce}", self.0.base_url)

@@ -97,7 +97,7 @@ impl TaskStore {
         {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many tasks"));
         }
-        let id: Arc<str> = crate::random::id().into();
+        let id: Arc<str> = mgp_types::random_name().into();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let task = Arc::new(Task::new(id.clone(), number, owner, ttl, self.limits.poll_interval));
         tasks.insert(id, task.clone());

@@ -70,7 +70,7 @@ impl CallCheckpoints {
             sent: AtomicU64::new(0),
         };
         match Resume::read(&meta)? {
-            None => checkpoints.operation = crate::random::id().into(),
+            None => checkpoints.operation = mgp_types::random_name().into(),
             Some(resume) => checkpoints.resume(&resume)?,
         }
         Ok(Some(checkpoints))

@@ -135,7 +135,7 @@ impl CallSession {
         }
         let changed = set.is_some();
         let change = if found.is_some() { SessionChange::Renewed } else { SessionChange::Created };
-        let id = found.as_ref().map_or_else(|| crate::random::id().into(), |found| found.id.clone());
+        let id = found.as_ref().map_or_else(|| mgp_types::random_name().into(), |found| found.id.clone());
         let Some(state) = set.or_else(|| found.map(|found| found.state)) else { return (Meta::new(), None) };
         let session = SealedSession { id: id.clone(), state };
         let Some(token) = self.seal(&session) else {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use mgp_types::mcp::LoggingMessageParams;
 use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Extension, method};
-use mgp_types::{Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code};
+use mgp_types::{
+    Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code, random_name,
+};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -17,7 +19,7 @@ use super::elicit;
 use super::open::{AnswerVerdict, HandedAnswer, OpenCallbacks};
 use super::question::Callback;
 use crate::advice::advised;
-use crate::session::{SessionOwner, fresh_name, negotiated};
+use crate::session::{SessionOwner, negotiated};
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
 /// answers.
@@ -127,7 +129,7 @@ impl Callbacks {
     //= mgp §13.4
     //# Informational — no response required
     async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
-        let id: Box<str> = fresh_name(PREFIX)?.into();
+        let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
         self.open.lock().told(id.clone(), SessionOwner::of(context), Instant::now());
         context.outbox.notify(message(question, id)).await
     }
@@ -137,7 +139,7 @@ impl Callbacks {
         context: &Context,
         question: Callback<A>,
     ) -> Result<A, Error> {
-        let id: Box<str> = fresh_name(PREFIX)?.into();
+        let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
         let deadline = Instant::now() + question.timeout;
         let request = message(&question, id.clone());
         let (sender, receiver) = oneshot::channel();

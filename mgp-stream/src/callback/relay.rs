@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, ServerId};
-use mgp_types::{Context, Error, Params, RawJson, StreamId};
+use mgp_types::{Context, Error, Params, RawJson, StreamId, random_name};
 use tokio::time::Instant;
 
 use super::ask::PREFIX;
 use super::question::wait_for;
 use crate::advice::exhausted;
-use crate::session::{SessionOwner, fresh_name};
+use crate::session::SessionOwner;
 
 /// The callbacks that a gateway passes on from the servers behind it to the clients in front of it.
 ///
@@ -144,7 +144,7 @@ impl CallbackRelay {
                 self.ours.remove(&passed.theirs);
             }
         }
-        let ours: Box<str> = fresh_name(PREFIX)?.into();
+        let ours: Box<str> = format!("{PREFIX}{}", random_name()).into();
         self.ours.insert(theirs.clone(), ours.clone());
         self.passed.insert(ours.clone(), PassedCallback { theirs, owner, is_answered: false, until: now });
         Ok(ours)

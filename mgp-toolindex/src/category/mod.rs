@@ -17,7 +17,7 @@ pub(crate) use self::hierarchy::Hierarchy;
 pub use self::path::CategoryPath;
 
 /// The number of categories of one tool: a tool in all categories would be found in none.
-const MOST: usize = 8;
+const MAX_CATEGORIES: usize = 8;
 
 /// The number of declared categories that are read.
 const MAX_READ: usize = 64;
@@ -28,9 +28,9 @@ const SERVER: &str = "server";
 /// Returns the categories of a tool: those that its server declares; if there are none, those that the words of the
 /// tool suggest. The category of its server is always among them, so that every tool can be found by browsing.
 pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[CategoryPath]> {
-    let mut paths: SmallVec<[CategoryPath; MOST]> = SmallVec::new();
+    let mut paths: SmallVec<[CategoryPath; MAX_CATEGORIES]> = SmallVec::new();
     for path in text.categories.iter().take(MAX_READ).filter_map(|declared| CategoryPath::read(declared)) {
-        if paths.len() < MOST - 1 && !paths.contains(&path) {
+        if paths.len() < MAX_CATEGORIES - 1 && !paths.contains(&path) {
             paths.push(path);
         }
     }

@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    const MOST: usize = usize::MAX;
+    const UNLIMITED: usize = usize::MAX;
 
     fn scored(words: &[f32], likeness: &[f32]) -> Vec<f32> {
         let count = u32::try_from(likeness.len()).unwrap();
@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn words_decide_where_many_rare_ones_are_met() {
         let evidence = scored(&[30.0, 3.0, 0.0, 0.0], &[0.4, 0.5, 0.1, 0.2]);
-        assert_eq!(order(&evidence, &[], MOST), [0, 1, 3, 2]);
+        assert_eq!(order(&evidence, &[], UNLIMITED), [0, 1, 3, 2]);
     }
 
     #[test]
     fn meaning_decides_where_few_words_are_met() {
         let evidence = scored(&[2.0, 0.0, 0.0, 1.0], &[0.1, 0.6, 0.1, 0.1]);
-        assert_eq!(order(&evidence, &[], MOST)[0], 1);
+        assert_eq!(order(&evidence, &[], UNLIMITED)[0], 1);
     }
 
     #[test]
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn one_side_is_enough() {
-        assert_eq!(order(&scored(&[1.0, 3.0, 2.0], &[]), &[], MOST), [1, 2, 0]);
-        assert_eq!(order(&scored(&[], &[0.1, 0.3, 0.2]), &[], MOST), [1, 2, 0]);
-        assert_eq!(order(&scored(&[], &[]), &[], MOST), Vec::<usize>::new());
+        assert_eq!(order(&scored(&[1.0, 3.0, 2.0], &[]), &[], UNLIMITED), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[0.1, 0.3, 0.2]), &[], UNLIMITED), [1, 2, 0]);
+        assert_eq!(order(&scored(&[], &[]), &[], UNLIMITED), Vec::<usize>::new());
     }
 
     #[test]
@@ -232,8 +232,8 @@ mod tests {
         let read = vec![9.0, 8.9, 8.8, 8.7, 8.6, 8.5, 0.0];
         let send = vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0];
         let place = |order: Vec<usize>| order.iter().position(|tool| *tool == 6).unwrap();
-        assert_eq!(place(order(&whole, &[], MOST)), 6);
-        assert!(place(order(&whole, &[read, send], MOST)) < 5);
+        assert_eq!(place(order(&whole, &[], UNLIMITED)), 6);
+        assert!(place(order(&whole, &[read, send], UNLIMITED)) < 5);
     }
 
     #[test]
@@ -252,14 +252,14 @@ mod tests {
         ) {
             let needs: Vec<Vec<f32>> =
                 seeds.iter().map(|seed| whole.iter().map(|number| (number * seed).sin() * 9.0).collect()).collect();
-            let mut places = order(&whole, &needs, MOST);
+            let mut places = order(&whole, &needs, UNLIMITED);
             places.sort_unstable();
             prop_assert_eq!(places, (0..whole.len()).collect::<Vec<_>>());
         }
 
         #[test]
         fn without_needs_the_order_is_that_of_the_evidence(whole in prop::collection::vec(-50.0_f32..50.0, 0..40)) {
-            let order = order(&whole, &[], MOST);
+            let order = order(&whole, &[], UNLIMITED);
             prop_assert!(order.is_sorted_by(|a, b| whole[*a] >= whole[*b]));
         }
     }

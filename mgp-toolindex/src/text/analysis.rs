@@ -185,7 +185,7 @@ pub(crate) struct Term {
 }
 
 /// The number of words in a query; more do not make it clearer.
-const MOST: usize = 64;
+const MAX_TERMS: usize = 64;
 
 impl QueryWords {
     /// Returns the words of a text. Of a long text the first words count.
@@ -195,7 +195,7 @@ impl QueryWords {
             if !terms.iter().any(|term| *term.text == *word) {
                 terms.push(Term { text: word.into(), weight });
             }
-            if terms.len() == MOST { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if terms.len() == MAX_TERMS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         Self { terms }
     }

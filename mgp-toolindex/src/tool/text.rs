@@ -69,14 +69,14 @@ fn parameters(schema: &RawJson) -> Vec<ToolParameter> {
 const DEEPEST: usize = 3;
 
 /// The number of arguments that are read; more tell nothing new about a tool.
-const MOST: usize = 64;
+const MAX_ARGUMENTS: usize = 64;
 
 fn collect(schema: &RawJson, depth: usize, found: &mut Vec<ToolParameter>) {
     let Ok(schema) = Object::from_raw(schema) else { return };
     let mut inner = Vec::new();
     if let Some(properties) = schema.object("properties") {
         for (name, property) in properties.iter() {
-            if found.len() == MOST {
+            if found.len() == MAX_ARGUMENTS {
                 return;
             }
             let description = Object::from_raw(&property)
@@ -125,6 +125,6 @@ mod tests {
         assert!(names(&json!({ "properties": [1, 2] })).is_empty());
         assert!(names(&json!(true)).is_empty());
         let many: serde_json::Map<_, _> = (0..1000).map(|n| (format!("p{n}"), json!({}))).collect();
-        assert_eq!(names(&json!({ "properties": many })).len(), MOST);
+        assert_eq!(names(&json!({ "properties": many })).len(), MAX_ARGUMENTS);
     }
 }

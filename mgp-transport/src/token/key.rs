@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use mgp_types::random_bytes;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -66,9 +67,7 @@ impl SealingKey {
     /// # Panics
     /// The operating system gives no random bytes, so nothing secure can be done.
     pub fn random() -> Self {
-        let mut key = [0; 32];
-        fill(&mut key);
-        Self::new(key)
+        Self::new(random_bytes())
     }
 
     /// Creates the key of these bytes.
@@ -104,8 +103,7 @@ impl SealingKey {
         if base64::encoded_len(bytes, false).is_none_or(|length| length > binding.purpose().max_bytes()) {
             return Err(TokenError::TooLarge);
         }
-        let mut nonce = [0; NONCE];
-        fill(&mut nonce);
+        let nonce: [u8; NONCE] = random_bytes();
         let mut plain = self.now().saturating_add(millis(ttl)).to_be_bytes().to_vec();
         plain.extend_from_slice(content);
         let aad = self.proved(binding);
@@ -196,10 +194,6 @@ impl TokenClock {
     fn now(self) -> u64 {
         time_of_day().max(self.began_at.saturating_add(millis(self.began.elapsed())))
     }
-}
-
-pub(super) fn fill(bytes: &mut [u8]) {
-    getrandom::fill(bytes).expect("the operating system gives random bytes");
 }
 
 fn time_of_day() -> u64 {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use mgp_types::random_bytes;
 use parking_lot::Mutex;
 
-use super::key::{NONCE, fill};
+use super::key::NONCE;
 use super::{SealingKey, TokenBinding, TokenError};
 
 /// Seals tokens that are accepted once, by the process that sealed them: which ones were used is remembered nowhere else,
@@ -27,9 +28,7 @@ impl SingleUseTokens {
     /// # Panics
     /// The operating system gives no random bytes, so nothing secure can be done.
     pub fn new(key: SealingKey) -> Self {
-        let mut process = [0; 16];
-        fill(&mut process);
-        Self { key, process, spent: Mutex::default() }
+        Self { key, process: random_bytes(), spent: Mutex::default() }
     }
 
     /// Seals `content` for one use within the time `ttl`.

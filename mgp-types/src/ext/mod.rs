@@ -64,8 +64,8 @@ const fn seconds<const USUAL: u32>() -> u32 {
     USUAL
 }
 
-/// Reads a number of seconds, from 1 to `MOST`; another number stands for the nearest one.
-fn nearest_seconds<'de, const MOST: u32, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let seconds = i64::deserialize(deserializer)?.clamp(1, i64::from(MOST));
-    Ok(u32::try_from(seconds).unwrap_or(MOST))
+/// Reads a number of seconds, from 1 to `MAX`; another number stands for the nearest one.
+fn nearest_seconds<'de, const MAX: u32, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let seconds = i64::deserialize(deserializer)?.clamp(1, i64::from(MAX));
+    Ok(u32::try_from(seconds).unwrap_or(MAX))
 }

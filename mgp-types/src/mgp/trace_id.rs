@@ -1,6 +1,7 @@
 //! The id that ties the events of one request together (§6.5).
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroU128;
 use std::str::FromStr;
 
@@ -19,6 +20,12 @@ pub struct TraceId(NonZeroU128);
 pub struct TraceIdError;
 
 impl TraceId {
+    /// Returns a new id, for a chain of requests that begins here. It differs from all others, and is no secret.
+    pub fn random() -> Self {
+        let hash = || RandomState::new().hash_one(());
+        Self::from_random((u128::from(hash()) << 64 | u128::from(hash())).to_ne_bytes())
+    }
+
     /// Creates an id of these random bytes, marked as a random UUID (version 4).
     pub fn from_random(bytes: [u8; 16]) -> Self {
         let bits = u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62);

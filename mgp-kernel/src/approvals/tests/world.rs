@@ -22,7 +22,7 @@ use crate::approvals::{
     ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService, is_question, relay,
 };
 use crate::call::calls_in_work::CallsInWork;
-use crate::call::erased::ErasedService;
+use mgp_types::BoxedService;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Name {
@@ -152,7 +152,7 @@ impl World {
             .in_process(server(stateless, &seen))
             .await
             .unwrap();
-        let gate = Gate { passed: Arc::default(), confirms: false, behind: ErasedService::new(behind) };
+        let gate = Gate { passed: Arc::default(), confirms: false, behind: BoxedService::new(behind) };
         Self { layer: ParkedCallLayer::new(limits, None), gate, seen }
     }
 
@@ -199,7 +199,7 @@ impl World {
 pub(super) struct Gate {
     passed: Arc<AtomicUsize>,
     pub(super) confirms: bool,
-    behind: ErasedService,
+    behind: BoxedService,
 }
 
 impl Service<Request> for Gate {

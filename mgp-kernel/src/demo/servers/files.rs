@@ -45,7 +45,7 @@ impl Folder {
 
     fn names(&self) -> Result<Vec<String>, ToolError> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(&*self.0)?.take(MOST) {
+        for entry in fs::read_dir(&*self.0)?.take(MAX_ENTRIES) {
             let entry = entry?;
             if entry.file_type()?.is_file() {
                 names.push(entry.file_name().to_string_lossy().into_owned());
@@ -124,7 +124,7 @@ pub(super) fn server() -> anyhow::Result<Server> {
 }
 
 const LONGEST: u64 = 1024 * 1024;
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

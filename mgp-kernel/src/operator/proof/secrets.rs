@@ -7,6 +7,7 @@ use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_types::mgp::Timestamp;
+use mgp_types::random_bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -65,9 +66,7 @@ impl OperatorSecrets {
 
     /// Makes a token that holds until `expires_at`.
     pub(super) fn new_token(&self, now: Timestamp, expires_at: Timestamp) -> io::Result<String> {
-        let mut bits = [0; 32];
-        getrandom::fill(&mut bits).map_err(io::Error::other)?;
-        let secret = format!("{PREFIX}{}", written(&bits));
+        let secret = format!("{PREFIX}{}", written(&random_bytes::<32>()));
         let mut known = self.read()?;
         known.tokens.retain(|token| token.expires_at > now);
         known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
@@ -100,9 +99,8 @@ impl StoredOperatorSecrets {
 }
 
 fn hashed(passphrase: &str) -> io::Result<String> {
-    let mut salt = [0; 16];
-    getrandom::fill(&mut salt).map_err(io::Error::other)?;
-    let salt = SaltString::encode_b64(&salt).map_err(|error| io::Error::other(error.to_string()))?;
+    let salt =
+        SaltString::encode_b64(&random_bytes::<16>()).map_err(|error| io::Error::other(error.to_string()))?;
     let hash = Argon2::default().hash_password(passphrase.as_bytes(), &salt);
     hash.map(|hash| hash.to_string()).map_err(|error| io::Error::other(error.to_string()))
 }

@@ -5,11 +5,11 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::registry::Registry;
-use mgp_types::mgp::ServerId;
+use mgp_types::mgp::{ServerId, TraceId};
 
 /// Returns a new id for a server that is made.
 pub(super) fn fresh_id() -> ServerId {
-    let number = crate::record::new_trace();
+    let number = TraceId::random();
     ServerId::from(format!("{MADE}{number}").as_str())
 }
 

@@ -22,18 +22,18 @@ use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
 use super::inbound::ServerInboundLayer;
 use super::log::StderrTail;
-use crate::call::erased::ErasedService;
 use crate::call::hints::HINTS;
 use crate::data::transports;
 use crate::offered::EFFECTS;
 use crate::servers::authorization;
 use crate::settings;
+use mgp_types::BoxedService;
 
 /// Connects to the server once, in the way that is configured.
 ///
 /// # Errors
 /// Fails if the configuration leads nowhere, if the server cannot be reached, or if it does not agree.
-pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<ErasedService>, Error> {
+pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<BoxedService>, Error> {
     let output = shared.attempt.lock().output.clone();
     let config = &shared.config;
     let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
@@ -240,10 +240,10 @@ fn header(name: &str, value: &Secret) -> Option<(HeaderName, HeaderValue)> {
 struct EraseLayer;
 
 impl<S: RpcService<Future: 'static> + Sync> Layer<S> for EraseLayer {
-    type Service = ErasedService;
+    type Service = BoxedService;
 
-    fn layer(&self, inner: S) -> ErasedService {
-        ErasedService::new(inner)
+    fn layer(&self, inner: S) -> BoxedService {
+        BoxedService::new(inner)
     }
 }
 

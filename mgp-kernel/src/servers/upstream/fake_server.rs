@@ -6,11 +6,11 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Object, Session};
 
 use super::{FirstStart, ServerSupport, Upstream};
-use crate::call::erased::ErasedService;
+use mgp_types::BoxedService;
 
 /// A server that is connected and lives within the test.
 pub(crate) struct FakeServer {
-    pub(crate) service: ErasedService,
+    pub(crate) service: BoxedService,
     pub(crate) session: Arc<Session>,
     pub(crate) capabilities: Object,
     pub(crate) instructions: Option<Arc<str>>,

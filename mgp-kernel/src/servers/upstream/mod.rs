@@ -41,7 +41,8 @@ use mgp_security::definition::DefinitionKind;
 use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{
-    BoxFuture, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code, gates,
+    BoxFuture, BoxedService, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code,
+    gates,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
@@ -65,8 +66,8 @@ pub(crate) use self::stale_lists::ListKind;
 use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
-use crate::call::erased::{ErasedService, RefusingService};
 use crate::call::meter::MeterGate;
+use crate::call::refusing::RefusingService;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -85,7 +86,7 @@ pub(crate) struct Upstream {
     of_server: Arc<ServerShared>,
     connections: Mutex<ConnectionTable>,
     /// The service for calls for which no connection begins; it refuses them as a connection would.
-    refusing: ErasedService,
+    refusing: BoxedService,
     runtime: Handle,
     /// The ends of connections that go on, and the sweeper.
     tasks: Mutex<JoinSet<()>>,
@@ -117,7 +118,7 @@ impl Upstream {
                 config: Arc::new(config),
                 of_server,
                 connections: Mutex::default(),
-                refusing: ErasedService::new(refusing.layer(RefusingService(refusal))),
+                refusing: BoxedService::new(refusing.layer(RefusingService(refusal))),
                 runtime: Handle::current(),
                 tasks: Mutex::new(tasks),
                 #[cfg(test)]

@@ -28,15 +28,15 @@ use super::forward::ForwardGate;
 use super::server_shared::ServerShared;
 use super::stale_lists::ListKind;
 use super::support::{ServerClient, ServerStack, ServerSupport};
-use crate::call::erased::ErasedService;
 use crate::{StartError, settings};
+use mgp_types::BoxedService;
 
 /// A connection to a server, kept alive. Dropping it ends the connection, and the process behind it, at once.
 pub(super) struct ServerConnection {
     pub(super) shared: Arc<ConnectionShared>,
     pub(super) supervised: Supervised<ServerClient>,
     /// The layers in front of the server, and the server behind them.
-    service: ErasedService,
+    service: BoxedService,
     _tasks: JoinSet<()>,
 }
 

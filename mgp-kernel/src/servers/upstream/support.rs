@@ -17,7 +17,6 @@ use mgp_types::Gated;
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
 use super::server_notifications::ServerNotifications;
-use crate::call::erased::ErasedService;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::notify::events::ServerEvents;
@@ -25,6 +24,7 @@ use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
 use crate::servers::fleet::FleetBooks;
+use mgp_types::BoxedService;
 
 /// The sections of the kernel that all connections to its servers use.
 pub(crate) struct ServerSupport {
@@ -61,7 +61,7 @@ impl ServerSupport {
 }
 
 /// The client of a server that is kept alive.
-pub(crate) type ServerClient = Client<StandingRequestsService<ErasedService>>;
+pub(crate) type ServerClient = Client<StandingRequestsService<BoxedService>>;
 
 /// The incarnation of a server that was connected last.
 pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
@@ -70,7 +70,7 @@ pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
 
 /// The layers in front of one server, made once for all its incarnations.
-pub(crate) struct ServerStack<S = ErasedService> {
+pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) service: S,
     /// The gate that decides what the server may do, and negotiates that with each incarnation.
     pub(crate) permissions: PermissionGate,

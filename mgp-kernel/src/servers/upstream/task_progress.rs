@@ -36,7 +36,7 @@ impl TaskProgress {
         let mut followed = self.followed.lock();
         followed.retain(|_, other| other.until > now && other.session.strong_count() > 0);
         followed.insert(number, FollowedTask { task, session, token, until: now + LONGEST });
-        while followed.len() > MOST {
+        while followed.len() > MAX_FOLLOWED {
             followed.pop_first();
         }
         self.count.store(followed.len(), Ordering::Release);
@@ -74,7 +74,7 @@ impl TaskProgress {
     }
 }
 
-const MOST: usize = 1024;
+const MAX_FOLLOWED: usize = 1024;
 const LONGEST: Duration = Duration::from_hours(24);
 
 #[cfg(test)]
@@ -112,7 +112,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn tasks_are_bounded_in_number_and_time_and_keep_no_session() {
         let (tasks, one, other) = (TaskProgress::default(), session(), session());
-        for number in 0..=MOST as u64 {
+        for number in 0..=MAX_FOLLOWED as u64 {
             follow(&tasks, number, &one);
         }
         assert!(tasks.reported(0).is_none() && tasks.reported(1).is_some());

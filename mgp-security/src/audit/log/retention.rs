@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp};
+use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, TraceId};
 
 use super::chain::LogHead;
-use crate::random;
 
 /// A rule for which events of a log are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl RemovalBound {
 pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: &str) -> AuditEvent {
     let event_type = EventType::Custom(PRUNED.into());
     let target = AuditTarget::new(None, None);
-    AuditEvent::new(now, random::trace_id(), event_type, Actor::kernel(), target, Outcome::Success)
+    AuditEvent::new(now, TraceId::random(), event_type, Actor::kernel(), target, Outcome::Success)
         .with_detail("through_seq", &end.seq)
         .with_detail("through_hash", &end.hash)
         .with_detail("removed", &removed)

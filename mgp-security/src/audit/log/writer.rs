@@ -4,7 +4,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, ToolName};
+use mgp_types::mgp::{
+    Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId,
+};
 use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
 
@@ -15,7 +17,7 @@ use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::retention::{Checkpoint, Retention, pruned};
 use super::store::LogStore;
 use crate::audit::clip::clip;
-use crate::{Clock, StoreError, random};
+use crate::{Clock, StoreError};
 
 /// The one thread that writes a log: it takes all waiting records, writes them in one transaction, and wakes the
 /// callers that wait for them.
@@ -154,7 +156,7 @@ impl LogWriter {
         let target = AuditTarget::new(None, None);
         AuditEvent::new(
             self.clock.now(),
-            random::trace_id(),
+            TraceId::random(),
             event_type,
             Actor::kernel(),
             target,
@@ -238,7 +240,7 @@ pub(super) fn kernel_lost(now: Timestamp, calls: &[RawJson]) -> Vec<AuditEvent> 
         .map(|calls| {
             let (kind, target) = (EventType::Custom(KERNEL_LOST.into()), AuditTarget::new(None, None));
             let event =
-                AuditEvent::new(now, random::trace_id(), kind, Actor::kernel(), target, Outcome::Failure);
+                AuditEvent::new(now, TraceId::random(), kind, Actor::kernel(), target, Outcome::Failure);
             event.with_detail("calls_in_work", calls.unwrap_or_default())
         })
         .collect()

@@ -25,7 +25,7 @@ use super::{
     HoldReason, ServerId, pinned_for,
 };
 use crate::tool::MAX_TOOLS;
-use crate::{Clock, GateFuture, random};
+use crate::{Clock, GateFuture};
 
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]
 /// services, which share what they have seen.
@@ -396,7 +396,7 @@ impl DefinitionGuardShared {
         why: &str,
         outcome: Outcome,
     ) -> AuditEvent {
-        let trace = trace.unwrap_or_else(random::trace_id);
+        let trace = trace.unwrap_or_else(TraceId::random);
         let kind = EventType::Custom(what.into());
         let event = AuditEvent::new(self.clock.now(), trace, kind, Actor::kernel(), target, outcome)
             .with_detail("section", "definition")

@@ -49,7 +49,7 @@ impl ApproverChain {
     ) -> Result<Option<ApprovalAnswer>, Error> {
         let is_abridged = question.arguments().is_some_and(ShownArguments::is_abridged);
         if is_abridged {
-            question.id = Some(self.queue.id_for(question)?);
+            question.id = Some(self.queue.id_for(question));
         }
         let shown = question.clone();
         let client = pin!(timeout_at(end, self.client.ask(&shown, operator, asker)));

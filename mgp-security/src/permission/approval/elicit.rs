@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{Decision, ServerId, Timestamp, ToolName};
-use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, json};
+use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, json, random_name};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments};
+use crate::Clock;
 use crate::permission::{GrantLifetime, GrantTerms};
-use crate::{Clock, random};
 
 /// A function that returns the operator who answers in front of the client of a call; `None` if no person does.
 pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
@@ -91,7 +91,7 @@ impl ElicitationApprover {
         if open.len() >= MAX_QUESTIONS {
             return Err(super::pending::full());
         }
-        let name: Arc<str> = format!("approval-{}", random::name()?).into();
+        let name: Arc<str> = format!("approval-{}", random_name()).into();
         open.insert(key.clone(), Named { name: name.clone(), asked_at: now });
         Ok(name)
     }

@@ -249,10 +249,10 @@ impl PendingApprovals {
     }
 
     /// Returns the id under which `question` is open, or will be.
-    pub(super) fn id_for(&self, question: &ApprovalQuestion) -> Result<ApprovalId, Error> {
+    pub(super) fn id_for(&self, question: &ApprovalQuestion) -> ApprovalId {
         let open = self.swept();
         let same = open.rows.values().find(|row| row.is_answered_with(question));
-        same.map_or_else(|| open.new_id(), |row| Ok(row.shown.id.clone()))
+        same.map_or_else(|| open.new_id(), |row| row.shown.id.clone())
     }
 
     /// Gives the answer to the callers that wait for it. Returns the decision to enter into the book if no caller is
@@ -278,7 +278,7 @@ impl PendingApprovals {
             if std::mem::take(&mut row.is_stored) {
                 open.gone.push(row.shown.id.clone());
             }
-            row.shown.id = open.new_id()?;
+            row.shown.id = open.new_id();
             true
         } else if is_told {
             false
@@ -360,7 +360,7 @@ impl PendingApprovals {
 
 impl OpenApprovals {
     /// Returns an id that no question has.
-    fn new_id(&self) -> Result<ApprovalId, Error> {
+    fn new_id(&self) -> ApprovalId {
         ApprovalId::unlike(|id| self.rows.values().any(|row| row.shown.id == *id))
     }
 

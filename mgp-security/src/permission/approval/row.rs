@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{ServerId, Timestamp};
-use mgp_types::{Context, Error, Principal};
+use mgp_types::{Context, Principal, random_bytes};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, message, stored};
-use crate::random;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -117,13 +116,13 @@ impl ApprovalRow {
 impl ApprovalId {
     /// Returns a new id that `is_taken` does not know. It is random, so that an id that a person has seen hardly comes
     /// again for another question.
-    pub(super) fn unlike(is_taken: impl Fn(&Self) -> bool) -> Result<Self, Error> {
+    pub(super) fn unlike(is_taken: impl Fn(&Self) -> bool) -> Self {
         loop {
-            let bytes: [u8; ID_CHARS] = random::bytes()?;
+            let bytes: [u8; ID_CHARS] = random_bytes();
             let letters = bytes.map(|byte| char::from(ID_ALPHABET[usize::from(byte) % ID_ALPHABET.len()]));
             let id = Self(String::from_iter(letters).into());
             if !is_taken(&id) {
-                return Ok(id);
+                return id;
             }
         }
     }

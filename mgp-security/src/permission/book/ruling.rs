@@ -9,7 +9,6 @@ use mgp_types::mgp::{
 use mgp_types::{Context, Principal, Session};
 
 use crate::permission::{ApprovalAnswer, GrantLifetime, GrantVerdict, GrantedTo};
-use crate::random;
 
 /// A decision that is to be made.
 pub(in crate::permission) struct Ruling {
@@ -99,7 +98,7 @@ impl Ruling {
     /// Returns the event that reports the removal of all decisions about the permission.
     pub(super) fn reset_event(&self, at: Timestamp) -> AuditEvent {
         let target = AuditTarget::new(Some(self.server.clone()), None);
-        let trace = self.trace.unwrap_or_else(random::trace_id);
+        let trace = self.trace.unwrap_or_else(TraceId::random);
         let actor = Actor::of(&self.operator);
         let event =
             AuditEvent::new(at, trace, EventType::read("PERMISSION_RESET"), actor, target, Outcome::Success)
@@ -124,7 +123,7 @@ pub(in crate::permission) fn event(
     outcome: Outcome,
 ) -> AuditEvent {
     let target = AuditTarget::new(Some(server.clone()), None);
-    let event = AuditEvent::new(at, trace.unwrap_or_else(random::trace_id), kind, actor, target, outcome)
+    let event = AuditEvent::new(at, trace.unwrap_or_else(TraceId::random), kind, actor, target, outcome)
         .with_detail("permission", permission)
         .with_detail("risk_level", &permission.risk());
     let event = match &verdict.end() {

@@ -7,7 +7,9 @@ use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, MgpVersion, Permission, PermissionRequest, PermissionResponse,
     Recovery, Timestamp, code, method,
 };
-use mgp_types::{Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once};
+use mgp_types::{
+    Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once, random_name,
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -15,7 +17,6 @@ use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate};
 use crate::permission::OnRefusal;
 use crate::permission::book::GrantUse;
-use crate::random;
 
 /// A guard that ends a negotiation when it is dropped.
 struct NegotiationGuard<'a>(&'a watch::Sender<bool>);
@@ -63,7 +64,7 @@ impl PermissionGate {
         let connected = ConnectedServer {
             required,
             session: session.clone(),
-            request_id: format!("perm-{}", random::name()?),
+            request_id: format!("perm-{}", random_name()),
             attaches: speaks && session.describes_each_request(),
             told: Mutex::default(),
         };

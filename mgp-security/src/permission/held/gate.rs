@@ -10,12 +10,12 @@ use mgp_types::mgp::{
 };
 use mgp_types::{
     Context, Error, Flow, Gate, Method, Object, Params, RawJson, Request, RequestKind, Response, Session,
+    random_name,
 };
 
 use super::super::approval;
 use super::super::{QUESTION_META, gate};
 use super::{HeldPermissionsGate, HeldPermissionsShared};
-use crate::random;
 use crate::refusal::advice;
 
 enum HeldAdmission {
@@ -168,8 +168,7 @@ async fn ask(request: &Request, missing: &[Permission]) -> Result<(), Error> {
     let message = format!("The tool `{tool}` needs the permission `{list}`. Grant it?");
     // The name has to be the same in each round of one request.
     let key = format!("mgp-permission-{}", names.join("-"));
-    let body =
-        PermissionRequest::new(format!("perm-{}", random::name()?), names, ApprovalPolicy::Interactive);
+    let body = PermissionRequest::new(format!("perm-{}", random_name()), names, ApprovalPolicy::Interactive);
     let mut meta = Object::new();
     let body =
         RawJson::from_value(&body).map_err(|error| Error::internal("unreadable").with_source(error))?;

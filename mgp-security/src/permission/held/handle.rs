@@ -6,10 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use mgp_types::Principal;
 use mgp_types::mgp::{PermissionResponse, Timestamp};
-
-use crate::random;
+use mgp_types::{Principal, random_bytes};
 
 /// A key that seals grants into a handle. The handle can be opened only with this key, only for the principal that it
 /// was made for, and only until its end. Server instances that answer for each other need the same key.
@@ -23,7 +21,7 @@ impl HandleKey {
     /// Panics if the system has no random numbers: a process that does not start is better than a key that can be
     /// guessed.
     pub fn random() -> Self {
-        Self::new(random::bytes().expect("a system without random numbers can keep nothing secret"))
+        Self::new(random_bytes())
     }
 
     /// Returns the key made of these bytes.
@@ -40,7 +38,7 @@ impl HandleKey {
     ) -> Option<String> {
         let mut plain = end.as_millis().to_be_bytes().to_vec();
         plain.extend(serde_json::to_vec(grants).ok()?);
-        let nonce: [u8; NONCE] = random::bytes().ok()?;
+        let nonce: [u8; NONCE] = random_bytes();
         let purpose = purpose(principal);
         let sealed = self.0.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &purpose }).ok()?;
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat()))

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{
     ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
-use mgp_types::{Error, Principal, RawJson, Request, Session};
+use mgp_types::{Error, Principal, RawJson, Request, Session, random_name};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ use super::refusals::{over_quota, taken, unknown};
 use super::terms::Terms;
 use super::{EventAudience, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
-use crate::session::{SessionKey, fresh_name};
+use crate::session::SessionKey;
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
 ///
@@ -154,7 +154,7 @@ impl SubscriptionRegistry {
         runtime: &Handle,
     ) -> Result<OpenedSubscription, Error> {
         let spectator = AudienceMember::new(caller.principal, &self.audience);
-        let (mut answer, patterns) = self.choose(&spectator, asked)?;
+        let (mut answer, patterns) = self.choose(&spectator, asked);
         // A chosen id can be guessed, so the subscription lies under one that cannot.
         let id = answer.subscription_id.clone();
         let is_proved = caller.principal.is_some() || matches!(holder, EventDestination::Session(_));
@@ -191,9 +191,9 @@ impl SubscriptionRegistry {
         &self,
         spectator: &AudienceMember,
         asked: &EventSubscribe,
-    ) -> Result<(EventSubscribed, Vec<ChannelPattern>), Error> {
+    ) -> (EventSubscribed, Vec<ChannelPattern>) {
         let board = self.publisher.board();
-        let mut answer = EventSubscribed::new(SubscriptionId::new(fresh_name("sub-")?));
+        let mut answer = EventSubscribed::new(SubscriptionId::new(format!("sub-{}", random_name())));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
@@ -206,7 +206,7 @@ impl SubscriptionRegistry {
         }
         answer.available = board.available(spectator);
         answer.last_seq = Some(0);
-        Ok((answer, patterns))
+        (answer, patterns)
     }
 
     /// Attaches an existing subscription to a caller that has proved to be its owner: by being the same principal or,

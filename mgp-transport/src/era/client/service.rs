@@ -240,7 +240,7 @@ impl<W: RpcService> OutboxPort for SessionPort<W> {
 pub(super) struct StandingRequests(Mutex<Vec<Request>>);
 
 /// The number of requests that are repeated; further ones are not.
-const MOST: usize = 1024;
+const MAX_REPEATED: usize = 1024;
 
 impl StandingRequests {
     /// Notes a request that the server has answered.
@@ -251,7 +251,7 @@ impl StandingRequests {
         }
         let mut requests = self.0.lock();
         requests.retain(|earlier| !replaces(request, earlier));
-        if sets && requests.len() < MOST {
+        if sets && requests.len() < MAX_REPEATED {
             // The caller's context, and the message that the request came in, are not kept.
             let params = mgp_types::Params::from_raw(&request.params.to_raw().detached()).unwrap_or_default();
             requests.push(Request::new(request.kind, request.method.clone(), params));

@@ -114,12 +114,7 @@ pub(super) fn trace_for_errors(request: &mut Request, session: &Session) -> Opti
         let own = meta.text("trace_id").and_then(|id| id.parse().ok());
         own.or_else(|| TraceId::from_traceparent(&meta.text("traceparent")?))
     });
-    let trace = request.context.trace.or(carried).unwrap_or_else(|| {
-        let mut bytes = [0; 16];
-        // Without randomness the trace is one of zeros, which names nothing.
-        let _ = getrandom::fill(&mut bytes);
-        TraceId::from_random(bytes)
-    });
+    let trace = request.context.trace.or(carried).unwrap_or_else(TraceId::random);
     request.context.trace = Some(trace);
     Some(trace)
 }

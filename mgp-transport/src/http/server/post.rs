@@ -215,12 +215,12 @@ impl<A: Accept> HttpServer<A> {
         kind: StreamKind,
     ) -> Result<LiveSession<CaughtService<A>>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
-        let refuse = |error| HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error);
-        let place = self
-            .sessions()
-            .reserve(principal.as_ref())
-            .map_err(|why| refuse(Error::new(code::RESOURCE_EXHAUSTED, why)))?;
-        let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind).map_err(refuse)?);
+        let refuse = |why| {
+            let error = Error::new(code::RESOURCE_EXHAUSTED, why);
+            HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error)
+        };
+        let place = self.sessions().reserve(principal.as_ref()).map_err(refuse)?;
+        let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind));
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
         Ok(LiveSession::new(session, self.accept(outbox), place, watch))

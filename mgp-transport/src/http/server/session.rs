@@ -57,21 +57,14 @@ struct SessionQuestions {
 const STANDALONE: u64 = 0;
 
 impl HttpSession {
-    pub(super) fn new(
-        config: Arc<HttpConfig>,
-        principal: Option<Principal>,
-        kind: StreamKind,
-    ) -> Result<Self, Error> {
-        let id = SessionId::random().map_err(|error| {
-            Error::internal("no session id can be made").with_source(std::io::Error::other(error.to_string()))
-        })?;
+    pub(super) fn new(config: Arc<HttpConfig>, principal: Option<Principal>, kind: StreamKind) -> Self {
         let standalone = ResponseStream::new(kind, Arc::clone(&config), STANDALONE);
         let is_sse = kind == StreamKind::Named;
         if let StreamKind::Kept { .. } = kind {
             standalone.detach(0); // Nobody reads it yet.
         }
-        Ok(Self {
-            id,
+        Self {
+            id: SessionId::random(),
             is_sse,
             principal,
             calls: InFlightCalls::new(config.limits.max_in_flight),
@@ -86,7 +79,7 @@ impl HttpSession {
             last_seen: Mutex::new(Instant::now()),
             closed: AtomicBool::new(false),
             retired: AtomicBool::new(false),
-        })
+        }
     }
 
     pub(super) fn config(&self) -> &Arc<HttpConfig> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use http::HeaderValue;
-use mgp_types::{Principal, RpcService, ValidityWatch, hex};
+use mgp_types::{Principal, RpcService, ValidityWatch, hex, random_bytes};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -210,10 +210,8 @@ pub(super) struct SessionId([u8; DIGITS]);
 
 impl SessionId {
     /// Creates a random id.
-    pub(super) fn random() -> Result<Self, getrandom::Error> {
-        let mut bits = [0; DIGITS / 2];
-        getrandom::fill(&mut bits)?;
-        Ok(Self(hex(&bits)))
+    pub(super) fn random() -> Self {
+        Self(hex(&random_bytes::<{ DIGITS / 2 }>()))
     }
 
     /// Returns the id with these digits; `None` if their number is wrong.
@@ -248,7 +246,7 @@ mod tests {
 
     #[test]
     fn ids_differ_and_travel() {
-        let (one, other) = (SessionId::random().unwrap(), SessionId::random().unwrap());
+        let (one, other) = (SessionId::random(), SessionId::random());
         assert_ne!(one, other);
         assert!(one.as_str().bytes().all(|digit| digit.is_ascii_hexdigit()));
         assert_eq!(SessionId::parse(one.to_header().as_bytes()), Some(one));

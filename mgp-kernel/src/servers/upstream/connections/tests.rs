@@ -1,12 +1,12 @@
 //! Tests of the connections of agents and clients.
 
 use mgp_types::mgp::ShutdownReason;
-use mgp_types::{ClientSession, Context as CallContext, Gate as _, Object, PrincipalKind};
+use mgp_types::{BoxedService, ClientSession, Context as CallContext, Gate as _, Object, PrincipalKind};
 use tower_service::Service as _;
 
 use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
-use crate::call::erased::{ErasedService, RefusingService};
+use crate::call::refusing::RefusingService;
 use crate::router::test_kernel::{TestClient, TestKernel};
 
 /// The context of a call of `agent`.
@@ -55,7 +55,7 @@ async fn a_connection_that_fails_takes_no_callback_of_anothers_with_it() {
     let of_bob = calling("bob");
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
     let passed = {
-        let way = ("mail".into(), ErasedService::new(RefusingService(Error::cancelled())));
+        let way = ("mail".into(), BoxedService::new(RefusingService(Error::cancelled())));
         let mut callbacks = scene.fleet.callbacks().lock();
         callbacks.pass_on((&way.0, way.1), &of_bob, &asked, Instant::now()).unwrap()
     };

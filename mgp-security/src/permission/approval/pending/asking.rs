@@ -37,7 +37,7 @@ impl PendingApprovals {
             Some(place) => place,
             None if !open.make_room(question) => return Err(full()),
             None => {
-                let id = question.id.clone().map_or_else(|| open.new_id(), Ok)?;
+                let id = question.id.clone().unwrap_or_else(|| open.new_id());
                 open.rows.insert(ticket, ApprovalRow::new(id, question, now, ends_at));
                 ticket
             }

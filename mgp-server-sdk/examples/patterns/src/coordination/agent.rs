@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mgp_types::random_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -65,11 +66,8 @@ pub(super) struct TokenDigest([u8; 32]);
 
 impl AgentToken {
     /// Makes a token that nobody can guess.
-    ///
-    /// # Errors
-    /// Fails if the system has no random numbers.
-    pub(super) fn new() -> Result<Self, getrandom::Error> {
-        Ok(Self(random_hex::<32>()?))
+    pub(super) fn new() -> Self {
+        Self(random_name() + &random_name())
     }
 
     pub(super) fn digest(&self) -> TokenDigest {
@@ -91,18 +89,4 @@ impl std::fmt::Debug for AgentToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("AgentToken(***)")
     }
-}
-
-/// Returns `N` random bytes in hexadecimal digits.
-///
-/// # Errors
-/// Fails if the system has no random numbers.
-pub(super) fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect())
 }

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
+use mgp_types::random_name;
 use tokio::time::Instant;
 
-use super::agent::{Agent, AgentToken, NewAgent, TokenDigest, random_hex};
+use super::agent::{Agent, AgentToken, NewAgent, TokenDigest};
 use super::refusal::Refusal;
 use super::task::{NewTask, Priority, Task, TaskEnd, TaskState};
 
@@ -55,7 +56,7 @@ impl Board {
             None if self.agents.len() >= MAX_AGENTS => self.forget_a_lost_agent(now)?,
             _ => {}
         }
-        let token = AgentToken::new()?;
+        let token = AgentToken::new();
         let digest = token.digest();
         // An agent that registers anew still has the task that it worked on.
         let task = self.agents.remove(&new.id).and_then(|known| {
@@ -108,7 +109,7 @@ impl Board {
         let eligible =
             |agent: &&Agent| agent.is_enabled && agent.may_do(new.target.as_deref(), &new.required);
         let eligible = self.agents.values().filter(eligible).count();
-        let id = format!("task-{}", random_hex::<16>()?);
+        let id = format!("task-{}", random_name());
         self.last_number += 1;
         let number = self.last_number;
         let deadline = now + new.timeout;

@@ -30,6 +30,4 @@ pub(super) enum Refusal {
     TooManyWaiting,
     #[error("{0}")]
     Invalid(String),
-    #[error("there are no random numbers")]
-    NoRandomNumbers(#[from] getrandom::Error),
 }

@@ -87,10 +87,8 @@ impl DataBroker {
         origin: &ServerId,
         agent: &Principal,
         mut reference: DataReference,
-    ) -> Result<Option<DataReference>, Error> {
-        if reference.access_url.is_none() {
-            return Ok(None);
-        }
+    ) -> Option<DataReference> {
+        reference.access_url.as_ref()?;
         let now = Timestamp::now();
         let longest = now.saturating_add(MAX_TTL);
         let ends_at = reference.expires_at.map_or(longest, |end| end.min(longest));
@@ -103,7 +101,7 @@ impl DataBroker {
         reference.origin_server = origin.as_str().into();
         let taken = TakenReference { origin: origin.clone(), agent: agent.clone(), reference, ends_at };
         self.taken.put(shown.ref_id.clone(), taken, now);
-        Ok(Some(shown))
+        Some(shown)
     }
 
     /// Fetches the data of a reference that `agent` names to `audience`, and returns the reference by which that server,

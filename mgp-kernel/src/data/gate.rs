@@ -105,11 +105,7 @@ impl DataReferencesGate {
                 continue;
             };
             let theirs = meta.get(DataReference::MEMBER).and_then(|raw| raw.to::<DataReference>().ok());
-            let ours = match theirs {
-                Some(theirs) => self.broker.take_over(&self.server, agent, theirs)?,
-                None => None,
-            };
-            match ours {
+            match theirs.and_then(|theirs| self.broker.take_over(&self.server, agent, theirs)) {
                 Some(ours) => meta.set(DataReference::MEMBER, ours.to_raw()),
                 // What is no reference, or leads nowhere, is not passed for one.
                 None => drop(meta.remove(DataReference::MEMBER)),

@@ -67,8 +67,12 @@ fn a_manifest_tells_what_tools_lists_with_limits_and_how_long_it_is_true() {
 
     let limits = |manifest: &Value| manifest["rate_limits"]["remaining"].as_u64().unwrap();
     assert_eq!(manifest["rate_limits"]["requests_per_minute"], 500);
-    let later = talk.ask("mgp/manifest/get", &json!({}))["result"].clone();
-    assert!(limits(&later) < limits(&manifest), "each request takes from what is left");
+    let mut later = Value::Null;
+    // A slow machine has time to renew what one request took.
+    until("a request takes from what is left", || {
+        later = talk.ask("mgp/manifest/get", &json!({}))["result"].clone();
+        limits(&later) < 500
+    });
     assert_eq!(later["revision"], manifest["revision"], "what is left is no change of the manifest");
 
     let known = talk.ask("mgp/manifest/get", &json!({"if_revision": manifest["revision"]}));

@@ -27,7 +27,7 @@ fn is_refused(outcome: &Result<CallToolResult, Error>) -> bool {
     outcome.as_ref().map_or(true, |result| result.is_error == Some(true))
 }
 
-/// Step by step as README.md and docs/http.md say.
+/// Step by step as docs/http.md says.
 #[tokio::test]
 async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits() {
     let home = Home::with_state();

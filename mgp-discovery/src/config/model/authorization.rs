@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ListenTls {
-    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is noticed within half a minute;
-    /// open connections keep the certificate that they began with.
+    /// The path of the certificate, with those that lead to its authority, in PEM. A new file is taken within half a
+    /// minute, for new connections.
     pub certificate: String,
     /// The path of the certificate's private key, in PEM.
     pub key: String,
-    /// The path of the authorities that sign certificates of clients, in PEM; clients show no certificate if left out.
+    /// The path of the authorities that sign certificates of clients, in PEM; clients show none if left out.
     pub client_ca: Option<String>,
-    /// Whether a client has to show a certificate. It only matters with `client_ca`.
+    /// Whether a client has to show a certificate, where there is `client_ca`.
     #[serde(default)]
     pub client_certificates: ClientCertificateUse,
 }
@@ -24,7 +24,7 @@ pub struct ListenTls {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ClientCertificateUse {
-    /// Clients may connect without one. Tokens that are bound to a certificate need it all the same.
+    /// Clients may connect without one, but not use tokens that are bound to one.
     Optional,
     /// No client connects without one.
     #[default]
@@ -42,10 +42,9 @@ pub struct ListenOauth {
     pub scopes: Vec<String>,
     /// The use of DPoP, by which a token is bound to a key of its client.
     pub dpop: DpopUse,
-    /// Whether each proof of DPoP has to carry a nonce of this kernel, so that none can be made beforehand. A client without
-    /// one is given one, and repeats its request.
+    /// Demands a nonce of this kernel in each proof of DPoP, so that none can be made beforehand.
     pub dpop_nonces: bool,
-    /// The path of further authorities, in PEM, that sign the certificates of identity providers.
+    /// The path of further authorities, in PEM, for certificates of identity providers.
     pub ca: Option<String>,
 }
 
@@ -53,12 +52,12 @@ pub struct ListenOauth {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TokenIssuer {
-    /// The issuer, exactly as its tokens and its metadata name it. Its own host may be private; other hosts that its
-    /// metadata names have to be public.
+    /// The issuer, exactly as its tokens and metadata name it. Its own host may be private; others that its metadata
+    /// names have to be public.
     pub issuer: String,
     /// The URL of its public keys; taken from its metadata if left out.
     pub jwks_uri: Option<String>,
-    /// The algorithms by which its tokens may be signed, such as `RS256`; RS256, ES256 and EdDSA if left out.
+    /// The algorithms by which its tokens may be signed; RS256, ES256 and EdDSA if left out.
     #[serde(default)]
     pub algorithms: Vec<String>,
     /// The way to ask the issuer about tokens that say nothing themselves.
@@ -73,8 +72,7 @@ pub struct TokenIntrospection {
     pub url: String,
     /// The id of this kernel at the issuer.
     pub client_id: String,
-    /// The secret of this kernel at the issuer. The value may refer to the environment and to secrets, as those of
-    /// `servers.env`.
+    /// The secret of this kernel at the issuer. The value may refer to the environment and to secrets.
     pub client_secret: String,
 }
 
@@ -85,7 +83,7 @@ mgp_types::partial_debug!(TokenIntrospection, self => url: self.url, client_id: 
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DpopUse {
-    /// Tokens that are bound to a key need its proof, others do not.
+    /// Only tokens that are bound to a key need its proof.
     #[default]
     Accepted,
     /// Every token has to be bound to a key.
@@ -109,27 +107,26 @@ pub struct AgentToken {
 pub struct ServerOauth {
     /// The way to a token.
     pub grant: ServerGrant,
-    /// The issuer of the server's tokens; what the server names if left out. The credentials below are used at this issuer
-    /// alone.
+    /// The issuer of the server's tokens, and the only one that sees the credentials below; what the server names if
+    /// left out.
     pub issuer: Option<String>,
-    /// The id of the kernel at the issuer. An `https` URL is that of a document that describes the kernel as a client, for
-    /// issuers that accept such. If left out, the kernel registers itself.
+    /// The id of the kernel at the issuer, or the `https` URL of a document that describes the kernel as a client. If
+    /// left out, the kernel registers itself.
     pub client_id: Option<String>,
-    /// The secret that belongs to `client_id`. The value may refer to the environment and to secrets, as those of `env`.
+    /// The secret that belongs to `client_id`. The value may refer to the environment and to secrets.
     pub client_secret: Option<String>,
-    /// The private key (PEM) by which the kernel proves its `client_id`, in place of a secret: an elliptic, Ed25519 or RSA
-    /// key. The value may refer to the environment and to secrets.
+    /// The private key (PEM: elliptic, Ed25519 or RSA) by which the kernel proves its `client_id`, in place of a
+    /// secret. The value may refer to the environment and to secrets.
     pub private_key: Option<String>,
     /// The scopes to ask for; those that the server names if left out.
     pub scopes: Vec<String>,
-    /// The path of the token by which the platform says who the kernel is, for the grant `workload_identity`. The file is
-    /// read for each token of the server.
+    /// The path of the platform's token for the grant `workload_identity`, read for each token of the server.
     pub token_file: Option<String>,
     /// Binds tokens to a key of the kernel (DPoP).
     pub dpop: bool,
     /// The port at which `mgp login` waits for the browser; any free one if left out.
     pub redirect_port: Option<u16>,
-    /// The path of further authorities, in PEM, that sign the certificate of the issuer.
+    /// The path of further authorities, in PEM, for the certificate of the issuer.
     pub ca: Option<String>,
 }
 
@@ -145,9 +142,9 @@ pub enum ServerGrant {
     Login,
     /// The kernel asks for it with its own credentials.
     ClientCredentials,
-    /// The kernel exchanges the token with which an agent came for one of the server (RFC 8693). The agent's own token
-    /// is shown to `issuer` alone.
+    /// The kernel exchanges the agent's token for one of the server (RFC 8693). The agent's own token is shown to
+    /// `issuer` alone.
     TokenExchange,
-    /// The platform on which the kernel runs says who it is, by the token in `token_file`.
+    /// The platform says who the kernel is, by the token in `token_file`.
     WorkloadIdentity,
 }

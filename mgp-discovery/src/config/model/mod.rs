@@ -41,16 +41,14 @@ pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 #[non_exhaustive]
 pub struct Config {
     /// The variables of the kernel's environment that every configured server receives, besides those that every
-    /// program needs and those for proxies and certificates. An entry is a name, in which `*` stands for any
-    /// characters. An entry that begins with `!` withholds the variables that it matches, such as `!HTTPS_PROXY`.
-    /// Variables that begin with `MGP_` are never passed on. The key stands above the first `[section]`.
+    /// program needs and those for proxies and certificates. A `*` stands for any characters, a leading `!` withholds
+    /// variables, and `MGP_…` is never passed on. The key stands above the first `[section]`.
     pub pass_env: Vec<String>,
     /// The servers, each under `[[servers]]` (MGP §15.2).
     pub servers: Vec<ServerConfig>,
     /// The addresses at which clients connect, besides standard input and output.
     pub listen: ListenSettings,
-    /// The agents that are known by name: which of them is the client on standard input and output, and which may
-    /// call in the name of others.
+    /// The agents that are known by name.
     pub agents: Vec<AgentSettings>,
     /// The rules that say which agent may use which tool (§5).
     pub access: AccessSettings,
@@ -60,8 +58,7 @@ pub struct Config {
     pub confirmation: ConfirmationSettings,
     /// The checks of the arguments of calls (§4.5, §7).
     pub validators: ValidatorSettings,
-    /// The folders that are open to clients beside those in which they work, each list under `[[folders]]`. `mgp open`
-    /// writes them.
+    /// The folders that are open to clients beside those in which they work; `mgp open` writes them.
     pub folders: Vec<FolderRule>,
     /// The audit record: its file, its contents and its size (§6).
     pub audit: AuditSettings,
@@ -78,6 +75,6 @@ pub struct Config {
     pub registration: RegistrationSettings,
     /// The kernel's log, traces and metrics.
     pub telemetry: TelemetrySettings,
-    /// The kernel's name, its files, and how it stops.
+    /// The kernel's files, and how it stops.
     pub kernel: KernelSettings,
 }

@@ -15,22 +15,22 @@ pub struct AgentSettings {
     pub id: String,
     /// Makes the client on standard input and output this agent.
     pub stdio: bool,
-    /// Declares that a human uses the client of this agent. The kernel then asks this human in the client for
-    /// decisions that otherwise only an operator takes. With `stdio`, this applies to the client on standard input
-    /// and output alone; without, to clients over HTTP that use a key of this agent.
+    /// Declares that a human uses the client of this agent, who may then decide in the client what otherwise only an
+    /// operator decides. With `stdio`, this holds for the client on standard input and output alone; without, for
+    /// clients over HTTP with a key of this agent.
     pub human: bool,
-    /// The tokens with which the agent's clients come, by issuer and subject, where `listen.oauth` accepts tokens. A token
-    /// that no agent has is refused.
+    /// The tokens of the agent's clients, by issuer and subject, where `listen.oauth` accepts tokens. A token that no
+    /// agent has is refused.
     pub tokens: Vec<AgentToken>,
-    /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` stands for any characters
-    /// between two dots of an id, and a `*` alone for every agent.
+    /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` between two dots stands for any
+    /// characters, and a `*` alone for every agent.
     pub speaks_for: Vec<String>,
-    /// The permissions of the agent itself. With `code_execution`, the agent may have tools created on demand (§16.6),
-    /// under the policy `auto_approve` and within `[registration]`.
+    /// The permissions of the agent itself. With `code_execution`, it may have tools created on demand (§16.6), under
+    /// the policy `auto_approve` and within `[registration]`.
     #[schemars(with = "Vec<String>")]
     pub permissions: Vec<Permission>,
-    /// The scopes of the agent, such as `read:tickets`: it calls a tool only if it has all that the tool requires. An
-    /// agent for which the key is left out is held to no scopes; one with an empty list has none.
+    /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key the
+    /// agent is held to none; with an empty list it has none.
     pub scopes: Option<Vec<String>>,
     /// What the calls of the agent may cost; without limit if left out. `docs/hints.md` explains what is counted.
     pub budget: Option<AgentBudget>,
@@ -42,7 +42,7 @@ pub struct AgentSettings {
 pub struct AgentBudget {
     /// The units, as tools declare them in `cost`.
     pub units: u64,
-    /// The span of time. Each begins anew at a full hour or at midnight, in UTC.
+    /// The span of time. Each begins at a full hour or at midnight, in UTC.
     #[serde(default)]
     pub per: BudgetSpan,
 }
@@ -78,7 +78,7 @@ pub struct AccessSettings {
     /// required, and `opt-out` elsewhere.
     #[schemars(schema_with = "words::default_policy")]
     pub default: Option<DefaultPolicy>,
-    /// The rules that apply from the start of the kernel. Operators give further rules while the kernel runs.
+    /// The rules from the start of the kernel on. Operators add others while it runs.
     pub rules: Vec<AccessRule>,
 }
 
@@ -90,8 +90,7 @@ pub struct AccessRule {
     pub agent: String,
     /// The id of the server, where `*` stands for any characters, as [access.md](access.md) explains.
     pub server: String,
-    /// The name of the tool as the server gives it, where `*` stands for any characters; all tools of the server if
-    /// left out.
+    /// The name of the tool at its server, where `*` stands for any characters; all tools if left out.
     pub tool: Option<String>,
     /// The decision, `allow` or `deny`.
     #[schemars(schema_with = "words::access_permission")]
@@ -124,23 +123,21 @@ impl AccessRule {
 #[serde(default)]
 #[non_exhaustive]
 pub struct PermissionSettings {
-    /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants
-    /// every permission that the specification names, except those in `never_automatic`, which are the dangerous ones
-    /// if that is left out, and asks a human for all others; `deny_all` denies, unless an operator granted the permission beforehand; `config_only` denies in any
-    /// case. `interactive` if left out.
+    /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants those
+    /// that the specification names and `never_automatic` does not, and asks for all others; `deny_all` denies what no
+    /// operator granted beforehand; `config_only` denies in any case. `interactive` if left out.
     #[schemars(schema_with = "words::approval_policy")]
     pub policy: Option<ApprovalPolicy>,
-    /// The permissions that are granted from the start of the kernel.
+    /// The permissions that are granted from the start.
     pub grants: Vec<PermissionRule>,
-    /// The permissions for which the kernel asks a human under `auto_approve` too; if left out, those that the
-    /// specification calls dangerous. With an empty list `auto_approve` is what the specification means by it: it
-    /// grants all that the specification names, and `mgp doctor` warns.
+    /// The permissions for which a human is asked under `auto_approve` too; if left out, those that the specification
+    /// calls dangerous. An empty list grants all that the specification names, and `mgp doctor` warns.
     #[schemars(schema_with = "words::permissions")]
     pub never_automatic: Option<Vec<Permission>>,
-    /// The time that a server or a call waits for a human's answer or confirmation, in seconds; 300 if left out.
+    /// The time that a server or a call waits for a human, in seconds; 300 if left out.
     pub patience_secs: Option<u64>,
-    /// The time during which the answer "no" holds unless the answer itself sets another time, in seconds; 3600 if left
-    /// out. A change takes effect when the kernel starts.
+    /// The time for which a "no" holds unless the answer sets another, in seconds; 3600 if left out. A change takes
+    /// effect when the kernel starts.
     pub denied_secs: Option<u64>,
 }
 
@@ -173,10 +170,10 @@ pub struct PermissionRule {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ConfirmationSettings {
-    /// Asks a human to confirm calls of dangerous tools, and of tools that ask for confirmation. A call of a
-    /// dangerous tool is not asked about if an operator granted every permission that the tool needs.
+    /// Asks a human to confirm calls that send, destroy, overwrite, spend or give access, calls of tools that ask for
+    /// it, and calls of dangerous tools unless an operator granted every permission that the tool needs.
     pub dangerous: bool,
-    /// Asks a human to confirm calls of moderate tools too.
+    /// Asks a human to confirm moderate calls too.
     pub moderate: bool,
 }
 
@@ -191,23 +188,23 @@ impl Default for ConfirmationSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ValidatorSettings {
-    /// The directories that files named in arguments must lie in, whichever client calls. If left out, they are the
-    /// folders in which the client works, and those that the entry of the server names: the directories among its
-    /// arguments, and its `cwd`. `[[folders]]` opens further ones in either case.
+    /// The directories in which files that arguments name must lie, whichever client calls. If left out, those are the
+    /// folders in which the client works, the directories among the server's arguments, and its `cwd`. `[[folders]]`
+    /// opens further ones in either case.
     pub roots: Vec<String>,
-    /// The paths that calls may touch although they are protected by default, such as `**/.env` in any directory,
-    /// `~/.npmrc` or `/etc/hosts`. The kernel's own files stay protected.
+    /// The paths that calls may touch although they are protected, such as `**/.env` or `~/.npmrc`. The kernel's own
+    /// files stay protected.
     pub allow_paths: Vec<String>,
     /// The directories that commands may empty.
     pub scratch: Vec<String>,
-    /// The hosts that calls of all servers may reach although they are private, such as `localhost`, `localhost:3000`
-    /// or `*.internal`. `servers.network.allow` allows a host for a single server.
+    /// The private hosts that calls of all servers may reach, such as `localhost:3000` or `*.internal`.
+    /// `servers.network.allow` allows a host for a single server.
     pub allowed_hosts: Vec<String>,
     /// The hosts that no call may reach, even if another key allows them.
     pub denied_hosts: Vec<String>,
-    /// Refuses every host, public hosts included, that neither `allowed_hosts` nor `servers.network` names.
+    /// Refuses every host, public ones too, that neither `allowed_hosts` nor `servers.network` names.
     pub only_allowed_hosts: bool,
-    /// The treatment of tools, prompts and templates that the kernel sees for the first time.
+    /// The treatment of tools, prompts and templates that are seen for the first time.
     pub first_use: FirstUse,
     /// The treatment of arguments whose type differs from the schema of their tool.
     pub argument_types: ArgumentTypes,
@@ -220,8 +217,8 @@ pub struct ValidatorSettings {
 pub struct FolderRule {
     /// The folders that are open. Each begins with `/` or `~/`.
     pub open: Vec<String>,
-    /// The folder in which a client has to work, for the rule to hold for it; every client if left out. It begins with
-    /// `/` or `~/`.
+    /// The folder, beginning with `/` or `~/`, in which a client has to work for this to hold; every client if left
+    /// out.
     #[serde(rename = "in")]
     pub within: Option<String>,
 }
@@ -231,8 +228,8 @@ pub struct FolderRule {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArgumentTypes {
-    /// Arguments that servers convert pass unchanged, such as `"5"` for a number, a single item for a list, JSON in a
-    /// text, or `null` for an argument that may be left out. Validators check both forms.
+    /// Arguments that servers convert pass unchanged, such as `"5"` for a number, one item for a list, JSON in a text,
+    /// or `null` for an optional argument. Validators check both forms.
     #[default]
     Loose,
     /// Calls with such arguments are refused.
@@ -261,12 +258,12 @@ pub struct AuditSettings {
     pub durability: AuditDurability,
     /// The part of a call's arguments that is recorded.
     pub arguments: AuditArguments,
-    /// The number of days for which events are kept; without limit if left out.
+    /// The number of days for which events are kept; all if left out.
     pub keep_days: Option<u32>,
-    /// The size to which the record is limited, in bytes; without limit if left out.
+    /// The maximum size of the record, in bytes; no limit if left out.
     pub keep_bytes: Option<u64>,
-    /// The path of a second file, to which the kernel appends the ends of the record. The file is best owned by
-    /// another user and append-only (`chattr +a`). None if left out.
+    /// The path of a second file, to which the kernel appends the ends of the record; none if left out. The file is
+    /// best another user's and append-only (`chattr +a`).
     pub ends: Option<String>,
 }
 
@@ -275,7 +272,7 @@ pub struct AuditSettings {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AuditDurability {
-    /// Calls do not wait. A crash loses the events that are not yet written.
+    /// Calls do not wait. A crash loses events that are not yet written.
     #[default]
     Async,
     /// Calls go on when their event has been written.
@@ -289,8 +286,7 @@ pub enum AuditDurability {
 pub enum AuditArguments {
     /// The arguments are not recorded.
     Omitted,
-    /// A digest of the arguments is recorded, made with a key in the state directory. With the key, the arguments can
-    /// be proved later.
+    /// A digest of the arguments is recorded; with its key in the state directory, they can be proved later.
     #[default]
     Digest,
     /// The arguments are recorded without values that look like secrets.
@@ -302,25 +298,24 @@ pub enum AuditArguments {
 #[serde(default)]
 #[non_exhaustive]
 pub struct LimitSettings {
-    /// The maximum number of calls of one agent in a minute; without limit if left out. Operators have none.
+    /// The maximum number of calls of one agent in a minute; no limit if left out, and none for operators.
     #[schemars(range(min = 1))]
     pub agent_calls_per_minute: Option<u32>,
-    /// The maximum number of calls of one agent in a day; without limit if left out. Operators have none.
+    /// The maximum number of calls of one agent in a day; no limit if left out, and none for operators.
     #[schemars(range(min = 1))]
     pub agent_calls_per_day: Option<u32>,
-    /// The maximum number of calls of one agent at the same time, including those that wait for a server or a person;
-    /// further calls wait in a queue of the agent. 512 if left out.
+    /// The maximum number of calls of one agent at once, those included that wait for a server or a person; further
+    /// calls wait in a queue. 512 if left out.
     #[schemars(range(min = 1))]
     pub agent_concurrency: Option<u32>,
-    /// The maximum number of calls in the queue of each agent, and in the queue of each server; further calls are
-    /// refused, and so are calls that waited for two minutes. 1024 if left out.
+    /// The maximum number of calls in the queue of each agent, and of each server; further calls are refused, and so is
+    /// a call that waited for two minutes. 1024 if left out.
     pub waiting_calls: Option<u32>,
-    /// The maximum length of a message from a client or a server, in bytes; 64 MiB if left out. A longer message ends
-    /// only its own call.
+    /// The maximum length of a message, in bytes; 64 MiB if left out. A longer message ends only its own call.
     #[schemars(range(min = 65536))]
     pub max_message_bytes: Option<u64>,
-    /// The memory that all messages of more than 64 KiB may take at the same time, in bytes, for all clients and
-    /// servers together; 512 MiB if left out. A message for which no memory is left ends only its own call.
+    /// The memory for all messages of more than 64 KiB together, in bytes; 512 MiB if left out. A message without room
+    /// ends only its own call.
     #[schemars(range(min = 65536))]
     pub message_memory_bytes: Option<u64>,
 }
@@ -340,7 +335,7 @@ pub(super) struct ScopeShape {
     commands: Option<Vec<String>>,
     /// Patterns of commands that may not be run.
     deny_commands: Option<Vec<String>>,
-    /// True if commands may raise their privileges.
+    /// Lets commands raise their privileges.
     allow_sudo: Option<bool>,
     /// Patterns of hosts that may be reached.
     hosts: Option<Vec<String>>,

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ServerProtocol {
-    /// A session in the newest revision that the server has for sessions, because servers remember between calls what
-    /// belongs to a session; the revision without sessions where the server has no other.
+    /// A session in the newest revision that the server has for sessions, or else the revision without sessions.
     #[default]
     #[serde(rename = "auto")]
     Auto,

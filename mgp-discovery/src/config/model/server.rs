@@ -15,23 +15,22 @@ use super::{
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// The id of the server: up to 64 letters, digits, `.`, `_` and `-`. Every server needs an id. `mgp` and `kernel`
+    /// The id of the server, which every server needs: up to 64 letters, digits, `.`, `_` and `-`. `mgp` and `kernel`
     /// are reserved, alone and before a `.` or `_`, and so are ids that look like them.
     pub id: String,
-    /// The program to start. A server has exactly one of `command`, `url` and `socket`.
+    /// The program to start. A server has either this, or `url`, or `socket`.
     pub command: Option<String>,
-    /// The arguments of the program. Every user of the machine can read them while the program runs, so secrets
-    /// belong in `env`.
+    /// The arguments of the program. Every user of the machine can read them, so secrets belong in `env`.
     pub args: Vec<String>,
-    /// The directory in which the program starts. If left out, the one in which its client works, or that of the kernel
-    /// where clients share the program.
+    /// The directory in which the program starts; if left out, that of its client, or of the kernel where clients share
+    /// the program.
     pub cwd: Option<String>,
-    /// The variables of the program's environment, besides those that every program needs (`PATH`, `HOME` and the
-    /// like). Values may refer to the environment of the kernel and to secrets.
+    /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like). Values may
+    /// refer to the environment of the kernel and to secrets.
     pub env: BTreeMap<String, String>,
-    /// Confines the program by means of the operating system: it reads the system's programs and its own folder,
-    /// writes to a temporary folder, and has no network, apart from what its permissions and `confinement` allow.
-    /// If left out, programs with a table `confinement` or the trust level `sandboxed` are confined.
+    /// Confines the program by means of the operating system: it reads the system's programs and its own folder, writes
+    /// to a temporary folder, and has no network, unless its permissions or `confinement` allow more. If left out,
+    /// programs with a table `confinement` or the trust level `sandboxed` are confined.
     pub confine: Option<bool>,
     /// The files, ports and sockets that a confined program may use without a permission. The table confines the
     /// program where `confine` is left out.
@@ -40,14 +39,14 @@ pub struct ServerConfig {
     pub url: Option<String>,
     /// The headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
     pub headers: BTreeMap<String, String>,
-    /// How the kernel authorizes itself at the server. If left out, a server that demands authorization is signed in to
-    /// with `mgp login`.
+    /// How the kernel authorizes itself at the server; if left out, a server that demands it is signed in to with `mgp
+    /// login`.
     pub oauth: Option<ServerOauth>,
     /// The path of the Unix socket at which the server listens.
     pub socket: Option<String>,
-    /// The transport to the server. If left out, it follows from `command`, `url` or `socket`.
+    /// The transport to the server; if left out, that of `command`, `url` or `socket`.
     pub transport: Option<TransportKind>,
-    /// The revision of MCP that is spoken with the server. `mgp servers --json` shows the one that was chosen, and why.
+    /// The revision of MCP that is spoken with the server; `mgp servers --json` shows which, and why.
     pub protocol: ServerProtocol,
     /// The dialect of a server that speaks the optional extensions in forms of its own.
     pub dialect: Option<ServerDialect>,
@@ -55,23 +54,21 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// The purpose of the server, in one line. Models find tools by this text.
     pub description: Option<String>,
-    /// The declarations of the server that are known before it connects (§15.3). A server without this table is
-    /// treated as plain MCP until then.
+    /// The declarations of the server that are known before it connects (§15.3). Without this table it counts as plain
+    /// MCP until then.
     pub mgp: Option<ServerMgp>,
-    /// The cases in which the server is started again; `on_failure` if left out. The key may stand in `[servers.mgp]`
-    /// instead.
+    /// The cases in which the server is started again; `on_failure` if left out. The key may also stand in
+    /// `[servers.mgp]`.
     pub restart_policy: Option<RestartPolicy>,
-    /// The maximum number of restarts within the window; 5 if left out. A server with a URL or a socket, which somebody
-    /// else starts, is tried without limit then.
+    /// The maximum number of restarts within the window; 5 if left out, and no limit with `url` or `socket`.
     pub max_restarts: Option<u32>,
-    /// The length of the window in which restarts are counted, in seconds; 300 if left out.
+    /// The window in which restarts are counted, in seconds; 300 if left out.
     #[schemars(range(min = 1))]
     pub restart_window_secs: Option<u64>,
-    /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each further
-    /// restart.
+    /// The wait before the first restart, in milliseconds; 1000 if left out. The wait doubles with each restart.
     pub backoff_base_ms: Option<u64>,
-    /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with a URL or a socket is tried
-    /// every 10 seconds at least then.
+    /// The longest wait before a restart, in milliseconds; 30000 if left out. A server with `url` or `socket` is then
+    /// tried at least every 10 seconds.
     pub backoff_max_ms: Option<u64>,
     /// The trust in the server, and the rules for its tools that hold whatever the server declares.
     pub security: ServerSecurity,
@@ -81,22 +78,22 @@ pub struct ServerConfig {
     pub network: ServerNetwork,
     /// The checks of the definitions of its tools, prompts and templates.
     pub definitions: ServerDefinitions,
-    /// The methods beyond MCP and MGP that the kernel passes on to the server, in either direction: names such as
-    /// `vendor/status`, `vendor/*` or `notifications/vendor/ready`.
+    /// The methods beyond MCP and MGP that the kernel passes on, in either direction, such as `vendor/status`,
+    /// `vendor/*` or `notifications/vendor/ready`.
     pub pass_methods: Vec<String>,
-    /// The methods of `pass_methods` that change nothing. They need no confirmation; all others count as dangerous.
+    /// The methods of `pass_methods` that change nothing. All others count as dangerous, and need a confirmation.
     pub safe_methods: Vec<String>,
-    /// The settings of single tools, by the names that the server gives them. A `*` in a name stands for any
-    /// characters; an entry with a `*` sets `enabled` only.
+    /// The settings of single tools, by their names at the server. An entry with a `*`, which stands for any
+    /// characters, sets `enabled` only.
     pub tools: BTreeMap<String, ToolRule>,
-    /// The agents that have a connection of their own, with credentials of their own. If there are any, no other
-    /// agent reaches the server.
+    /// The agents that have a connection and credentials of their own. If there are any, no other agent reaches the
+    /// server.
     pub agents: BTreeMap<String, ServerAgent>,
-    /// The clients that share a connection to the server, and the program behind it. If left out, each client
-    /// session has its own; all share one where the server speaks MGP, or is reached without sessions.
+    /// The clients that share a connection to the server, and its program; if left out, `client`, or `shared` where the
+    /// server speaks MGP or is reached without sessions.
     pub sharing: Option<Sharing>,
-    /// The maximum number of connections to the server at the same time, where clients have their own: 8 if left
-    /// out for programs, 256 for servers that are reached.
+    /// The maximum number of connections to the server at once, where clients have their own: 8 if left out for
+    /// programs, 256 for `url` and `socket`.
     #[schemars(range(min = 1))]
     pub max_instances: Option<u32>,
 }
@@ -157,8 +154,7 @@ pub struct ServerMgp {
     /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// The cases in which the server is started again; `on_failure` if left out. The value may not differ from the
-    /// server's own key.
+    /// The cases in which the server is started again; `on_failure` if left out. The server's own key may not differ.
     pub restart_policy: Option<RestartPolicy>,
 }
 
@@ -171,15 +167,13 @@ pub struct ServerConfinement {
     pub read: Vec<String>,
     /// The files and folders that the program may read and change.
     pub write: Vec<String>,
-    /// Lets the program change modes, owners and times of files by their paths. The system cannot limit this to
-    /// folders.
+    /// Lets the program change modes, owners and times of files anywhere: the system cannot limit this to folders.
     pub change_modes: bool,
     /// The TCP ports to which the program may connect, at any host. Names are then looked up by TCP.
     pub connect: Vec<u16>,
     /// The TCP ports at which the program may listen.
     pub listen: Vec<u16>,
-    /// Lets the program open Unix sockets, such as the socket of a database. The system cannot limit this to single
-    /// sockets.
+    /// Lets the program open any Unix socket, such as that of a database: the system cannot limit this to single ones.
     pub unix_sockets: bool,
 }
 
@@ -188,12 +182,11 @@ pub struct ServerConfinement {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerSecurity {
-    /// The operator's trust in the server; `standard` if left out. Of a `trusted` server, the vectors that it sends with its
-    /// tools are used, too. Later drafts write `core` for `trusted`, and
-    /// `experimental` and `untrusted` for `sandboxed`.
+    /// The operator's trust in the server; `standard` if left out. The vectors that a `trusted` server sends with its
+    /// tools are used. `core` stands for `trusted`, `experimental` and `untrusted` for `sandboxed`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// The validators of all tools of the server, besides those that a tool itself asks for.
+    /// The validators of all tools of the server, besides those that tools ask for.
     #[schemars(schema_with = "words::validators")]
     pub validators: Vec<ValidatorName>,
     /// The validators that the kernel does not derive from names and schemas for this server.
@@ -202,7 +195,7 @@ pub struct ServerSecurity {
     /// The permissions that all tools of the server need.
     #[schemars(schema_with = "words::permissions")]
     pub permissions: Vec<Permission>,
-    /// The lowest risk that the server's tools are treated with: `safe`, `moderate` or `dangerous`.
+    /// The lowest risk that the server's tools are treated with.
     #[schemars(schema_with = "words::risk_level")]
     pub risk_at_least: Option<RiskLevel>,
     /// Asks a human to confirm every call.
@@ -214,12 +207,12 @@ pub struct ServerSecurity {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerNetwork {
-    /// The hosts that calls of this server may reach although they are not public: `localhost:3000`,
-    /// `*.internal:8443`, `[::1]:*` or the network `10.0.0.0/8`. An entry without a port allows all ports.
-    /// Wildcards and networks allow no metadata addresses of clouds. `validators.denied_hosts` takes precedence.
+    /// The hosts that calls of this server may reach although they are not public: `localhost:3000`, `*.internal:8443`,
+    /// `[::1]:*` or the network `10.0.0.0/8`; without a port, all ports. Wildcards and networks allow no metadata of
+    /// clouds, and `validators.denied_hosts` takes precedence.
     pub allow: Vec<String>,
-    /// The origins from which the kernel fetches data that this server refers to, such as `https://data.example`, besides
-    /// the one of `url`. A private host has to be in `allow`, too.
+    /// The origins, besides that of `url`, from which the kernel fetches data that this server refers to, such as
+    /// `https://data.example`. A private host has to be in `allow`, too.
     pub data_origins: Vec<String>,
     /// The hosts that servers of one kind may reach.
     pub preset: Option<NetworkPreset>,
@@ -230,8 +223,8 @@ pub struct ServerNetwork {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NetworkPreset {
-    /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and the metadata
-    /// addresses of clouds stay refused.
+    /// Calls may reach this machine at any port, and pages in a `data:` URL. Private networks and metadata of clouds
+    /// stay refused.
     Browser,
 }
 
@@ -240,10 +233,9 @@ pub enum NetworkPreset {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerDefinitions {
-    /// The rules that no longer hold back or flag a definition of this server, each for one tool.
+    /// The rules that no longer hold back or flag one definition of this server.
     pub allow: Vec<AllowedRule>,
-    /// Trusts the server to add tools, prompts and templates to those that it listed first. Otherwise each one
-    /// waits for approval.
+    /// Trusts the server to add tools, prompts and templates later. Otherwise each waits for approval.
     pub grows: bool,
 }
 
@@ -251,10 +243,9 @@ pub struct ServerDefinitions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AllowedRule {
-    /// The name of the tool as the server gives it; `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI` for
-    /// other definitions.
+    /// The name of the tool at its server; or `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
     pub tool: String,
-    /// The name of the rule, as `mgp pin list` and refusals show it.
+    /// The name of the rule, as `mgp pin list` shows it.
     #[schemars(schema_with = "words::definition_rule")]
     pub rule: String,
 }
@@ -264,7 +255,7 @@ pub struct AllowedRule {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ServerDialect {
-    /// That of the servers published as examples of the extensions: the fields of extensions stand beside the
+    /// The form of the servers published as examples of the extensions: fields of extensions stand beside the
     /// arguments, and results are bare data.
     ExtReference,
 }

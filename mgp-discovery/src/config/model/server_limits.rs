@@ -12,16 +12,14 @@ use super::ServerConfig;
 #[serde(default)]
 #[non_exhaustive]
 pub struct ToolRule {
-    /// Offers the tool to clients. A tool that an entry with a `*` in its name switches off stays off, even if
-    /// another entry switches it on.
+    /// Offers the tool to clients. A tool that an entry with a `*` switches off stays off.
     pub enabled: bool,
-    /// The maximum number of calls in a minute, of all agents together; without limit if left out.
+    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// The tool of another server that is tried when this tool fails, as `server.tool`.
+    /// The tool of another server that is tried when this one fails, as `server.tool`.
     pub fallback: Option<String>,
-    /// The scopes that a call of the tool requires, besides those in the tool's own definition. They concern agents that
-    /// have `scopes`.
+    /// The scopes that a call requires, besides those in the tool's definition, of agents that have `scopes`.
     pub required_scopes: Vec<String>,
 }
 
@@ -36,19 +34,19 @@ impl Default for ToolRule {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// The maximum number of calls that the server works on at the same time; further calls wait in a queue, for
-    /// two minutes at most. 64 if left out.
+    /// The maximum number of calls that the server works on at once; others wait in a queue, for two minutes at most.
+    /// 64 if left out.
     #[schemars(range(min = 1))]
     pub concurrency: Option<u32>,
-    /// The maximum time of a call, with all attempts at it and its time in the queue, in milliseconds; 300,000 if left
-    /// out. If left out, a call of a client of the tool registry has 30 seconds in all.
+    /// The maximum time of a call, with all attempts and its time in the queue, in milliseconds; 300,000 if left out.
+    /// If left out, calls of the tool registry's clients have 30 seconds.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
-    /// The maximum number of calls in a minute, of all agents together; without limit if left out.
+    /// The maximum number of calls in a minute, of all agents together; no limit if left out.
     #[schemars(range(min = 1))]
     pub calls_per_minute: Option<u32>,
-    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs
-    /// the server waits as long. A list of tools that is not complete by then is an error, and not offered in part.
+    /// The time that the server has to start and to answer, in milliseconds; 30,000 if left out. A call that needs it
+    /// waits as long. A list of tools that is incomplete by then is an error.
     pub startup_timeout_ms: Option<u64>,
 }
 
@@ -57,11 +55,9 @@ pub struct ServerLimits {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerAgent {
-    /// The variables of this connection, besides those of the server. They replace variables of the server that have
-    /// the same name.
+    /// The variables of this connection; they replace those of the server that have the same name.
     pub env: BTreeMap<String, String>,
-    /// The headers of this connection, besides those of the server. They replace headers of the server that have the
-    /// same name.
+    /// The headers of this connection; they replace those of the server that have the same name.
     pub headers: BTreeMap<String, String>,
 }
 
@@ -70,7 +66,7 @@ pub struct ServerAgent {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Sharing {
-    /// Each client session has a connection of its own, from its first use of the server on.
+    /// Each client session has a connection of its own, from its first use of the server.
     Client,
     /// All sessions share one connection.
     Shared,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[non_exhaustive]
 pub struct NameSettings {
-    /// The style of the names, which decides what stands between a server and its tool; `auto` if left out.
+    /// The style of the names; `auto` if left out.
     pub style: NameStyleSetting,
 }
 
@@ -19,7 +19,7 @@ pub struct NameSettings {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum NameStyleSetting {
-    /// Names have dots for peers that speak MGP, and underscores for all others.
+    /// Names have dots for peers that speak MGP, underscores for all others.
     #[default]
     Auto,
     /// Names are `server.tool`. Some clients and models refuse them.

@@ -13,9 +13,8 @@ pub struct ToolSettings {
     /// The tools that are always listed, as `server.tool`.
     pub pinned: Vec<String>,
     /// The embedder, which turns texts into vectors for searches by meaning: `static`, the built-in table of words;
-    /// `encoder:DIRECTORY`, a sentence encoder with its files in this directory, together with the table;
-    /// or `fastembed:DIRECTORY`, which needs a build with the feature `fastembed`. With `auto`, that is the encoder that
-    /// `mgp model install` installed, or the table where none is; `auto` if left out.
+    /// `encoder:DIRECTORY`, a sentence encoder together with the table; `fastembed:DIRECTORY`, in a build with the
+    /// feature `fastembed`; or `auto`, what `mgp model install` installed, else the table. `auto` if left out.
     pub embedder: Option<String>,
     /// The space in a model's context that tools may take.
     pub budget: BudgetSettings,
@@ -25,7 +24,7 @@ pub struct ToolSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ListLevel {
-    /// All tools are listed if they fit into `budget.max_tokens`; otherwise the tools of `L3`, and others while
+    /// All tools are listed if they fit into `budget.max_tokens`; otherwise those of `L3`, and others while
     /// `budget.cache_limit` has room.
     #[default]
     #[serde(rename = "auto")]
@@ -51,6 +50,6 @@ pub struct BudgetSettings {
     pub pinned_reserve: Option<u32>,
     /// The maximum of tokens for other listed tools; 3000 if left out.
     pub cache_limit: Option<u32>,
-    /// The maximum of tokens for tools that a search just found; 3000 if left out.
+    /// The maximum of tokens for what a search finds; 3000 if left out.
     pub discovery_reserve: Option<u32>,
 }

@@ -53,9 +53,13 @@
 //! | [`mcp`], [`mgp`], [`types`], [`json!`] | bodies and words of the protocols, all of `mgp-types`, and arguments |
 //!
 //! Features: `stdio` (default) for servers as child processes, `http` (default) for servers behind HTTP, `tls` for
-//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions: hints of calls, versions and
-//! output schemas of tools, envelopes, scopes, service manifests, errors that a user can do something about, sagas, and what a
-//! client carries for servers: the state of conversations, and places that interrupted calls go on from.
+//! `https` URLs, `unix` for servers behind Unix sockets, `ext` for optional extensions. These are hints of calls
+//! (`Call::intent`), tools by version (`Client::find_tool`, `Client::call_listed`), output schemas (`Call::check_output`), binary
+//! arguments (`Call::attach`), envelopes (`Call::in_envelope`), scopes (`ClientBuilder::scopes`, `Client::negotiate_scopes`,
+//! `Call::with_scopes`), the manifest of a server (`Client::manifest`), questions to a person before a call
+//! (`ClientBuilder::on_approval`), errors that a user can do something about (`Client::user_advice`), sagas, and what a client
+//! carries for servers: the state of conversations (`ClientBuilder::session_state`), and places that interrupted calls go on
+//! from (`Call::resume`).
 //!
 //! Layers of [`tower`](https://docs.rs/tower) go around the connection by [`ClientBuilder::layer`], and around
 //! the handlers by [`ClientBuilder::inbound_layer`].

@@ -72,7 +72,7 @@ pub struct TokenIntrospection {
     pub url: String,
     /// The id of this kernel at the issuer.
     pub client_id: String,
-    /// The secret of this kernel at the issuer. The value may refer to the environment and to secrets.
+    /// The secret of this kernel at the issuer, best as `${secret:NAME}`.
     pub client_secret: String,
 }
 
@@ -113,10 +113,10 @@ pub struct ServerOauth {
     /// The id of the kernel at the issuer, or the `https` URL of a document that describes the kernel as a client. If
     /// left out, the kernel registers itself.
     pub client_id: Option<String>,
-    /// The secret that belongs to `client_id`. The value may refer to the environment and to secrets.
+    /// The secret that belongs to `client_id`, best as `${secret:NAME}`.
     pub client_secret: Option<String>,
     /// The private key (PEM: elliptic, Ed25519 or RSA) by which the kernel proves its `client_id`, in place of a
-    /// secret. The value may refer to the environment and to secrets.
+    /// secret; best as `${secret:NAME}`.
     pub private_key: Option<String>,
     /// The scopes to ask for; those that the server names if left out.
     pub scopes: Vec<String>,

@@ -41,7 +41,7 @@ pub struct TelemetrySettings {
     pub log: Option<String>,
     /// The URL to which traces are sent by OTLP over HTTP, in a build with the feature `otlp`.
     pub otlp: Option<String>,
-    /// The headers of requests to `otlp`. Values may refer to the environment and to secrets.
+    /// The headers of requests to `otlp`. Values may have `${NAME}` and `${secret:NAME}`.
     pub otlp_headers: BTreeMap<String, String>,
     /// Serves `/metrics`, besides `/healthz` and `/readyz`.
     pub metrics: bool,
@@ -72,8 +72,8 @@ pub struct KernelSettings {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ListenSettings {
-    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. At any address but the loopback
-    /// address, clients need keys.
+    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. At other than loopback addresses,
+    /// clients need keys.
     pub http: Option<String>,
     /// The URL at which clients reach the protocol, such as `https://mgp.example/mcp`: the audience of their tokens,
     /// needed with `oauth`.
@@ -89,14 +89,11 @@ pub struct ListenSettings {
     /// Requires keys on the loopback address too.
     pub require_keys: bool,
     /// The maximum number of open HTTP connections, half of them from one address; 1024 if left out, and at most half
-    /// of the files that the process may open. Beyond it, a new connection replaces one without a running request,
-    /// first one that never sent a request.
+    /// of the files that the process may open.
     pub max_connections: Option<u32>,
-    /// Serves tools over plain HTTP: `POST /tools/NAME`, `POST /permissions`, `/openapi.json`, `/catalog` and
-    /// `/capabilities`, and in envelopes at `POST /env/tools/call`.
+    /// Serves tools over plain HTTP, as `docs/rest.md` says.
     pub rest: bool,
-    /// Passes data from server to server by reference: the kernel fetches what a server refers to, and serves it at
-    /// `/data/REF` to the server that an agent names the reference to. Needs `http`.
+    /// Passes data from server to server by reference, at `/data/REF`. Needs `http`.
     pub data_references: bool,
     /// The address at which servers reach this kernel for data, such as `https://mgp.example`; that of the socket if
     /// left out.

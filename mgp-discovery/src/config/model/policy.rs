@@ -15,15 +15,14 @@ pub struct AgentSettings {
     pub id: String,
     /// Makes the client on standard input and output this agent.
     pub stdio: bool,
-    /// Declares that a human uses the client of this agent, who may then decide in the client what otherwise only an
-    /// operator decides. With `stdio`, this holds for the client on standard input and output alone; without, for
-    /// clients over HTTP with a key of this agent.
+    /// Declares that a human uses the client of this agent, and may decide there what otherwise only an operator
+    /// decides: with `stdio` on standard input and output alone, without it over HTTP with a key of this agent.
     pub human: bool,
     /// The tokens of the agent's clients, by issuer and subject, where `listen.oauth` accepts tokens. A token that no
     /// agent has is refused.
     pub tokens: Vec<AgentToken>,
     /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` between two dots stands for any
-    /// characters, and a `*` alone for every agent.
+    /// characters, alone for every agent.
     pub speaks_for: Vec<String>,
     /// The permissions of the agent itself. With `code_execution`, it may have tools created on demand (§16.6), under
     /// the policy `auto_approve` and within `[registration]`.
@@ -74,8 +73,8 @@ impl BudgetSpan {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AccessSettings {
-    /// The decision where no rule applies: `opt-out` allows, `opt-in` denies. If left out, `opt-in` where keys are
-    /// required, and `opt-out` elsewhere.
+    /// The decision where no rule applies: `opt-out` allows, `opt-in` denies; if left out, `opt-in` where keys are
+    /// required, else `opt-out`.
     #[schemars(schema_with = "words::default_policy")]
     pub default: Option<DefaultPolicy>,
     /// The rules from the start of the kernel on. Operators add others while it runs.
@@ -92,7 +91,7 @@ pub struct AccessRule {
     pub server: String,
     /// The name of the tool at its server, where `*` stands for any characters; all tools if left out.
     pub tool: Option<String>,
-    /// The decision, `allow` or `deny`.
+    /// The decision.
     #[schemars(schema_with = "words::access_permission")]
     pub permission: AccessPermission,
     /// The kind of file in which the rule stands.
@@ -229,7 +228,7 @@ pub struct FolderRule {
 #[non_exhaustive]
 pub enum ArgumentTypes {
     /// Arguments that servers convert pass unchanged, such as `"5"` for a number, one item for a list, JSON in a text,
-    /// or `null` for an optional argument. Validators check both forms.
+    /// or `null` for an optional argument.
     #[default]
     Loose,
     /// Calls with such arguments are refused.

@@ -26,18 +26,18 @@ pub struct ServerConfig {
     /// the program.
     pub cwd: Option<String>,
     /// The variables of the program, besides those that every program needs (`PATH`, `HOME` and the like). Values may
-    /// refer to the environment of the kernel and to secrets.
+    /// have `${NAME}` and `${secret:NAME}`.
     pub env: BTreeMap<String, String>,
-    /// Confines the program by means of the operating system: it reads the system's programs and its own folder, writes
-    /// to a temporary folder, and has no network, unless its permissions or `confinement` allow more. If left out,
-    /// programs with a table `confinement` or the trust level `sandboxed` are confined.
+    /// Confines the program by means of the operating system to its own folder, a temporary one and no network, unless
+    /// its permissions or `confinement` allow more. If left out, programs with a table `confinement` or the trust level
+    /// `sandboxed` are confined.
     pub confine: Option<bool>,
     /// The files, ports and sockets that a confined program may use without a permission. The table confines the
     /// program where `confine` is left out.
     pub confinement: Option<ServerConfinement>,
     /// The URL at which the server is reached over HTTP.
     pub url: Option<String>,
-    /// The headers of requests over HTTP. Values may refer to the environment and to secrets, as those of `env`.
+    /// The headers of requests over HTTP. Values may have `${NAME}` and `${secret:NAME}`.
     pub headers: BTreeMap<String, String>,
     /// How the kernel authorizes itself at the server; if left out, a server that demands it is signed in to with `mgp
     /// login`.
@@ -167,13 +167,13 @@ pub struct ServerConfinement {
     pub read: Vec<String>,
     /// The files and folders that the program may read and change.
     pub write: Vec<String>,
-    /// Lets the program change modes, owners and times of files anywhere: the system cannot limit this to folders.
+    /// Lets the program change modes, owners and times of files, in any folder.
     pub change_modes: bool,
     /// The TCP ports to which the program may connect, at any host. Names are then looked up by TCP.
     pub connect: Vec<u16>,
     /// The TCP ports at which the program may listen.
     pub listen: Vec<u16>,
-    /// Lets the program open any Unix socket, such as that of a database: the system cannot limit this to single ones.
+    /// Lets the program open any Unix socket, such as that of a database.
     pub unix_sockets: bool,
 }
 
@@ -255,8 +255,7 @@ pub struct AllowedRule {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ServerDialect {
-    /// The form of the servers published as examples of the extensions: fields of extensions stand beside the
-    /// arguments, and results are bare data.
+    /// The form of the servers published as examples of the extensions.
     ExtReference,
 }
 

@@ -1,4 +1,18 @@
-"""Builds the table of `mgp-toolindex/table` from texts. Run by `cargo xtask embed`."""
+"""Builds the table of `mgp-toolindex/table` from texts. Run by `cargo xtask embed`.
+
+1. Texts are names, sentences and clauses of tools, their parameters and servers, questions made from them, some for two
+   tools at once (`texts.py`), uses of commands, meanings of words, and what programs are (`sources.py`).
+2. Everyday questions have the verb of a tool or of a use, as people say it who do not know it ("get rid of", "what is
+   in"), by `everyday.json` (`everyday.py`).
+3. The teacher gives each text a vector, and a question that of its tool. The vectors are centred, rotated onto their
+   principal directions, and cut (`fit.py`).
+4. Each piece starts with the teacher's vector of itself. Ridge regression brings the sums of pieces near to the vectors
+   of the texts (`fit.py`).
+5. The principal directions are evened out by half. Gradient steps bring texts that belong together (a name and a
+   description, a question and its tool, a word and its meaning) nearer to each other than to others, and keep the sums
+   near to the teacher's vectors (`contrast.py`).
+6. Two members of a vector at a time become one of 256 codes (`table.py`).
+"""
 
 import argparse
 import hashlib

@@ -96,7 +96,7 @@ pub enum DpopUse {
 pub struct AgentToken {
     /// The issuer, as `listen.oauth.issuers` names it.
     pub issuer: String,
-    /// The subject (`sub`) of the token: the user's or the program's id at the issuer.
+    /// The subject (`sub`) of the token.
     pub subject: String,
 }
 

@@ -11,7 +11,7 @@ use super::{AgentToken, words};
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The id of the agent, as access rules and the audit record name it. Every agent needs an id.
+    /// The id of the agent, which every agent needs.
     pub id: String,
     /// Makes the client on standard input and output this agent.
     pub stdio: bool,
@@ -24,14 +24,14 @@ pub struct AgentSettings {
     /// The agents in whose name this agent may call, by `_meta` or `agent_id`. A `*` between two dots stands for any
     /// characters, alone for every agent.
     pub speaks_for: Vec<String>,
-    /// The permissions of the agent itself. With `code_execution`, it may have tools created on demand (§16.6), under
-    /// the policy `auto_approve` and within `[registration]`.
+    /// The permissions of the agent itself. With `code_execution`, an agent may have tools created on demand (§16.6),
+    /// under the policy `auto_approve` and within `[registration]`.
     #[schemars(with = "Vec<String>")]
     pub permissions: Vec<Permission>,
     /// The scopes of the agent, such as `read:tickets`: it calls only tools that require no others. Without the key the
     /// agent is held to none; with an empty list it has none.
     pub scopes: Option<Vec<String>>,
-    /// What the calls of the agent may cost; without limit if left out. `docs/hints.md` explains what is counted.
+    /// The most that calls of the agent may cost; no limit if left out.
     pub budget: Option<AgentBudget>,
 }
 
@@ -87,7 +87,7 @@ pub struct AccessSettings {
 pub struct AccessRule {
     /// The id of the agent.
     pub agent: String,
-    /// The id of the server, where `*` stands for any characters, as [access.md](access.md) explains.
+    /// The id of the server, where `*` stands for any characters.
     pub server: String,
     /// The name of the tool at its server, where `*` stands for any characters; all tools if left out.
     pub tool: Option<String>,

@@ -54,8 +54,8 @@ pub struct ServerConfig {
     pub enabled: bool,
     /// The purpose of the server, in one line. Models find tools by this text.
     pub description: Option<String>,
-    /// The declarations of the server that are known before it connects (§15.3). Without this table it counts as plain
-    /// MCP until then.
+    /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
+    /// plain MCP until then.
     pub mgp: Option<ServerMgp>,
     /// The cases in which the server is started again; `on_failure` if left out. The key may also stand in
     /// `[servers.mgp]`.

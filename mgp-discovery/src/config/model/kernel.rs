@@ -72,7 +72,7 @@ pub struct KernelSettings {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ListenSettings {
-    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. At other than loopback addresses,
+    /// The address and port for HTTP, such as `127.0.0.1:7332`; no HTTP if left out. At addresses other than loopback,
     /// clients need keys.
     pub http: Option<String>,
     /// The URL at which clients reach the protocol, such as `https://mgp.example/mcp`: the audience of their tokens,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub enum ServerProtocol {
-    /// A session in the newest revision that the server has, or else the revision without sessions.
+    /// A session in the newest revision with sessions that the server has, or else the revision without sessions.
     #[default]
     #[serde(rename = "auto")]
     Auto,

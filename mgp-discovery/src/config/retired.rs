@@ -22,6 +22,7 @@ pub(super) const RETIRED: &[(&str, &str)] = &[
     ("confirmation.patience_secs", "`patience_secs` of `[permissions]` holds for confirmations, too"),
     ("audit.path", "the record is `audit.db` in the state directory, which `kernel.state` sets"),
     ("tools.creating", "agents with the permission `code_execution` may have tools created"),
+    ("tools.learning", "remove it: `pinned` of `[tools]` keeps tools in the list"),
     ("tools.strategy", "remove it: a search that names no strategy is `hybrid`"),
     ("tools.trust_sent_vectors", "the vectors of servers with `trust_level = \"trusted\"` are used"),
     ("tools.tell_uses", "remove it: clients are not notified of a list that only a use of a tool changed"),

@@ -3,6 +3,7 @@
 
 use mgp_security::access::{AccessGate, AccessPolicy, AccessPolicySettings};
 use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
+use mgp_security::auth::AuthLayer;
 use mgp_transport::{ConnectionLimits, child::ChildCommand, connect, era};
 use mgp_types::mgp::{AccessGrant, AccessPermission::Allow};
 use mgp_types::{Error, Gate, Object, Principal, Request, Response, mcp::Implementation};
@@ -22,9 +23,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         (AuditLog::open(LogStore::in_memory()?)?, AccessPolicy::open(AccessPolicySettings::default())?);
     let grant = AccessGrant::new("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
-    let audit = AuditLayer::new(log.clone()).for_server("child".into()).for_agent("agent".into());
-    let access = AccessGate::new(policy).for_server("child".into()).for_agent("agent".into());
-    let server = ServiceBuilder::new().layer(audit).layer(access.into_layer()).service(server);
+    let auth = AuthLayer::fixed(Principal::new("agent"));
+    let audit = AuditLayer::new(log.clone()).for_server("child".into());
+    let access = AccessGate::new(policy).for_server("child".into());
+    let server = ServiceBuilder::new().layer(auth).layer(audit).layer(access.into_layer()).service(server);
     for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {
         match server.clone().oneshot(Request::call("tools/call", Object::parse(params)?)).await {
             Ok(response) => eprintln!("{}", response.result),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mgp_discovery::{AtomicFile, Config, FileReaders};
-use mgp_security::audit::{AuditLog, Filter, LogHead, LogReader, Query};
+use mgp_security::audit::{AuditLog, Filter, LogHead, LogStore, Query};
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -99,7 +99,7 @@ impl AuditLogEnds {
 }
 
 /// Returns whether the record still holds this end. An end that retention has removed since proves nothing.
-pub(crate) fn holds(reader: &LogReader, now: LogHead, known: &LogHead) -> bool {
+pub(crate) fn holds(reader: &LogStore, now: LogHead, known: &LogHead) -> bool {
     if known.seq > now.seq {
         return false;
     }

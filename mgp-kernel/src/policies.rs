@@ -72,17 +72,17 @@ impl Policies {
             clock: clock.clone(),
         })?;
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
-        let pending =
-            settings::pending(config, clock.clone(), grants.clone()).with_database(database.clone())?;
+        let denied_for = settings::denied_for(config);
+        let pending = PendingApprovals::open(database.clone(), grants.clone(), denied_for, clock.clone())?;
         let pins = PinnedDefinitions::load(settings::first_use(config), database.clone())?;
-        let keys = KeyRing::open(database)?;
+        let keys = KeyRing::open(database, clock.clone())?;
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?);
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
             own_files: OwnFiles::new(state, files),
-            definitions: Arc::new(DefinitionGuard::new(pins).with_qualified_names()),
+            definitions: Arc::new(DefinitionGuard::new(pins)),
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,
             keyed_calls: keyed_calls(config, state)?,

@@ -18,7 +18,7 @@ use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::network::{HostPattern, NetworkPolicy};
-use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionSettings};
+use mgp_security::permission::{GrantBook, GrantTerms, PermissionSettings};
 use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
@@ -132,10 +132,9 @@ fn patience(config: &Config) -> Duration {
     Duration::from_secs(config.permissions.patience_secs.unwrap_or_else(|| usual::PATIENCE_SECS.into()))
 }
 
-/// Returns the queue of questions that wait for operators.
-pub(crate) fn pending(config: &Config, clock: Clock, book: GrantBook) -> PendingApprovals {
-    let denied_for = config.permissions.denied_secs.unwrap_or(usual::DENIED_SECS);
-    PendingApprovals::new(clock).with_book(book).with_denied_for(Duration::from_secs(denied_for))
+/// Returns the time for which a denial holds whose operator sets no end.
+pub(crate) fn denied_for(config: &Config) -> Duration {
+    Duration::from_secs(config.permissions.denied_secs.unwrap_or(usual::DENIED_SECS))
 }
 
 /// Returns the settings that say which calls of one server a human confirms.
@@ -244,7 +243,7 @@ pub(crate) fn agent_limits(config: &Config) -> Limits {
 pub(crate) fn scopes(config: &Config) -> Result<ScopeRules, StartError> {
     let read =
         |key: &str, list: &[String]| Scopes::read(list).map_err(|error| wrong(format!("`{key}`: {error}")));
-    let mut rules = ScopeRules::new();
+    let mut rules = ScopeRules::default();
     for agent in &config.agents {
         if let Some(list) = &agent.scopes {
             rules = rules.with_agent(&agent.id, read("agents.scopes", list)?);

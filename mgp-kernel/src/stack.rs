@@ -141,7 +141,7 @@ impl ClientStack {
             // Nothing is done for an unknown caller, and nothing is recorded without a name.
             auth,
             gates![
-                RejectGate::new(),
+                RejectGate,
                 // What is refused is a result too, for those who want results in envelopes.
                 EnvelopeGate::new(),
                 // The agent that a client speaks for is the caller, for everybody further in.
@@ -162,7 +162,7 @@ impl ClientStack {
                     config: Arc::clone(config),
                     life: life.clone(),
                 },
-                KeyScopeGate::new(),
+                KeyScopeGate,
                 policies.limit.clone(),
                 // These methods are for operators only, also while the kernel drains; for all others they do not exist.
                 self.operators.clone(),
@@ -230,9 +230,12 @@ fn layers(
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
     let approver = approvers_of(&support.config, policies, audit, &shared.asked);
-    let permissions =
-        PermissionGate::new(id.clone(), settings::permissions(&config, &server.id)?, policies.grants.clone())
-            .with_approver(Arc::clone(&approver));
+    let permissions = PermissionGate::new(
+        id.clone(),
+        settings::permissions(&config, &server.id)?,
+        policies.grants.clone(),
+        Arc::clone(&approver),
+    );
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
     let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
         .configured(settings::configured_server(&config, server)?);

@@ -7,6 +7,7 @@ use std::future::{Ready, ready};
 use std::task::{Context, Poll};
 
 use divan::{Bencher, black_box};
+use mgp_security::Clock;
 use mgp_security::auth::{HttpAuth, HttpAuthLayer, KeyRing};
 use mgp_security::jose::{Algorithm, Header, SigningKey};
 use mgp_security::network::{Fetcher, NetworkPolicy};
@@ -67,7 +68,7 @@ impl Scene {
             ..ResourceServerSettings::default()
         };
         let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
-        let ring = KeyRing::open(Database::in_memory().unwrap()).unwrap();
+        let ring = KeyRing::open(Database::in_memory().unwrap(), Clock::system()).unwrap();
         let mut door = HttpAuthLayer::new(ring).tokens(server).layer(Nothing);
         let token = |id: usize| {
             let claims = json!({
@@ -147,7 +148,7 @@ fn a_known_token(bencher: Bencher<'_, '_>) {
 #[divan::bench(sample_count = 100, sample_size = 100)]
 fn no_token(bencher: Bencher<'_, '_>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let ring = KeyRing::open(Database::in_memory().unwrap()).unwrap();
+    let ring = KeyRing::open(Database::in_memory().unwrap(), Clock::system()).unwrap();
     let mut door = HttpAuthLayer::new(ring).optional().layer(Nothing);
     bencher
         .with_inputs(|| http::Request::post("/mcp").body(()).unwrap())

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use divan::{AllocProfiler, Bencher};
 use futures_util::FutureExt;
@@ -78,16 +79,24 @@ fn request(meta: bool) -> Request {
     request
 }
 
+fn memory() -> Database {
+    Database::in_memory().expect("memory holds a database")
+}
+
+fn book() -> (tokio::runtime::Runtime, GrantBook) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
+    let book = runtime.block_on(GrantBook::open(memory(), Arc::new(Forgetful), Clock::system()));
+    (runtime, book.expect("memory does not fail"))
+}
+
+fn pending(book: GrantBook) -> Arc<PendingApprovals> {
+    let pending = PendingApprovals::open(memory(), book, Duration::from_hours(1), Clock::system());
+    Arc::new(pending.expect("memory does not fail"))
+}
+
 /// A gate to a server that needs two permissions, which an operator granted among those of a hundred servers.
 fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("there is memory");
-    let book = runtime
-        .block_on(GrantBook::open(
-            Database::in_memory().expect("memory holds a database"),
-            Arc::new(Forgetful),
-            Clock::system(),
-        ))
-        .expect("memory does not fail");
+    let (runtime, book) = book();
     let ada = Principal::operator("ada");
     for server in (0..100).map(|number| format!("server-{number}")).chain(["s".to_owned()]) {
         for permission in [Permission::FilesystemRead, Permission::NetworkOutbound] {
@@ -98,7 +107,7 @@ fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
             runtime.block_on(granted).expect("an operator may");
         }
     }
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book);
+    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone(), pending(book));
     let offer = Offer::new(ExtensionSet::from_names(["security"]));
     let theirs = offer.clone().with_permissions_required(["filesystem.read", "network"]);
     let mut session = Session::new(revision);
@@ -154,7 +163,6 @@ fn permission_granted_and_attached(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn confirmation_not_needed(bencher: Bencher<'_, '_>) {
-    let approver = Arc::new(PendingApprovals::new(Clock::system()));
-    let layer = ConfirmationGate::new(ConfirmationSettings::default(), approver);
+    let layer = ConfirmationGate::new(ConfirmationSettings::default(), pending(book().1));
     measure(bencher, layer.layer(Echo(Response::empty())), false);
 }

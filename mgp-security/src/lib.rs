@@ -29,10 +29,9 @@
 //! | `access` | `access` | which agent may use which tool (§5) |
 //! | `audit` | `audit` | a tamper-evident record of events (§6) |
 //! | `code-safety` | `code_safety` | what submitted code may do (§7) |
-//! | `auth` | `auth` | API keys |
+//! | `auth` | `auth`, `oauth` | API keys, and tokens of OAuth 2.1 in their place |
 //! | `limit` | `limit` | rate limits |
 //! | `network` | `network` | network targets that may be reached, and bounded requests to them |
-//! | `oauth` | `oauth` | tokens of OAuth 2.1 in place of API keys |
 //! | `jose` | `jose` | signed tokens, keys, and proofs of possession |
 //! | `scope` | `scope` | scopes of callers, and sessions of them |
 //! | `schema` | `Schema` | JSON Schema, without fetching |
@@ -78,7 +77,7 @@ pub mod limit;
 mod listing;
 #[cfg(any(feature = "validate", feature = "network"))]
 pub mod network;
-#[cfg(feature = "oauth")]
+#[cfg(feature = "auth")]
 pub mod oauth;
 #[cfg(any(feature = "schema", feature = "validate", feature = "network"))]
 mod percent;

@@ -18,16 +18,9 @@ use serde_json::Value;
 /// advice that an MGP peer gets as recovery data. A client that declared structured errors finds one in the metadata of
 /// such a result (`_meta.error`); a client of the tool registry, which knows refusals as errors with numbers of its own,
 /// gets the error. The gate belongs outside of the layers that refuse and of the one that records. It reads `context.session`, and allocates on refusal and failure only.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "the gate has no settings")]
 pub struct RejectGate;
-
-impl RejectGate {
-    /// Returns the gate.
-    pub const fn new() -> Self {
-        Self
-    }
-}
 
 impl Gate for RejectGate {
     type Pass = Option<PlainRequest>;
@@ -159,7 +152,7 @@ mod tests {
         let mut request = Request::call(method, Object::new());
         request.context.session = Some(Arc::new(session));
         let server = TestServer::answering(move |_| Err(error.clone()));
-        RejectGate::new().layer(server).call(request).await
+        RejectGate.layer(server).call(request).await
     }
 
     fn rejected() -> Error {
@@ -227,7 +220,7 @@ mod tests {
             let mut request = Request::call(Method::TOOLS_CALL, Object::new());
             request.context.session = Some(Arc::new(session));
             let server = TestServer::answering(|_| Err(Error::new(code::ACCESS_DENIED, "ask for access")));
-            RejectGate::new().layer(server).call(request).await
+            RejectGate.layer(server).call(request).await
         }
         let result: Value = told(ExtensionId::StructuredErrors).await.unwrap().body().unwrap();
         assert_eq!(

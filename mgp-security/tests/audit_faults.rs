@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use mgp_security::StoreError;
-use mgp_security::audit::{AuditLog, Durability, Filter, GAP, LogReader, LogStore, Query, VerifyError};
+use mgp_security::audit::{AuditLog, Durability, Filter, GAP, LogStore, Query, VerifyError};
 use mgp_security::sqlite::Database;
 use mgp_types::code;
 use mgp_types::mgp::{
@@ -36,7 +36,7 @@ fn open(path: &Path) -> AuditLog {
     AuditLog::open(LogStore::open(path).unwrap()).unwrap()
 }
 
-fn numbers(reader: &LogReader) -> Vec<u64> {
+fn numbers(reader: &LogStore) -> Vec<u64> {
     let (mut after, mut numbers) = (0, Vec::new());
     loop {
         let page = reader.query(&Query::after(Filter::default(), after, 1_000)).unwrap();
@@ -169,7 +169,7 @@ async fn a_second_writer_is_refused_and_a_reader_sees_what_is_durable() {
     let log = open(&path);
     log.record(event(1)).await.unwrap();
     assert!(matches!(LogStore::open(&path), Err(StoreError::InUse)));
-    let reader = LogReader::of_store(LogStore::open_read_only(&path).unwrap());
+    let reader = LogStore::open_read_only(&path).unwrap();
     assert_eq!(numbers(&reader), [1]);
     log.record(event(2)).await.unwrap();
     assert_eq!(numbers(&reader), [1, 2]);

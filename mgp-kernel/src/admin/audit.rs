@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use mgp_security::StoreError;
-use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogReader, Order, Query, VerifyError};
+use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -292,7 +292,7 @@ impl Operation for ExportEvents {
 /// Reads the record on a thread that may wait for the medium, after everything that was recorded before is written.
 async fn reading<T: Send + 'static>(
     audit: &AuditTrail,
-    read: impl FnOnce(&LogReader) -> T + Send + 'static,
+    read: impl FnOnce(&LogStore) -> T + Send + 'static,
 ) -> Result<T, Error> {
     audit.log.flush().await?;
     let reader = audit.log.reader();

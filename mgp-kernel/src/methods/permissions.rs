@@ -1,9 +1,7 @@
 //! The gate that answers clients that settle permissions with the kernel as they would with a server.
 
-use std::sync::Arc;
-
 use mgp_security::Clock;
-use mgp_security::permission::{GrantBook, GrantRecord, GrantVerdict, HandleKey, HeldPermissionsGate};
+use mgp_security::permission::{GrantBook, GrantRecord, GrantVerdict, HeldPermissionsGate};
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, ServerId, method};
 use mgp_types::{Error, Flow, Gate, Request, Response};
 
@@ -25,9 +23,8 @@ pub(crate) struct OwnPermissionsGate {
 
 impl OwnPermissionsGate {
     pub(crate) fn new(grants: GrantBook, clock: Clock) -> Self {
-        // The kernel needs no permission of its clients: its own operators decide what its servers need.
-        let held = HeldPermissionsGate::new(Arc::new(|_| Arc::default()), clock.clone());
-        Self { grants, clock, held: held.with_handles(HandleKey::random()) }
+        let held = HeldPermissionsGate::new(clock.clone());
+        Self { grants, clock, held }
     }
 
     /// Returns the answer to the client, with what the kernel's operators decided.
@@ -82,6 +79,8 @@ impl Gate for OwnPermissionsGate {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use mgp_security::permission::GrantTerms;
     use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
     use mgp_types::{Method, Object, Principal, Revision, RpcService, Session};
@@ -163,15 +162,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_without_sessions_gets_a_handle_that_is_worth_nothing_to_others() {
+    async fn a_client_without_sessions_carries_what_it_decided() {
         let scene = TestKernel::open().await;
         let mut service = gate(&scene).layer(TestServer::default());
         let stateless = session(Revision::V2026_07_28, true);
         let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
-        let answer = call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
-        let answer: serde_json::Value = serde_json::from_str(&text(&answer)).unwrap();
+        call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
         let mut asked: serde_json::Value = serde_json::from_str(ASKED).unwrap();
-        asked["_meta"] = serde_json::json!({ method::GRANTS_META: answer["handle"] });
+        let told: serde_json::Value = serde_json::from_str(told).unwrap();
+        asked["_meta"] = serde_json::json!({ method::GRANTS_META: told });
         let answer =
             call(&mut service, &stateless, "mgp/permission/await", &asked.to_string()).await.unwrap();
         assert!(text(&answer).contains(r#""camera":"approved""#), "{}", text(&answer));

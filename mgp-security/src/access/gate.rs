@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Flow, Gate, Method, MethodRule, Request, RequestConcern, Response, code};
+use mgp_types::{Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code};
 
 use super::{AccessPolicy, AccessVerdict};
 use crate::listing::keep_listed;
@@ -41,26 +41,18 @@ pub struct AccessGate(Arc<AccessGateSettings>);
 struct AccessGateSettings {
     policy: AccessPolicy,
     server: Option<ServerId>,
-    agent: Option<AgentId>,
 }
 
 impl AccessGate {
     /// Returns a gate that asks `policy`.
     pub fn new(policy: AccessPolicy) -> Self {
-        Self(Arc::new(AccessGateSettings { policy, server: None, agent: None }))
+        Self(Arc::new(AccessGateSettings { policy, server: None }))
     }
 
     /// Takes unresolved requests to be for `server`, for a gate that stands in front of one server.
     #[must_use]
     pub fn for_server(mut self, server: ServerId) -> Self {
         Arc::make_mut(&mut self.0).server = Some(server);
-        self
-    }
-
-    /// Takes all requests to come from `agent`, whatever principal they carry, for a gate that stands in a client.
-    #[must_use]
-    pub fn for_agent(mut self, agent: AgentId) -> Self {
-        Arc::make_mut(&mut self.0).agent = Some(agent);
         self
     }
 }
@@ -100,12 +92,8 @@ impl AccessGateSettings {
         if need == AccessNeed::Nothing {
             return Ok(None);
         }
-        let agent = match (&self.agent, &request.context.principal) {
-            (Some(agent), _) => Cow::Borrowed(agent.as_str()),
-            (None, Some(principal)) => principal.access_id(),
-            (None, None) => return Err(unauthenticated(request)),
-        };
-        let agent = &*agent;
+        let principal = request.context.principal.as_ref().ok_or_else(|| unauthenticated(request))?;
+        let agent = &*principal.access_id();
         let resolved = request.context.tool.as_deref();
         let Some(server) = resolved.map(|tool| &tool.server).or(self.server.as_ref()) else {
             return without_server(request);
@@ -129,7 +117,7 @@ impl AccessGateSettings {
                         None => trail.note_target(server, Some(&ToolName::new(tool))),
                     }
                 }
-                self.decided(request, self.policy.decide(agent, server.as_str(), Some(tool)))
+                decided(request, principal, self.policy.decide(agent, server.as_str(), Some(tool)))
             }
             AccessNeed::Something | AccessNeed::Server => {
                 if let Some(trail) = &request.context.trail {
@@ -138,23 +126,26 @@ impl AccessGateSettings {
                 if need == AccessNeed::Something && self.policy.reaches(agent, server.as_str()) {
                     return Ok(None);
                 }
-                self.decided(request, self.policy.decide(agent, server.as_str(), None))
+                decided(request, principal, self.policy.decide(agent, server.as_str(), None))
             }
         }
     }
+}
 
-    fn decided(&self, request: &Request, verdict: AccessVerdict) -> Result<Option<AccessListing>, Error> {
-        let principal = request.context.principal.as_ref().filter(|_| self.agent.is_none());
-        if principal.map_or_else(|| verdict.allows(), |principal| verdict.allows_to(principal)) {
-            return Ok(None);
-        }
-        let rule = match verdict.source {
-            AccessSource::DefaultPolicy => "not-granted",
-            AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
-        };
-        note(request, rule);
-        Err(refusal(code::ACCESS_DENIED, DENIED))
+fn decided(
+    request: &Request,
+    principal: &Principal,
+    verdict: AccessVerdict,
+) -> Result<Option<AccessListing>, Error> {
+    if verdict.allows_to(principal) {
+        return Ok(None);
     }
+    let rule = match verdict.source {
+        AccessSource::DefaultPolicy => "not-granted",
+        AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
+    };
+    note(request, rule);
+    Err(refusal(code::ACCESS_DENIED, DENIED))
 }
 
 /// Returns the tool that the body names, because the body is what the server will read.

@@ -38,11 +38,6 @@ struct TaskOwners {
 }
 
 impl TaskOwnersGate {
-    /// Returns a gate that knows no tasks yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns whether no task is known.
     pub fn is_empty(&self) -> bool {
         self.0.lock().begun.is_empty()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{
-    Actor, ActorType, AgentId, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
+    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
     ResolvedTool, ServerId, ToolName, TraceId, ValidatorName, code,
 };
 use mgp_types::{
@@ -206,8 +206,7 @@ impl RecordedCall {
 
     fn actor(&self) -> Actor {
         let Some(principal) = &self.principal else {
-            let name = self.settings.agent.as_ref().map_or("anonymous", AgentId::as_str);
-            return Actor::new(ActorType::Agent, clip(name, MAX_NAME_BYTES));
+            return Actor::new(ActorType::Agent, "anonymous");
         };
         let actor = Actor::of(principal);
         Actor::new(actor.kind, clip(&actor.id, MAX_NAME_BYTES))

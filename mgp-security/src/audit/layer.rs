@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::{AgentId, AuditPort, CallRecord, ServerId, TraceId};
+use mgp_types::mgp::{AuditPort, CallRecord, ServerId, TraceId};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -74,7 +74,6 @@ pub(super) struct AuditLayerSettings {
     pub(super) port: Arc<dyn AuditPort>,
     pub(super) clock: Clock,
     pub(super) server: Option<ServerId>,
-    pub(super) agent: Option<AgentId>,
     pub(super) arguments: ArgumentRecording,
 }
 
@@ -85,7 +84,6 @@ impl AuditLayer {
             port: Arc::new(port),
             clock: Clock::default(),
             server: None,
-            agent: None,
             arguments: ArgumentRecording::Omitted,
         };
         Self { settings: Arc::new(settings) }
@@ -94,11 +92,6 @@ impl AuditLayer {
     /// Sets the server that is recorded for requests that nothing resolves.
     pub fn for_server(self, server: ServerId) -> Self {
         self.with(|settings| settings.server = Some(server))
-    }
-
-    /// Sets the agent that is recorded for requests that nothing authenticates.
-    pub fn for_agent(self, agent: AgentId) -> Self {
-        self.with(|settings| settings.agent = Some(agent))
     }
 
     /// Sets how the arguments of tool calls are recorded.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`AuditLayer`] | records passing calls and refusals |
 //! | [`AuditLog`] | keeps events in a chain |
-//! | [`LogReader`] | searches, counts, exports and verifies events |
+//! | [`LogStore`] | keeps, searches and verifies events |
 //! | [`LogSubscription`] | forwards events to others |
 //! | [`TraceIdGate`], [`trace_of`], [`notification`] | carry trace ids on |
 //! | [`redacted`] | takes secrets out of recorded arguments |
@@ -27,7 +27,7 @@ pub use self::arguments::{ArgumentRecording, DigestKey};
 pub use self::layer::{Audit, AuditLayer};
 pub use self::log::{
     AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,
-    LogHead, LogReader, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
+    LogHead, LogStore, LogSubscription, Order, PRUNED, Query, Retention, VerifiedLog, VerifyError,
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;

@@ -9,7 +9,6 @@ use mgp_types::Extensions;
 use tower_layer::Layer;
 use tower_service::Service;
 
-#[cfg(feature = "oauth")]
 use super::tokens::{Met, challenge, meet};
 use super::{AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
@@ -19,23 +18,16 @@ use crate::GateFuture;
 pub struct HttpAuthLayer {
     ring: KeyRing,
     optional: bool,
-    #[cfg(feature = "oauth")]
     tokens: Option<crate::oauth::ResourceServer>,
 }
 
 impl HttpAuthLayer {
     /// Returns a layer that knows the keys of `ring`.
     pub fn new(ring: KeyRing) -> Self {
-        Self {
-            ring,
-            optional: false,
-            #[cfg(feature = "oauth")]
-            tokens: None,
-        }
+        Self { ring, optional: false, tokens: None }
     }
 
     /// Lets in requests with a token that `tokens` verifies, as well.
-    #[cfg(feature = "oauth")]
     #[must_use]
     pub fn tokens(self, tokens: crate::oauth::ResourceServer) -> Self {
         Self { tokens: Some(tokens), ..self }
@@ -94,14 +86,10 @@ where
         if self.layer.optional && !request.headers().contains_key(AUTHORIZATION) {
             return GateFuture::passed(self.inner.call(request));
         }
-        #[cfg(not(feature = "oauth"))]
-        let mut request = request;
-        #[cfg(feature = "oauth")]
         let met = match &self.layer.tokens {
             Some(server) => meet(server, request),
             None => Met::Other(request),
         };
-        #[cfg(feature = "oauth")]
         let mut request = match met {
             Met::Other(request) => request,
             Met::Judged(Ok(request)) => return GateFuture::passed(self.inner.call(request)),
@@ -125,7 +113,6 @@ where
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
-                #[cfg(feature = "oauth")]
                 if let Some(response) = self.layer.tokens.as_ref().and_then(|server| challenge(server, error))
                 {
                     return GateFuture::answered(Ok(response));
@@ -140,8 +127,8 @@ where
 pub(super) fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
     request.headers_mut().remove(AUTHORIZATION);
     request.headers_mut().remove("dpop");
-    request.extensions_mut().insert(caller.principal().clone());
-    request.extensions_mut().insert(caller.validity().clone());
+    request.extensions_mut().insert(caller.principal.clone());
+    request.extensions_mut().insert(caller.validity.clone());
     request.extensions_mut().insert(caller);
 }
 

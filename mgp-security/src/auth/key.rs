@@ -36,11 +36,6 @@ impl SecretKey {
         (id, Self(text.into()))
     }
 
-    /// Returns the key with this text, for example one from the environment.
-    pub fn new(text: impl Into<Box<str>>) -> Self {
-        Self(text.into())
-    }
-
     /// Returns the text of the key, for its owner.
     pub fn expose(&self) -> &str {
         &self.0

@@ -58,30 +58,24 @@ struct RingKey {
 
 /// The sender of a right key or token, with what it permits.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Authenticated {
-    principal: Principal,
-    /// The key; `None` for the sender of a token.
-    key: Option<KeyId>,
-    permissions: ApiPermissions,
-    validity: Validity,
-    #[cfg(feature = "oauth")]
-    token: Option<crate::oauth::VerifiedToken>,
+    /// The principal that sent the key or the token.
+    pub principal: Principal,
+    /// The permissions of the key.
+    pub permissions: ApiPermissions,
+    /// The validity of the key, which ends when the key is revoked or expires.
+    pub validity: Validity,
+    /// The token; `None` for the sender of a key.
+    pub(super) token: Option<crate::oauth::VerifiedToken>,
 }
 
 impl KeyRing {
-    /// Opens the ring with the keys in `database` and the clock of the system. Reading it may block.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be read.
-    pub fn open(database: Database) -> Result<Self, StoreError> {
-        Self::with_clock(database, Clock::system())
-    }
-
     /// Opens the ring with the keys in `database` and the given clock. Reading it may block.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn with_clock(database: Database, clock: Clock) -> Result<Self, StoreError> {
+    pub fn open(database: Database, clock: Clock) -> Result<Self, StoreError> {
         let store = KeyStore::new(database)?;
         let keys: Keys =
             store.load()?.into_iter().map(|key| (key.info.id, Arc::new(RingKey::new(key)))).collect();
@@ -199,10 +193,8 @@ impl KeyRing {
         found.last_used.fetch_max(now.as_millis(), Ordering::Relaxed);
         Ok(Authenticated {
             principal: info.owner.clone(),
-            key: Some(id),
             permissions: info.permissions.clone(),
             validity: found.validity.clone(),
-            #[cfg(feature = "oauth")]
             token: None,
         })
     }
@@ -293,44 +285,16 @@ impl RingKey {
 }
 
 impl Authenticated {
-    /// Returns the principal that sent the key.
-    pub const fn principal(&self) -> &Principal {
-        &self.principal
-    }
-
     /// Returns the sender of a token, who may see and call all tools, as far as access rules and scopes allow.
-    #[cfg(feature = "oauth")]
     pub(super) fn of_token(token: crate::oauth::VerifiedToken) -> Self {
         use super::ApiPermission::{AdminRead, ToolInvoke, ToolsListAll};
         let every = mgp_types::mgp::ToolPattern::new("*", "*").map(ToolInvoke);
         Self {
             principal: token.principal.clone(),
-            key: None,
             permissions: ApiPermissions::new([ToolsListAll, AdminRead].into_iter().chain(every)),
             validity: token.validity.clone(),
             token: Some(token),
         }
-    }
-
-    /// Returns the id of the key; `None` for the sender of a token.
-    pub const fn key(&self) -> Option<KeyId> {
-        self.key
-    }
-
-    /// Returns what the token is for; `None` for the sender of a key.
-    #[cfg(feature = "oauth")]
-    pub(super) const fn token(&self) -> Option<&crate::oauth::VerifiedToken> {
-        self.token.as_ref()
-    }
-
-    /// Returns the validity of the key, which ends when the key is revoked or expires.
-    pub const fn validity(&self) -> &Validity {
-        &self.validity
-    }
-
-    /// Returns the permissions of the key.
-    pub const fn permissions(&self) -> &ApiPermissions {
-        &self.permissions
     }
 }
 

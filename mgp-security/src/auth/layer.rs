@@ -13,7 +13,7 @@ use tower_service::Service;
 use super::http::{authenticate, strip};
 use super::required_permission::{CALL, RequiredPermission};
 use super::while_valid::{FinishAnswer, WhileValid};
-use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing, SecretKey};
+use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
 use crate::listing::{keep_all, keep_listed};
 
@@ -37,8 +37,6 @@ enum CredentialSource {
     Http(KeyRing),
     /// A key in the head of the HTTP request; without one, the request comes from the given principal.
     HttpOr(KeyRing, Principal),
-    /// A key in the configuration, which holds for all requests, as over standard input and output.
-    Configured(KeyRing, SecretKey),
     /// No key: every request comes from the given principal.
     Known(Principal),
 }
@@ -54,13 +52,6 @@ impl AuthLayer {
     /// Requests without one come from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
         Self::new(CredentialSource::HttpOr(ring, principal))
-    }
-
-    /// Returns a layer that treats each request as if it came with `key`, for example from the environment of a
-    /// process that speaks over standard input and output. The key is verified each time, so it can expire and be
-    /// revoked.
-    pub fn with_key(ring: KeyRing, key: SecretKey) -> Self {
-        Self::new(CredentialSource::Configured(ring, key))
     }
 
     /// Returns a layer that treats each request as coming from `principal`, which may do everything here.
@@ -141,19 +132,15 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                 request.context.principal = Some(principal);
                 // Only this layer may say what the key is for.
                 request.extensions.remove::<KeyScope>();
-                #[cfg(feature = "oauth")]
-                {
-                    request.extensions.remove::<crate::oauth::StepUp>();
-                    request.context.scopes = None;
-                }
+                request.extensions.remove::<crate::oauth::StepUp>();
+                request.context.scopes = None;
                 let (mut validity, mut visible) = (None, None);
                 if let Some((caller, is_call_held)) = caller {
-                    let permissions = caller.permissions();
+                    let permissions = &caller.permissions;
                     visible = lists.then(|| permissions.clone());
-                    validity = Some(caller.validity().clone());
+                    validity = Some(caller.validity.clone());
                     request.extensions.insert(KeyScope { permissions: permissions.clone(), is_call_held });
-                    #[cfg(feature = "oauth")]
-                    if let Some(token) = caller.token() {
+                    if let Some(token) = &caller.token {
                         request.context.scopes = Some(Arc::clone(&token.scopes));
                         request.extensions.insert(token.step_up.clone());
                     }
@@ -188,7 +175,6 @@ impl AuthLayer {
             CredentialSource::Known(principal) => {
                 return Ok((principal.clone(), None));
             }
-            CredentialSource::Configured(ring, key) => ring.verify(key.expose())?,
             CredentialSource::HttpOr(_, principal) if !brings_key(request) => {
                 return Ok((principal.clone(), None));
             }
@@ -205,8 +191,8 @@ impl AuthLayer {
         if is_call_held {
             demand = RequiredPermission::ForMethod(KeyPermission::Call);
         }
-        demand.check(caller.permissions()).map_err(|missing| AuthError::NotPermitted { missing })?;
-        Ok((caller.principal().clone(), Some((caller, is_call_held))))
+        demand.check(&caller.permissions).map_err(|missing| AuthError::NotPermitted { missing })?;
+        Ok((caller.principal.clone(), Some((caller, is_call_held))))
     }
 }
 
@@ -275,16 +261,9 @@ fn refused(request: &Request, server: &str, tool: &str) -> Error {
 /// place of another one is held to the key as well. It reads the permissions that [`Auth`] left in the
 /// extensions of the request, and `context.tool`; an unresolved tool belongs to no server. It refuses with 1000, and
 /// notes the refusal in `context.trail`. It allocates on refusal only, and never waits.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "the gate has no settings")]
 pub struct KeyScopeGate;
-
-impl KeyScopeGate {
-    /// Returns a gate for any keys.
-    pub const fn new() -> Self {
-        Self
-    }
-}
 
 impl Gate for KeyScopeGate {
     type Pass = ();

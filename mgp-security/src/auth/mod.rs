@@ -4,18 +4,19 @@
 //! [`HttpAuthLayer`] in front of the server demands one for everything, streams included.
 //!
 //! ```
+//! use mgp_security::Clock;
 //! use mgp_security::auth::{ApiPermission, KeyRequest, KeyRing};
 //! use mgp_security::sqlite::Database;
 //! use mgp_types::{Principal, RunningCalls};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let ring = KeyRing::open(Database::in_memory()?)?;
+//! let ring = KeyRing::open(Database::in_memory()?, Clock::system())?;
 //! let mut wanted = KeyRequest::new(Principal::new("agent.one"));
 //! wanted.permissions.push(ApiPermission::ToolInvoke("*.echo".parse()?));
 //! let (info, key) = ring.issue(wanted).await?;
 //! let caller = ring.verify(key.expose())?;
-//! assert_eq!(caller.principal().as_str(), "agent.one");
+//! assert_eq!(caller.principal.as_str(), "agent.one");
 //! ring.revoke(info.id, RunningCalls::Cancel).await?;
 //! assert!(ring.verify(key.expose()).is_err());
 //! # Ok(())
@@ -39,7 +40,6 @@ mod names;
 mod permission;
 mod required_permission;
 mod store;
-#[cfg(feature = "oauth")]
 mod tokens;
 mod while_valid;
 

@@ -169,7 +169,7 @@ async fn without_caller_or_tool_a_call_is_refused_in_any_shape() {
 
 #[tokio::test]
 async fn a_yes_that_comes_late_is_for_one_call_of_these_arguments() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = pending(Clock::system()).await;
     let settings = ConfirmationSettings { patience: Duration::ZERO, ..ConfirmationSettings::default() };
     let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
     let mut stack = gate.layer(TestServer::new());
@@ -244,7 +244,7 @@ async fn race(gate: &ConfirmationGate, risk: RiskLevel) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_calls_that_race_for_a_yes_as_many_pass_as_it_is_for() {
     for _ in 0..20 {
-        let pending = PendingApprovals::new(Clock::system());
+        let pending = pending(Clock::system()).await;
         let settings = ConfirmationSettings {
             moderate: true,
             patience: Duration::ZERO,
@@ -261,7 +261,7 @@ async fn of_many_calls_that_race_for_a_yes_as_many_pass_as_it_is_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = pending(Clock::system()).await;
     let spawn = || {
         let pending = Arc::new(pending.clone());
         tokio::spawn(
@@ -293,7 +293,7 @@ async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
 
 #[tokio::test(start_paused = true)]
 async fn a_yes_for_several_calls_lets_others_through_that_wait() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = pending(Clock::system()).await;
     let settings = ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() };
     let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
     let waiting = ["/a", "/b", "/c"].map(|path| {
@@ -321,11 +321,11 @@ mod replies {
 
     use super::*;
 
-    fn approver() -> Arc<ApproverChain> {
+    async fn approver() -> Arc<ApproverChain> {
         let operator = Arc::new(|call: &mgp_types::Context| {
             call.principal.as_ref().filter(|client| client.as_str() == "agent").map(|_| ada())
         });
-        Arc::new(ApproverChain::new(operator, PendingApprovals::new(Clock::system()), Clock::system()))
+        Arc::new(ApproverChain::new(operator, pending(Clock::system()).await, Clock::system()))
     }
 
     fn round(answers: Object) -> (Request, Arc<InputExchange>) {
@@ -355,7 +355,7 @@ mod replies {
 
     #[tokio::test]
     async fn the_reply_confirms_once_2026() {
-        let approver = approver();
+        let approver = approver().await;
         let (outcome, exchange) = ask(&approver, Object::new()).await;
         assert_eq!(outcome.unwrap_err().origin(), Origin::InputRequired);
         let question = exchange.take_questions().remove(0);
@@ -368,7 +368,7 @@ mod replies {
 
     #[tokio::test]
     async fn a_reply_to_a_question_that_was_not_asked_is_none_2026() {
-        let (outcome, _) = ask(&approver(), yes("approval-00000000000000000000000000000000")).await;
+        let (outcome, _) = ask(&approver().await, yes("approval-00000000000000000000000000000000")).await;
         assert_eq!(outcome.unwrap_err().origin(), Origin::InputRequired);
     }
 
@@ -377,7 +377,7 @@ mod replies {
         let (mut request, exchange) = round(Object::new());
         request.context.principal = Some(Principal::new("robot"));
         let settings = ConfirmationSettings { patience: Duration::ZERO, ..ConfirmationSettings::default() };
-        let outcome = call(settings, approver(), request).await;
+        let outcome = call(settings, approver().await, request).await;
         assert_eq!(reason(&outcome.unwrap_err()), "deferred");
         assert!(exchange.take_questions().is_empty());
     }

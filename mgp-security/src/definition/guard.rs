@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::Object;
 
-use super::names::check_name;
 use super::order::{Tolerance, are_alike};
 use super::{
     ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
@@ -26,8 +25,6 @@ pub struct DefinitionGuard {
     pins: PinnedDefinitions,
     /// The findings in the last lists of each server, by kind, whether or not the definitions were approved before.
     found: ArcSwap<HashMap<ServerId, FoundByKind>>,
-    /// True if tools are called by the name of their server and their own, so that two servers may use the same name.
-    qualified: bool,
 }
 
 type FoundByKind = [Arc<FoundByName>; DefinitionKind::ALL.len()];
@@ -71,15 +68,7 @@ pub(super) enum ListPage {
 impl DefinitionGuard {
     /// Returns a guard that remembers approvals in `pins`.
     pub fn new(pins: PinnedDefinitions) -> Self {
-        Self { pins, found: ArcSwap::default(), qualified: false }
-    }
-
-    /// Lets two servers have tools of the same name: models call each tool by the name of its server and its own, so
-    /// that neither passes for the other.
-    #[must_use]
-    pub fn with_qualified_names(mut self) -> Self {
-        self.qualified = true;
-        self
+        Self { pins, found: ArcSwap::default() }
     }
 
     /// Returns whether the definition of this name may be used: it is approved, unless its kind is not pinned, and
@@ -255,11 +244,8 @@ impl DefinitionGuard {
         let judged = self.judge(server, kind, listed, configured);
         self.note_found(server, kind, listed, &judged, page);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.admissible().cloned()).collect();
-        let verdicts = if kind.is_pinned() {
-            self.pins.observe_by(server, kind, &sound, configured)?
-        } else {
-            Vec::new()
-        };
+        let verdicts =
+            if kind.is_pinned() { self.pins.observe(server, kind, &sound, configured)? } else { Vec::new() };
         let mut decided = verdicts.into_iter().zip(&sound);
         let admissions = judged.into_iter().map(|judged| {
             let is_held = judged.is_held;
@@ -294,12 +280,6 @@ impl DefinitionGuard {
         let mut known = HashSet::new();
         let judge = |listed: &Object| {
             let held = |finding: Finding| DefinitionFindings::held(vec![finding], None);
-            if kind == DefinitionKind::Tool
-                && !self.qualified
-                && let Err(finding) = check_name(server, &kind.name_in(listed), &names)
-            {
-                return held(finding);
-            }
             let definition = Definition::read(kind, listed);
             if let Some(schema) = listed.get("inputSchema").filter(|_| kind == DefinitionKind::Tool)
                 && Schema::unfolds_too_far(&schema)

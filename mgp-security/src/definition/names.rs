@@ -11,49 +11,32 @@ use super::invisible::visible;
 use super::{ServerId, ToolName, server_of};
 use crate::Finding;
 
-/// The names that tools already have, so that another server's tool cannot imitate one of them.
+/// The names that tools already have, so that orders about another server's tool are recognised.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClaimedNames {
     /// The owners of the names, by the skeleton of each name: the name without everything that people and models
     /// overlook.
-    owners: HashMap<Box<str>, (ServerId, ToolName)>,
+    owners: HashMap<Box<str>, ServerId>,
 }
 
 impl ClaimedNames {
     /// Notes that `server` has a tool called `tool`. The first owner of a name keeps it.
     pub(super) fn insert(&mut self, server: &ServerId, tool: &ToolName) {
-        let owner = || (server.clone(), tool.clone());
-        self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(owner);
+        self.owners.entry(skeleton(tool.as_str()).into()).or_insert_with(|| server.clone());
     }
 
-    /// Returns whether another server than `server` has a tool called `tool`.
+    /// Returns whether another server than `server` has a tool whose name is `tool` or is easily mistaken for it.
     pub(super) fn is_of_another(&self, server: &ServerId, tool: &str) -> bool {
-        self.of_another(server, tool).is_some()
-    }
-
-    /// Returns the tool of another server than `server` whose name is `tool` or is easily mistaken for it.
-    fn of_another(&self, server: &ServerId, tool: &str) -> Option<&(ServerId, ToolName)> {
-        self.owners.get(skeleton(tool).as_str()).filter(|(owner, _)| server_of(owner) != server_of(server))
+        self.owners.get(skeleton(tool).as_str()).is_some_and(|owner| server_of(owner) != server_of(server))
     }
 }
 
-/// Checks that `server` may have a tool called `tool`, given the names that others have.
+/// Checks that a tool may be called `tool`: two servers may use the same name, because models call each tool by the name of
+/// its server and its own.
 ///
 /// # Errors
-/// Fails if the name is not valid in MCP, is reserved for the kernel (MGP §1.6), or is that of another server's tool or
-/// easily mistaken for it.
-pub(super) fn check_name(server: &ServerId, tool: &str, others: &ClaimedNames) -> Result<(), Finding> {
-    check_spelling(tool)?;
-    match others.of_another(server, tool) {
-        None => Ok(()),
-        Some((owner, name)) => Err(Finding::new(
-            "shadowed-name",
-            format!("the tool name \"{tool}\" is taken for \"{name}\" of the server \"{owner}\""),
-        )),
-    }
-}
-
-/// Checks a name as [`check_name`] does, but without the names of other servers.
+/// Fails if the name is not valid in MCP, is reserved for the kernel (MGP §1.6), or could stand for a tool of another
+/// server.
 pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
     if is_reserved(tool) {
         return Err(Finding::new(
@@ -154,8 +137,8 @@ const PROTOCOL_SPACES: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn rule(tool: &str, others: &ClaimedNames) -> Option<&'static str> {
-        check_name(&ServerId::new("mine"), tool, others).err().map(|finding| finding.rule)
+    fn rule(tool: &str) -> Option<&'static str> {
+        check_spelling(tool).err().map(|finding| finding.rule)
     }
 
     #[test]
@@ -164,7 +147,7 @@ mod tests {
         for name in [
             "read_file", "API-get-user", "repo.list", "_private", "x", "getURL2", "ping", "mgprint", &longest,
         ] {
-            assert_eq!(rule(name, &ClaimedNames::default()), None, "{name}");
+            assert_eq!(rule(name), None, "{name}");
         }
     }
 
@@ -174,7 +157,7 @@ mod tests {
         for name in
             ["", "read file", "../read", "read\nsystem", "\u{202e}elif_daer", "rеad", "a/b", "....", &long]
         {
-            assert_eq!(rule(name, &ClaimedNames::default()), Some("malformed-name"), "{name}");
+            assert_eq!(rule(name), Some("malformed-name"), "{name}");
         }
     }
 
@@ -185,33 +168,23 @@ mod tests {
             "mgpAccessGrant", "mɡp.access.grant", "mg\u{200b}p.x", "ｍｇｐ.x", "мgр.x", "_mgp.x",
             "initialize", "tools/call", "notifications/cancelled",
         ] {
-            assert_eq!(rule(name, &ClaimedNames::default()), Some("reserved-name"), "{name}");
+            assert_eq!(rule(name), Some("reserved-name"), "{name}");
         }
     }
 
     #[test]
-    fn a_name_that_is_taken_for_another_servers_is_refused() {
+    fn a_name_that_is_taken_for_another_servers_is_known_as_one() {
         let mut others = ClaimedNames::default();
-        others.insert(&ServerId::new("files"), &ToolName::new("list_files10"));
+        let (files, mine) = (ServerId::new("files"), ServerId::new("mine"));
+        others.insert(&files, &ToolName::new("list_files10"));
+        // Whoever has a name first keeps it.
+        others.insert(&mine, &ToolName::new("list_files10"));
         for name in ["list_files10", "listFiles10", "LIST-FILES.10", "1ist_filesl0", "iist_filesIO"] {
-            assert_eq!(rule(name, &others), Some("shadowed-name"), "{name}");
+            assert!(others.is_of_another(&mine, name) && !others.is_of_another(&files, name), "{name}");
         }
         for name in ["list_files11", "list_file10"] {
-            assert_eq!(
-                rule(name, &others),
-                Some("shadowed-name").filter(|_| name == "list_files1o"),
-                "{name}"
-            );
+            assert!(!others.is_of_another(&mine, name), "{name}");
         }
-        assert_eq!(rule("files__list_files10", &ClaimedNames::default()), Some("shadowed-name"));
-        assert!(check_name(&ServerId::new("files"), "list_files10", &others).is_ok(), "its own name");
-    }
-
-    #[test]
-    fn whoever_has_a_name_first_keeps_it() {
-        let mut others = ClaimedNames::default();
-        others.insert(&ServerId::new("files"), &ToolName::new("read"));
-        others.insert(&ServerId::new("mine"), &ToolName::new("read"));
-        assert_eq!(rule("read", &others), Some("shadowed-name"));
+        assert_eq!(rule("files__list_files10"), Some("shadowed-name"));
     }
 }

@@ -95,25 +95,12 @@ impl PinnedDefinitions {
 
     /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.
     ///
-    /// Returns one verdict per definition, in their order.
+    /// Returns one verdict per definition, in their order. Changes of the configuration are noted: the definitions that
+    /// wait for approval in the first list after it has changed are remarked, and none that wait later.
     ///
     /// # Errors
     /// Fails if the store cannot be written. Decisions made before that hold; the other definitions are not approved.
     pub fn observe(
-        &self,
-        server: &ServerId,
-        kind: DefinitionKind,
-        listed: &[Definition],
-    ) -> Result<Vec<PinVerdict>, StoreError> {
-        self.observe_by(server, kind, listed, &ConfiguredServer::default())
-    }
-
-    /// Compares as [`observe`](Self::observe) does, and notes changes of the configuration: the definitions that wait
-    /// for approval in the first list after it has changed are remarked, and none that wait later.
-    ///
-    /// # Errors
-    /// Fails as [`observe`](Self::observe) does.
-    pub(crate) fn observe_by(
         &self,
         server: &ServerId,
         kind: DefinitionKind,

@@ -233,7 +233,7 @@ pub fn server_of(holder: &ServerId) -> &str {
 mod tests {
     use mgp_types::Object;
 
-    use super::super::{FirstUse, PinVerdict, PinnedDefinitions};
+    use super::super::{ConfiguredServer, FirstUse, PinVerdict, PinnedDefinitions};
     use super::*;
 
     fn read(kind: DefinitionKind, description: &str) -> Definition {
@@ -254,7 +254,10 @@ mod tests {
             let open = || PinnedDefinitions::load(FirstUse::Trust, Database::open(&path).unwrap()).unwrap();
             let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
             let observed = |definition: &Definition| {
-                open().observe(&files, kind, std::slice::from_ref(definition)).unwrap().remove(0)
+                open()
+                    .observe(&files, kind, std::slice::from_ref(definition), &ConfiguredServer::default())
+                    .unwrap()
+                    .remove(0)
             };
             observed(&honest);
             assert_eq!(observed(&changed), PinVerdict::Changed);

@@ -90,12 +90,10 @@ impl LimitGateSettings {
         let tool = tool.as_deref();
         let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
-        let of_both = tool.and(limits.principal_and_tool.as_ref());
         let of_server = server.and_then(|server| limits.of_server(server));
         let outcome = limiter.take(&[
             of_principal.map(|pace| (limiter.key(Dimension::Principal, principal), pace)),
             of_tool.map(|pace| (limiter.key(Dimension::Tool, (server, tool)), pace)),
-            of_both.map(|pace| (limiter.key(Dimension::PrincipalAndTool, (principal, server, tool)), pace)),
             of_server.map(|pace| (limiter.key(Dimension::Server, server), pace)),
         ]);
         outcome.map_err(|exceeded| {

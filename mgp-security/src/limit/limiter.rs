@@ -37,7 +37,6 @@ struct MeterTable {
 pub(super) enum Dimension {
     Principal,
     Tool,
-    PrincipalAndTool,
     Server,
 }
 
@@ -136,13 +135,12 @@ impl MeterTable {
 
 impl Dimension {
     /// The number of dimensions.
-    const COUNT: usize = 4;
+    const COUNT: usize = 3;
 
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Principal => "principal",
             Self::Tool => "tool",
-            Self::PrincipalAndTool => "principal-and-tool",
             Self::Server => "server",
         }
     }

@@ -13,9 +13,7 @@ use crate::rates::MeterPace;
 #[must_use]
 pub struct Limits {
     principal: Option<MeterPace>,
-    pub(super) tool: Option<MeterPace>,
-    pub(super) principal_and_tool: Option<MeterPace>,
-    pub(super) server: Option<MeterPace>,
+    server: Option<MeterPace>,
     tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
     servers: HashMap<ServerId, MeterPace>,
     /// The settings that set the rates, for the message of refusals.
@@ -35,25 +33,13 @@ impl Limits {
         self
     }
 
-    /// Limits the calls of each tool, by all principals together.
-    pub fn per_tool(mut self, rates: Rates) -> Self {
-        self.tool = Some(MeterPace::new(rates));
-        self
-    }
-
-    /// Limits the calls of each tool by each principal, so that one principal cannot use up what is for all.
-    pub fn per_principal_and_tool(mut self, rates: Rates) -> Self {
-        self.principal_and_tool = Some(MeterPace::new(rates));
-        self
-    }
-
     /// Limits the requests to each server, by all principals together.
     pub fn per_server(mut self, rates: Rates) -> Self {
         self.server = Some(MeterPace::new(rates));
         self
     }
 
-    /// Limits the calls of one tool, in place of [`per_tool`](Self::per_tool).
+    /// Limits the calls of one tool, by all principals together.
     pub fn for_tool(mut self, server: ServerId, tool: ToolName, rates: Rates) -> Self {
         self.tools.entry(server).or_default().insert(tool, MeterPace::new(rates));
         self
@@ -77,8 +63,7 @@ impl Limits {
     }
 
     pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {
-        let own = server.and_then(|server| self.tools.get(server)?.get(tool));
-        own.or(self.tool.as_ref())
+        self.tools.get(server?)?.get(tool)
     }
 
     pub(super) fn of_server(&self, server: &ServerId) -> Option<&MeterPace> {

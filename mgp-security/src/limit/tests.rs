@@ -30,6 +30,11 @@ async fn ask(layer: &LimitGate, request: Request) -> Result<Response, Error> {
     layer.layer(TestServer::new()).call(request).await
 }
 
+/// Limits of single tools of the server `s`.
+fn of_tools(tools: &[&str], rates: Rates) -> Limits {
+    tools.iter().fold(Limits::new(), |limits, &tool| limits.for_tool("s".into(), tool.into(), rates))
+}
+
 /// How many of `calls` pass.
 async fn passed(layer: &LimitGate, calls: usize, agent: &str, tool: &str) -> usize {
     let mut passed = 0;
@@ -47,7 +52,7 @@ async fn other_limits_hold_at_once_and_what_was_counted_stays_counted() {
     layer.set(Limits::new().per_principal(minute(10)));
     assert_eq!(passed(&layer, 12, "a", "t").await, 10);
     assert!(service.call(call("a", "t")).await.is_err());
-    layer.set(Limits::new().per_principal(minute(10)).per_tool(minute(100)));
+    layer.set(Limits::new().per_principal(minute(10)).per_server(minute(100)));
     assert_eq!(passed(&layer, 12, "a", "t").await, 0);
     layer.set(Limits::new());
     assert_eq!(passed(&layer, 20, "a", "t").await, 20);
@@ -105,15 +110,11 @@ async fn principals_tools_and_servers_have_limits_of_their_own() {
     assert_eq!(passed(&by_principal, 3, "a", "u").await, 0);
     assert_eq!(passed(&by_principal, 3, "b", "t").await, 2);
 
-    let by_tool = LimitGate::new(Limits::new().per_tool(minute(2)));
+    let by_tool = LimitGate::new(of_tools(&["t", "u"], minute(2))).for_server("s".into());
     assert_eq!(passed(&by_tool, 3, "a", "t").await, 2);
     assert_eq!(passed(&by_tool, 3, "b", "t").await, 0);
     assert_eq!(passed(&by_tool, 3, "a", "u").await, 2);
-
-    let by_both = LimitGate::new(Limits::new().per_principal_and_tool(minute(2)));
-    assert_eq!(passed(&by_both, 3, "a", "t").await, 2);
-    assert_eq!(passed(&by_both, 3, "b", "t").await, 2);
-    assert_eq!(passed(&by_both, 3, "a", "u").await, 2);
+    assert_eq!(passed(&by_tool, 3, "a", "v").await, 3);
 
     let by_server = LimitGate::new(Limits::new().per_server(minute(2))).for_server("s".into());
     assert_eq!(passed(&by_server, 3, "a", "t").await, 2);
@@ -121,11 +122,8 @@ async fn principals_tools_and_servers_have_limits_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_tool_and_one_server_can_have_others() {
-    let limits = Limits::new()
-        .per_tool(minute(2))
-        .for_tool("s".into(), "t".into(), minute(5))
-        .for_server("s".into(), minute(6));
+async fn one_server_can_have_others() {
+    let limits = of_tools(&["t"], minute(5)).per_server(minute(2)).for_server("s".into(), minute(6));
     let layer = LimitGate::new(limits).for_server("s".into());
     assert_eq!(passed(&layer, 9, "a", "t").await, 5);
     assert_eq!(passed(&layer, 9, "a", "u").await, 1);
@@ -133,9 +131,9 @@ async fn one_tool_and_one_server_can_have_others() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_call_uses_up_nothing() {
-    let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_tool(minute(4));
-    let layer = LimitGate::new(limits);
-    // Refused by the minute, the rest takes nothing from the hour; and nothing from the tool.
+    let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_server(minute(4));
+    let layer = LimitGate::new(limits).for_server("s".into());
+    // Refused by the minute, the rest takes nothing from the hour; and nothing from the server.
     assert_eq!(passed(&layer, 50, "a", "t").await, 2);
     assert_eq!(passed(&layer, 50, "b", "t").await, 2);
     let mut in_all = 2;
@@ -148,26 +146,28 @@ async fn a_refused_call_uses_up_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn many_names_neither_fill_the_memory_nor_begin_anew() {
-    let layer = LimitGate::with(Limits::new().per_principal_and_tool(minute(1)), None, 8);
+    let layer = LimitGate::with(Limits::new().per_principal(minute(1)), None, 8);
     let mut passing = 0;
     for name in 0..1000 {
-        passing += passed(&layer, 1, "a", &format!("t{name}")).await;
+        passing += passed(&layer, 1, &format!("a{name}"), "t").await;
     }
     assert_eq!(passing, 8 + 1); // Those that came too late share one meter.
     assert_eq!(layer.keys(), 8);
-    assert_eq!(passed(&layer, 1, "a", "t0").await, 0);
+    assert_eq!(passed(&layer, 1, "a0", "t").await, 0);
     tokio::time::advance(Duration::from_mins(1)).await;
-    assert_eq!(passed(&layer, 1, "a", "late").await, 1);
+    assert_eq!(passed(&layer, 1, "late", "t").await, 1);
     assert_eq!(layer.keys(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn names_of_tools_take_no_room_from_principals() {
-    let limits = Limits::new().per_principal(minute(2)).per_principal_and_tool(minute(9));
-    let layer = LimitGate::with(limits, None, 8);
-    // Twelve names of tools are more than there is room for; six principals are not, and each keeps a rate of its own.
-    for agent in ["a", "b", "c", "d", "e", "f"] {
-        for tool in ["x", "y"] {
+    let tools: Vec<_> = (0..12).map(|number| format!("t{number}")).collect();
+    let tools: Vec<_> = tools.iter().map(String::as_str).collect();
+    let limits = of_tools(&tools, minute(9)).per_principal(minute(2));
+    let layer = LimitGate::with(limits, Some("s".into()), 8);
+    // Twelve tools are more than there is room for; six principals are not, and each keeps a rate of its own.
+    for (agent, pair) in ["a", "b", "c", "d", "e", "f"].into_iter().zip(tools.chunks(2)) {
+        for tool in pair {
             assert_eq!(passed(&layer, 1, agent, tool).await, 1, "{agent} {tool}");
         }
         assert_eq!(passed(&layer, 1, agent, "x").await, 0, "{agent}");
@@ -214,7 +214,7 @@ async fn operators_have_no_limit_of_their_own_and_keep_those_of_servers() {
 
 #[tokio::test(start_paused = true)]
 async fn the_trail_learns_which_limit_it_was_and_the_caller_does_not() {
-    let layer = LimitGate::new(Limits::new().per_tool(minute(1)));
+    let layer = LimitGate::new(of_tools(&["t"], minute(1))).for_server("s".into());
     ask(&layer, call("a", "t")).await.unwrap();
     let trail = Arc::new(CallRecord::default());
     let mut second = call("b", "t");

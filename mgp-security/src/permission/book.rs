@@ -105,19 +105,6 @@ impl GrantBook {
         self.rule(Ruling { agent, ..ruling }).await
     }
 
-    /// Lets `operator` deny `permission` to `server`.
-    ///
-    /// # Errors
-    /// Fails in the same cases as [`revoke`](Self::revoke).
-    pub async fn deny(
-        &self,
-        operator: &Principal,
-        server: &ServerId,
-        permission: &Permission,
-    ) -> Result<(), Error> {
-        self.rule(Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None })).await
-    }
-
     /// Lets `operator` take `permission` back from `server` for the calls of `agent`, whoever granted it. If `agent` is
     /// `None`, decisions for single agents are taken back as well. The next call is refused.
     ///

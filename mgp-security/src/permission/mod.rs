@@ -22,7 +22,6 @@
 //! | [`GrantBook`] | the decisions of operators |
 //! | [`Approver`], [`ApproverChain`], [`PendingApprovals`] | the ways to ask operators |
 //! | [`HeldPermissionsGate`] | the server's side |
-//! | [`PermissionAnswerGate`] | answers a server that asks in the middle of a call |
 
 mod approval;
 mod book;
@@ -43,12 +42,9 @@ pub(crate) use self::approval::{WaitingSubject, waits_for_approval};
 pub use self::book::GrantBook;
 pub(crate) use self::book::check_operator;
 pub(crate) use self::gate::GrantedOnce;
-pub use self::gate::{PermissionAnswerGate, PermissionGate};
-pub use self::held::{HandleKey, HeldPermissionsGate, NeededPermissions};
+pub use self::gate::PermissionGate;
+pub use self::held::HeldPermissionsGate;
 pub use self::record::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, GrantedTo};
 pub(crate) use self::scope::ScopeCheck;
 pub use self::scope::ScopeError;
 pub use self::settings::{OnRefusal, PermissionSettings};
-
-/// The member of an elicitation's `_meta` in which a server says which permissions it asks for.
-const QUESTION_META: &str = "dev.cloto/mgp/permissions";

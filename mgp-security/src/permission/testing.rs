@@ -1,17 +1,19 @@
 //! Test doubles and helpers for the tests of permissions and confirmations.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission, ResolvedTool,
-    RiskLevel,
+    Decision, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission,
+    ResolvedTool, RiskLevel,
 };
 use mgp_types::{Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
 
 use super::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, PermissionGate, PermissionSettings,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, Approver, GrantBook, PendingApprovals, PermissionGate,
+    PermissionSettings,
 };
 use crate::Clock;
 pub(crate) use crate::doubles::{
@@ -47,6 +49,12 @@ pub(crate) async fn book(audit: &Arc<RecordingAuditPort>) -> GrantBook {
     GrantBook::open(database(), audit.clone(), Clock::system()).await.unwrap()
 }
 
+/// Returns an empty queue of questions.
+pub(crate) async fn pending(clock: Clock) -> PendingApprovals {
+    let book = book(&Arc::default()).await;
+    PendingApprovals::open(database(), book, Duration::from_hours(1), clock).unwrap()
+}
+
 /// Returns a session with a server that declares `required`.
 pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]) -> Arc<Session> {
     let extensions = ExtensionSet::from_names(["security"]);
@@ -57,16 +65,35 @@ pub(crate) fn session(revision: Revision, version: MgpVersion, required: &[&str]
     Arc::new(session)
 }
 
+/// Returns a gate to a server `s`, whose operators decide nothing when they are asked.
+pub(crate) fn unasking(settings: PermissionSettings, book: &GrantBook) -> PermissionGate {
+    let nobody = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Deferred));
+    PermissionGate::new("s".into(), settings, book.clone(), nobody)
+}
+
+async fn connect(gate: PermissionGate, required: &[&str]) -> PermissionGate {
+    let session = session(Revision::V2025_11_25, MgpVersion::OURS, required);
+    gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
+    gate
+}
+
 /// Returns a gate to a server `s` that is connected and declared `required`.
 pub(crate) async fn connected(
     settings: PermissionSettings,
     book: &GrantBook,
     required: &[&str],
 ) -> PermissionGate {
-    let gate = PermissionGate::new("s".into(), settings, book.clone());
-    let session = session(Revision::V2025_11_25, MgpVersion::OURS, required);
-    gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
-    gate
+    connect(unasking(settings, book), required).await
+}
+
+/// Returns a gate with the usual settings to a server `s` that is connected and declared `required`.
+pub(crate) async fn connected_asking(
+    approver: Arc<dyn Approver>,
+    book: &GrantBook,
+    required: &[&str],
+) -> PermissionGate {
+    let settings = PermissionSettings::default();
+    connect(PermissionGate::new("s".into(), settings, book.clone(), approver), required).await
 }
 
 /// Returns a call of a tool of `s`.

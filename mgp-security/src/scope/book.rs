@@ -126,7 +126,7 @@ impl ScopeBook {
             return Ok(());
         }
         let error = insufficient(&missing);
-        #[cfg(feature = "oauth")]
+        #[cfg(feature = "auth")]
         if let Some(step_up) = request.extensions.get::<crate::oauth::StepUp>() {
             return Err(error.with_source(step_up.demand(missing.iter().map(|scope| &**scope), held)));
         }

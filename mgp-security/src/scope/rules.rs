@@ -16,11 +16,6 @@ pub struct ScopeRules {
 }
 
 impl ScopeRules {
-    /// Creates rules that hold nobody to scopes.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Holds the agent of this id to `scopes`.
     #[must_use]
     pub fn with_agent(mut self, agent: &str, scopes: Scopes) -> Self {

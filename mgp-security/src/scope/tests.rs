@@ -18,11 +18,9 @@ fn scopes(list: &[&str]) -> Scopes {
 
 /// A book in which `one` may read and write tickets, and `two` is held to nothing.
 fn book() -> ScopeBook {
-    let rules = ScopeRules::new().with_agent("one", scopes(&["read:tickets", "write:tickets"])).with_tool(
-        "tracker",
-        "export",
-        scopes(&["export"]),
-    );
+    let rules = ScopeRules::default()
+        .with_agent("one", scopes(&["read:tickets", "write:tickets"]))
+        .with_tool("tracker", "export", scopes(&["export"]));
     let book = ScopeBook::new(ManualClock::at(1_000_000).clock());
     book.set(rules);
     book
@@ -258,7 +256,7 @@ async fn sessions_are_bounded_and_those_that_are_over_make_room() {
 async fn a_scope_that_is_taken_from_an_agent_leaves_its_sessions() {
     let book = book();
     let session = opened(&book, &["read:tickets", "write:tickets"]);
-    book.set(ScopeRules::new().with_agent("one", scopes(&["read:tickets"])));
+    book.set(ScopeRules::default().with_agent("one", scopes(&["read:tickets"])));
     assert_eq!(refused(&book, "one", Some(&session.token), r#"["write:tickets"]"#).await, 1000);
     assert_eq!(
         *book.held(&request("one", Some(&session.token))).unwrap().unwrap(),
@@ -289,7 +287,7 @@ proptest! {
         is_token_wrong in any::<bool>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let mut rules = ScopeRules::new().with_tool("tracker", "t", Scopes::read(&added).unwrap());
+        let mut rules = ScopeRules::default().with_tool("tracker", "t", Scopes::read(&added).unwrap());
         if let Some(configured) = &configured {
             rules = rules.with_agent("one", Scopes::read(configured).unwrap());
         }

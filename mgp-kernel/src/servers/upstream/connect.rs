@@ -9,7 +9,6 @@ use mgp_client_sdk::oauth::OAuth;
 use mgp_client_sdk::{Client, EraMode};
 use mgp_discovery::config::model::{ServerDialect, ServerGrant};
 use mgp_discovery::config::{Endpoint, Environment as _, ProcessEnvironment, Secret};
-use mgp_security::permission::PermissionAnswerGate;
 use mgp_transport::ConnectionLimits;
 use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::{HttpClientBuilder, HttpStatus};
@@ -66,7 +65,6 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         .layer(EraseLayer)
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
-        .inbound_layer(PermissionAnswerGate::new(back.permissions.clone()).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
     let builder = match config.protocol.revision() {
         Some(revision) => builder.revisions([revision]),

@@ -108,7 +108,7 @@ const FOLDER: &str = "tools";
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::definition::FirstUse;
+    use mgp_security::definition::{ConfiguredServer, FirstUse};
     use mgp_security::sqlite::Database;
 
     use super::*;
@@ -132,12 +132,24 @@ mod tests {
         let id = ServerId::from("git/é");
         let [status, log] = [tool("status", "Shows."), tool("log", "Lists.")];
         let pinned = |tool: &Object| Definition::read(DefinitionKind::Tool, tool).unwrap();
-        pins.observe(&id, DefinitionKind::Tool, &[pinned(&status), pinned(&log)]).unwrap();
+        pins.observe(
+            &id,
+            DefinitionKind::Tool,
+            &[pinned(&status), pinned(&log)],
+            &ConfiguredServer::default(),
+        )
+        .unwrap();
         keep(state.path(), &server("git"), &[status, log.clone(), tool("never", "Seen.")]).unwrap();
         assert_eq!(names(read(state.path(), &server("git"), &pins)), ["status", "log"]);
         // A definition that has changed meanwhile waits for approval and is not listed.
         let changed = tool("status", "Shows, and more.");
-        pins.observe(&id, DefinitionKind::Tool, &[pinned(&changed), pinned(&log)]).unwrap();
+        pins.observe(
+            &id,
+            DefinitionKind::Tool,
+            &[pinned(&changed), pinned(&log)],
+            &ConfiguredServer::default(),
+        )
+        .unwrap();
         assert_eq!(names(read(state.path(), &server("git"), &pins)), ["log"]);
     }
 

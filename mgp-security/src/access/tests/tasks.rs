@@ -29,7 +29,7 @@ async fn asks(
 
 #[tokio::test]
 async fn a_program_that_takes_the_place_of_another_has_none_of_its_tasks() {
-    let layer = TaskOwnersGate::new();
+    let layer = TaskOwnersGate::default();
     begin(&layer, "ada").await;
     layer.forget_all();
     assert!(layer.is_empty() && !layer.has_unfinished());
@@ -52,7 +52,7 @@ async fn a_task_goes_on_until_it_is_heard_to_have_ended() {
         ("tasks/result", Ok("{}")),
     ];
     for (method, answer) in over {
-        let layer = TaskOwnersGate::new();
+        let layer = TaskOwnersGate::default();
         begin(&layer, "ada").await;
         for (method, answer) in going {
             let _ = asks(&layer, "ada", method, answer).await;

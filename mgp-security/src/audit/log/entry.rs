@@ -1,10 +1,11 @@
 //! The entry of the audit log: an event with its place in the chain.
 
 use mgp_types::canonical::Digest;
-use mgp_types::mgp::{ActorType, AuditEvent, EventType, Outcome, ServerId, method};
+use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, method, TraceId};
 use mgp_types::{Object, RawJson, Request};
 
 use super::chain::LogHead;
+
 
 /// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,12 @@ impl LogEntry {
         out.extend_from_slice(place.as_bytes());
         out
     }
+}
+
+/// Returns an event that the log reports of itself.
+pub(super) fn own_event(now: Timestamp, kind: &'static str, result: Outcome) -> AuditEvent {
+    let (kind, target) = (EventType::Custom(kind.into()), AuditTarget::new(None, None));
+    AuditEvent::new(now, TraceId::random(), kind, Actor::kernel(), target, result)
 }
 
 impl EventFacets {

@@ -23,7 +23,7 @@ use tokio::sync::{oneshot, watch};
 
 pub use self::chain::LogHead;
 pub use self::entry::{EventFacets, LogEntry};
-pub use self::reader::{Filter, LogReader, LogSubscription, Order, Query};
+pub use self::reader::{Filter, LogSubscription, Order, Query};
 pub use self::retention::{PRUNED, Retention};
 pub use self::store::LogStore;
 pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
@@ -43,10 +43,10 @@ use crate::{Clock, StoreError};
 ///
 /// # What the chain proves
 ///
-/// [`LogReader::verify`] finds events that were changed, removed, inserted or moved, and an end that was cut off, as
+/// [`LogStore::verify`] finds events that were changed, removed, inserted or moved, and an end that was cut off, as
 /// long as the attacker does not make links. Anybody who may write the file can make them, and so can rewrite the log
 /// from any event on. A copy of [`head`](Self::head), kept where the attacker cannot write, reveals that: give it to
-/// [`LogReader::verify`].
+/// [`LogStore::verify`].
 ///
 /// # Order and time
 ///
@@ -63,7 +63,7 @@ pub struct AuditLog {
 
 struct AuditLogInner {
     state: Arc<AuditLogState>,
-    store: Arc<LogStore>,
+    store: LogStore,
     open_calls: Option<Arc<OpenCalls>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -112,13 +112,12 @@ impl AuditLog {
         Self::with_settings(store, AuditLogSettings::default())
     }
 
-    /// Opens the log in `store`. Only its end is checked; [`LogReader::verify`] checks all of it.
+    /// Opens the log in `store`. Only its end is checked; [`LogStore::verify`] checks all of it.
     ///
     /// # Errors
     /// Fails if the store cannot be read, if its end is not as it was left, or if the system cannot start a thread.
     pub fn with_settings(store: LogStore, settings: AuditLogSettings) -> Result<Self, StoreError> {
         let AuditLogSettings { capacity, clock, open_calls } = settings;
-        let store = Arc::new(store);
         let tail = store.tail()?;
         let head = verify::end(&tail)?;
         let unusable = |error| StoreError::Unavailable(Box::new(error));
@@ -130,7 +129,7 @@ impl AuditLog {
         let state = Arc::new(AuditLogState::new(capacity, head));
         let writer = LogWriter {
             state: Arc::clone(&state),
-            store: Arc::clone(&store),
+            store: store.clone(),
             clock,
             head,
             newest: newest.unwrap_or(Timestamp::EPOCH),
@@ -161,15 +160,15 @@ impl AuditLog {
         self.inner.state.head.subscribe()
     }
 
-    /// Returns a reader of the log.
-    pub fn reader(&self) -> LogReader {
-        LogReader { store: Arc::clone(&self.inner.store) }
+    /// Returns the store of the log, to read what is durable.
+    pub fn reader(&self) -> LogStore {
+        self.inner.store.clone()
     }
 
     /// Returns a subscription to the events behind the number `after`, and then to each further event when it is
     /// durable.
     pub fn subscribe(&self, after: u64) -> LogSubscription {
-        LogSubscription { reader: self.reader(), head: self.inner.state.head.subscribe(), after }
+        LogSubscription { store: self.reader(), head: self.inner.state.head.subscribe(), after }
     }
 
     /// Waits until all events recorded before are durable.

@@ -1,6 +1,4 @@
-//! The readers of an audit log: they search it, or follow it.
-
-use std::sync::Arc;
+//! The queries on an audit log, and the subscription that follows it.
 
 use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp, TraceId};
 use tokio::sync::watch;
@@ -10,26 +8,6 @@ use super::entry::LogEntry;
 use super::store::LogStore;
 use crate::StoreError;
 use crate::sqlite::off_the_runtime;
-
-/// A reader of a log, for use while the log is written or afterwards.
-///
-/// All its methods block for as long as the store takes: within a runtime, call them on a thread that may block.
-#[derive(Debug, Clone)]
-pub struct LogReader {
-    pub(super) store: Arc<LogStore>,
-}
-
-impl LogReader {
-    /// Returns a reader of the log in `store`, for a program that does not write the log.
-    pub fn of_store(store: LogStore) -> Self {
-        Self { store: Arc::new(store) }
-    }
-
-    /// Returns the events that `query` asks for.
-    pub fn query(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
-        self.store.read(query)
-    }
-}
 
 /// A selection of events. An event matches if it meets every condition that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,7 +76,7 @@ pub enum Order {
 /// numbers show it.
 #[derive(Debug)]
 pub struct LogSubscription {
-    pub(super) reader: LogReader,
+    pub(super) store: LogStore,
     pub(super) head: watch::Receiver<LogHead>,
     pub(super) after: u64,
 }
@@ -118,9 +96,9 @@ impl LogSubscription {
             if self.head.wait_for(|head| head.seq > after).await.is_err() && self.head.borrow().seq <= after {
                 return Ok(None);
             }
-            let reader = self.reader.clone();
+            let store = self.store.clone();
             let query = Query::after(Filter::default(), after, PAGE);
-            let entries = off_the_runtime(move || reader.query(&query)).await?;
+            let entries = off_the_runtime(move || store.query(&query)).await?;
             if let Some(last) = entries.last() {
                 self.after = last.seq;
                 return Ok(Some(entries));

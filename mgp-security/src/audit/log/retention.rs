@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, Timestamp, TraceId};
+use mgp_types::mgp::{AuditEvent, Outcome, Timestamp};
 
 use super::chain::LogHead;
+use super::entry::own_event;
 
 /// A rule for which events of a log are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +71,7 @@ impl RemovalBound {
 
 /// Returns the event that reports the removal of entries.
 pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: &str) -> AuditEvent {
-    let event_type = EventType::Custom(PRUNED.into());
-    let target = AuditTarget::new(None, None);
-    AuditEvent::new(now, TraceId::random(), event_type, Actor::kernel(), target, Outcome::Success)
+    own_event(now, PRUNED, Outcome::Success)
         .with_detail("through_seq", &end.seq)
         .with_detail("through_hash", &end.hash)
         .with_detail("removed", &removed)

@@ -17,8 +17,9 @@ use super::retention::{Checkpoint, RemovalBound};
 use crate::StoreError;
 use crate::sqlite::Database;
 
-/// A store for the entries of a log. Only one log writes to it; any number of readers may read. All its methods block for
-/// as long as the disk takes.
+/// A store for the entries of a log. Only one log writes to it; any number of readers may read, while the log is written
+/// or afterwards. All its methods block for as long as the disk takes: within a runtime, call them on a thread that may
+/// block.
 ///
 /// Triggers forbid changing an event, and removing one that no checkpoint covers. They guard against mistakes of
 /// well-meaning programs; deliberate changes are found by the chain.
@@ -161,8 +162,11 @@ impl LogStore {
         Ok(())
     }
 
-    /// Returns the entries that a query asks for.
-    pub(super) fn read(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
+    /// Returns the events that a query asks for.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub fn query(&self, query: &Query) -> Result<Vec<LogEntry>, StoreError> {
         let (compare, order, start) = match query.order {
             Order::NewestFirst => ("<", "DESC", u64::MAX),
             Order::OldestFirst => (">", "ASC", 0),

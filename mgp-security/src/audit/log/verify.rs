@@ -5,10 +5,10 @@ use mgp_types::mgp::AuditEvent;
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
-use super::reader::{Filter, LogReader, Query};
+use super::reader::{Filter, Query};
 use super::retention::Checkpoint;
 use super::retention::PRUNED;
-use super::store::Tail;
+use super::store::{LogStore, Tail};
 use crate::StoreError;
 
 /// The result for a log in which nothing was changed, as far as its chain can tell.
@@ -62,17 +62,17 @@ pub enum LogFlaw {
     End,
 }
 
-impl LogReader {
+impl LogStore {
     /// Checks every event of the log against the chain, and the log against `known`, a list of heads that the log
     /// once had. A head that retention has since removed proves nothing.
     ///
     /// Events that are added meanwhile are left out.
     pub fn verify(&self, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
         loop {
-            let tail = self.store.tail()?;
+            let tail = self.tail()?;
             match self.verify_up_to(&tail, known) {
                 // Retention has removed events meanwhile, so the rest has another beginning and is verified anew.
-                Err(VerifyError::Changed { .. }) if self.store.tail()?.checkpoint != tail.checkpoint => {}
+                Err(VerifyError::Changed { .. }) if self.tail()?.checkpoint != tail.checkpoint => {}
                 verdict => return verdict,
             }
         }
@@ -89,7 +89,7 @@ impl LogReader {
         check_known(known, &start)?;
         loop {
             let page = Query::after(Filter::default(), if events == 0 { 0 } else { at.seq }, PAGE);
-            let entries = self.store.read(&page)?;
+            let entries = self.query(&page)?;
             let is_last = entries.last().is_none_or(|last| last.seq >= end.seq);
             for entry in entries.iter().take_while(|entry| entry.seq <= end.seq) {
                 let event = check(&at, entry)?;
@@ -107,8 +107,8 @@ impl LogReader {
         }
         // If the head has moved, an entry behind the old head may have been added since, and cannot be told apart
         // from one that was put there; it counts as a change only if the head stayed.
-        let behind = self.store.read(&Query::after(Filter::default(), end.seq, 1))?;
-        let is_moved = self.store.tail()?.head != tail.head;
+        let behind = self.query(&Query::after(Filter::default(), end.seq, 1))?;
+        let is_moved = self.tail()?.head != tail.head;
         match behind.first() {
             Some(entry) if !is_moved => Err(changed(entry.seq, LogFlaw::End)),
             _ if !is_told => Err(changed(start.seq.saturating_add(1), LogFlaw::Checkpoint)),

@@ -4,14 +4,12 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{
-    Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId,
-};
+use mgp_types::mgp::{AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName};
 use mgp_types::{Error, Object, RawJson};
 use tokio::sync::oneshot;
 
 use super::chain::LogHead;
-use super::entry::{EventFacets, LogEntry};
+use super::entry::{EventFacets, LogEntry, own_event};
 use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
 use super::retention::{Checkpoint, Retention, pruned};
@@ -28,7 +26,7 @@ use crate::{Clock, StoreError};
 #[derive(Debug)]
 pub(super) struct LogWriter {
     pub(super) state: Arc<AuditLogState>,
-    pub(super) store: Arc<LogStore>,
+    pub(super) store: LogStore,
     pub(super) clock: Clock,
     pub(super) head: LogHead,
     /// The time of the last event.
@@ -152,18 +150,9 @@ impl LogWriter {
     }
 
     fn gap(&self, missing: MissingEvents) -> AuditEvent {
-        let event_type = EventType::Custom(GAP.into());
-        let target = AuditTarget::new(None, None);
-        AuditEvent::new(
-            self.clock.now(),
-            TraceId::random(),
-            event_type,
-            Actor::kernel(),
-            target,
-            Outcome::Failure,
-        )
-        .with_detail("unrecorded_events", &missing.unrecorded)
-        .with_detail("refused_calls", &missing.refused)
+        own_event(self.clock.now(), GAP, Outcome::Failure)
+            .with_detail("unrecorded_events", &missing.unrecorded)
+            .with_detail("refused_calls", &missing.refused)
     }
 
     /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
@@ -238,9 +227,7 @@ pub(super) fn kernel_lost(now: Timestamp, calls: &[RawJson]) -> Vec<AuditEvent> 
     let parts = calls.chunks(MAX_LOST).map(Some).chain(calls.is_empty().then_some(None));
     parts
         .map(|calls| {
-            let (kind, target) = (EventType::Custom(KERNEL_LOST.into()), AuditTarget::new(None, None));
-            let event =
-                AuditEvent::new(now, TraceId::random(), kind, Actor::kernel(), target, Outcome::Failure);
+            let event = own_event(now, KERNEL_LOST, Outcome::Failure);
             event.with_detail("calls_in_work", calls.unwrap_or_default())
         })
         .collect()

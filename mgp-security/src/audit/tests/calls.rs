@@ -77,20 +77,6 @@ async fn over_a_plain_server_a_call_is_recorded_without_any_other_layer() {
 }
 
 #[tokio::test]
-async fn where_nobody_authenticates_the_layer_names_the_agent() {
-    let kept = Arc::<RecordingAuditPort>::default();
-    let layer =
-        AuditLayer::new(SharedAuditPort(Arc::clone(&kept))).for_server("s".into()).for_agent("me".into());
-    let mut service = layer.layer(TestServer::with_result("{}"));
-    service.call(call()).await.unwrap();
-    assert_eq!(kept.only().actor.id, "me");
-    let mut request = call();
-    request.context.principal = Some(Principal::new("proved"));
-    service.call(request).await.unwrap();
-    assert_eq!(kept.events().last().unwrap().actor.id, "proved");
-}
-
-#[tokio::test]
 async fn a_call_that_went_wrong_is_a_failure_however_it_says_so() {
     for json in [
         r#"{"content":[],"isError":true}"#,

@@ -78,7 +78,7 @@ async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
 #[tokio::test]
 async fn an_expired_key_and_one_used_too_often_are_told_apart() {
     let hands = ManualClock::default();
-    let ring = KeyRing::with_clock(database(), hands.clock()).unwrap();
+    let ring = KeyRing::open(database(), hands.clock()).unwrap();
     let wanted = KeyRequest {
         rate_limit: Some(Rates::new().per_hour(n(1))),
         expires_at: Some(at(9)),

@@ -31,6 +31,11 @@ fn bearer(key: &SecretKey) -> [(&'static str, String); 2] {
     [("authorization", format!("Bearer {}", key.expose())), ("x-other", "kept".to_owned())]
 }
 
+/// A request that comes with a key.
+fn by(key: &SecretKey, method: &str, params: &str) -> Request {
+    over_http(request(method, params), &bearer(key))
+}
+
 async fn ask(layer: &AuthLayer, request: Request) -> Result<Response, Error> {
     layer.layer(listing()).call(request).await
 }
@@ -66,7 +71,7 @@ async fn who_brings_no_key_may_be_known_and_who_brings_a_wrong_one_is_not() {
     let mut service = layer.layer(listing.clone());
     service.call(over_http(call(), &[])).await.unwrap();
     service.call(over_http(call(), &bearer(&key))).await.unwrap();
-    let wrong = over_http(call(), &bearer(&SecretKey::new("mgp_wrong")));
+    let wrong = over_http(call(), &[("authorization", "Bearer mgp_wrong".to_owned())]);
     assert_eq!(service.call(wrong).await.unwrap_err().code(), code::AUTH_REQUIRED);
     let callers: Vec<_> = listing.seen.lock().iter().map(|seen| seen.context.principal.clone()).collect();
     assert_eq!(
@@ -153,8 +158,8 @@ async fn each_permission_permits_its_own_and_nothing_else() {
     ] {
         for (place, permission) in all.iter().enumerate() {
             let (_, key) = issue(&ring, std::slice::from_ref(permission)).await;
-            let layer = AuthLayer::with_key(ring.clone(), key);
-            let outcome = ask(&layer, request(method, params)).await;
+            let layer = AuthLayer::http(ring.clone());
+            let outcome = ask(&layer, by(&key, method, params)).await;
             assert_eq!(outcome.is_ok(), permitting.contains(&place), "{method} {params} {permission:?}");
             assert!(outcome.err().is_none_or(|error| {
                 error.code() == code::PERMISSION_DENIED && error.message().contains("--allow ")
@@ -178,17 +183,17 @@ async fn a_pattern_is_matched_by_server_and_tool() {
         ("*.delete_*", &["files.delete_all"], &["files.undelete_all", "delete_.x"]),
     ] {
         let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke(allowed.parse().unwrap())]).await;
-        let layer = AuthLayer::with_key(ring.clone(), key);
+        let layer = AuthLayer::http(ring.clone());
         for (names, is_permitted) in [(permitted, true), (refused, false)] {
             for name in names {
-                let call = request("tools/call", &format!(r#"{{"name":"{name}"}}"#));
+                let call = by(&key, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
                 assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed} {name}");
             }
         }
-        assert!(ask(&layer, request("tools/call", "{}")).await.is_err(), "{allowed}");
+        assert!(ask(&layer, by(&key, "tools/call", "{}")).await.is_err(), "{allowed}");
     }
     let (_, key) = issue(&ring, &[ApiPermission::ToolRead("*.ec*".parse().unwrap())]).await;
-    let list = ask(&AuthLayer::with_key(ring, key), request("tools/list", "{}")).await.unwrap();
+    let list = ask(&AuthLayer::http(ring), by(&key, "tools/list", "{}")).await.unwrap();
     assert_eq!(list.result.as_bytes(), br#"{"tools":[{"name":"echo"}],"nextCursor":"2"}"#);
 }
 
@@ -214,18 +219,18 @@ async fn a_tool_that_stands_for_a_method_demands_what_the_method_demands() {
         (ToolInvoke("mgp.tools.discover".parse().unwrap()), &["mgp.tools.discover"], &["mgp.tools.request"]),
     ] {
         let (_, key) = issue(&ring, std::slice::from_ref(&allowed)).await;
-        let layer = AuthLayer::with_key(ring.clone(), key).methods_as_tools();
+        let layer = AuthLayer::http(ring.clone()).methods_as_tools();
         for (names, is_permitted) in [(permitted, true), (refused, false)] {
             for name in names {
-                let call = request("tools/call", &format!(r#"{{"name":"{name}"}}"#));
+                let call = by(&key, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
                 assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed:?} {name}");
             }
         }
     }
     // Elsewhere a tool may be called so and be anything.
     let (_, key) = issue(&ring, &[ToolsListAll]).await;
-    let call = request("tools/call", r#"{"name":"mgp.tools.discover"}"#);
-    assert!(ask(&AuthLayer::with_key(ring, key), call).await.is_err());
+    let call = by(&key, "tools/call", r#"{"name":"mgp.tools.discover"}"#);
+    assert!(ask(&AuthLayer::http(ring), call).await.is_err());
 }
 
 // covers: GGEN-7-07, GGEN-7-08
@@ -239,8 +244,8 @@ async fn a_list_shows_what_the_key_may_see() {
         (ApiPermission::AdminRead, "[]"),
     ] {
         let (_, key) = issue(&ring, std::slice::from_ref(&permission)).await;
-        let layer = AuthLayer::with_key(ring.clone(), key);
-        let list = ask(&layer, request("tools/list", "{}")).await.unwrap();
+        let layer = AuthLayer::http(ring.clone());
+        let list = ask(&layer, by(&key, "tools/list", "{}")).await.unwrap();
         let expected = format!(r#"{{"tools":{tools},"nextCursor":"2"}}"#);
         assert_eq!(list.result.as_bytes(), expected.as_bytes(), "{permission:?}");
     }
@@ -261,8 +266,8 @@ async fn documents_about_tools_have_those_that_the_key_may_call_or_else_see() {
     ] {
         let (_, key) = issue(&ring, &permissions).await;
         let listing = listing();
-        let mut service = AuthLayer::with_key(ring.clone(), key).layer(listing.clone());
-        service.call(request("mgp/manifest/get", "{}")).await.unwrap();
+        let mut service = AuthLayer::http(ring.clone()).layer(listing.clone());
+        service.call(by(&key, "mgp/manifest/get", "{}")).await.unwrap();
         let asked = listing.seen.lock();
         let found = ["read", "stat", "write"].map(|tool| KeyScope::covers(&asked[0], "files", tool));
         assert_eq!(found, covered, "{permissions:?}");
@@ -271,13 +276,13 @@ async fn documents_about_tools_have_those_that_the_key_may_call_or_else_see() {
 }
 
 #[tokio::test]
-async fn a_key_from_the_configuration_can_be_revoked() {
+async fn a_key_can_be_revoked() {
     let ring = ring();
     let (info, key) = issue(&ring, &[]).await;
-    let layer = AuthLayer::with_key(ring.clone(), key);
-    assert!(ask(&layer, request("ping", "{}")).await.is_ok());
+    let layer = AuthLayer::http(ring.clone());
+    assert!(ask(&layer, by(&key, "ping", "{}")).await.is_ok());
     ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
-    assert_eq!(ask(&layer, request("ping", "{}")).await.unwrap_err().code(), code::AUTH_REQUIRED);
+    assert_eq!(ask(&layer, by(&key, "ping", "{}")).await.unwrap_err().code(), code::AUTH_REQUIRED);
 }
 
 #[tokio::test]
@@ -296,11 +301,11 @@ async fn a_fixed_principal_needs_no_key_and_sees_all() {
 async fn the_trail_learns_why() {
     let ring = ring();
     let (_, key) = issue(&ring, &[]).await;
-    for (layer, rule) in [
-        (AuthLayer::http(ring.clone()), "unauthenticated"),
-        (AuthLayer::with_key(ring.clone(), key), "not-permitted"),
-    ] {
-        let mut call = request("tools/call", r#"{"name":"echo"}"#);
+    let layer = AuthLayer::http(ring);
+    let (name, params) = ("tools/call", r#"{"name":"echo"}"#);
+    for (mut call, rule) in
+        [(request(name, params), "unauthenticated"), (by(&key, name, params), "not-permitted")]
+    {
         let trail = Arc::new(CallRecord::default());
         call.context.trail = Some(Arc::clone(&trail));
         ask(&layer, call).await.unwrap_err();

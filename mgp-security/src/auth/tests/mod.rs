@@ -9,6 +9,7 @@ use std::sync::Arc;
 use mgp_types::Principal;
 
 use super::{ApiPermission, KeyInfo, KeyRequest, KeyRing, SecretKey};
+use crate::Clock;
 use crate::doubles::{ManualClock, TestServer, database, moment as at};
 
 fn n(calls: u32) -> NonZeroU32 {
@@ -16,7 +17,7 @@ fn n(calls: u32) -> NonZeroU32 {
 }
 
 fn ring() -> KeyRing {
-    KeyRing::open(database()).unwrap()
+    KeyRing::open(database(), Clock::system()).unwrap()
 }
 
 async fn issue(ring: &KeyRing, permissions: &[ApiPermission]) -> (KeyInfo, SecretKey) {

@@ -9,7 +9,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
     let (hands, open) = (ManualClock::default(), || Database::open(&path).unwrap());
-    let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
+    let ring = KeyRing::open(open(), hands.clock()).unwrap();
     let wanted = KeyRequest {
         owner: Principal::operator("admin"),
         permissions: vec![
@@ -31,12 +31,12 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
     ring.note_uses().await.unwrap();
     drop(ring);
 
-    let ring = KeyRing::with_clock(open(), hands.clock()).unwrap();
+    let ring = KeyRing::open(open(), hands.clock()).unwrap();
     let mut expected = info;
     expected.last_used = Some(at(7));
     assert_eq!(ring.keys(), [expected]);
     assert_eq!(
-        ring.verify(key.expose()).unwrap().principal(),
+        &ring.verify(key.expose()).unwrap().principal,
         &Principal::of(mgp_types::PrincipalKind::KeyOperator, "admin")
     );
     drop(ring);
@@ -51,7 +51,7 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
 fn keys_of_a_newer_version_are_not_touched() {
     let database = Database::in_memory().unwrap();
     database.migrate("auth", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = KeyRing::open(database).unwrap_err();
+    let error = KeyRing::open(database, Clock::system()).unwrap_err();
     assert!(matches!(error, StoreError::Newer { section: "auth", .. }), "{error}");
 }
 
@@ -66,11 +66,11 @@ async fn a_key_that_was_tampered_with_opens_no_ring() {
         "PRAGMA ignore_check_constraints = ON; UPDATE api_keys SET digest = x'00'",
     ] {
         let database = Database::in_memory().unwrap();
-        let ring = KeyRing::open(database.clone()).unwrap();
+        let ring = KeyRing::open(database.clone(), Clock::system()).unwrap();
         ring.issue(KeyRequest { rate_limit: Some(Rates::new()), ..KeyRequest::new(Principal::new("a")) })
             .await
             .unwrap();
         database.connection().execute_batch(broken).unwrap();
-        assert!(KeyRing::open(database).is_err(), "{broken}");
+        assert!(KeyRing::open(database, Clock::system()).is_err(), "{broken}");
     }
 }

@@ -39,8 +39,8 @@ fn each_tool_of_a_list_is_judged_by_itself() {
 }
 
 #[test]
-fn two_servers_may_have_tools_of_one_name_where_servers_are_part_of_names() {
-    let guard = guard().with_qualified_names();
+fn two_servers_may_have_tools_of_one_name() {
+    let guard = guard();
     for server in ["home", "work"] {
         let list = [tool("read_file", "Reads a file."), tool("mgp.access.grant", "Grants.")];
         let examined = guard.examine(&ServerId::new(server), DefinitionKind::Tool, &list).unwrap();
@@ -59,26 +59,6 @@ fn what_two_agents_are_shown_of_one_server_is_that_servers() {
             guard.examine(&holder, DefinitionKind::Tool, &[tool("read", "Reads a file.")]).unwrap();
         assert_eq!(rules(&examined), ["admitted"], "{agent}");
     }
-    let other =
-        guard.examine(&ServerId::new("other"), DefinitionKind::Tool, &[tool("read", "Reads.")]).unwrap();
-    assert_eq!(rules(&other), ["shadowed-name"]);
-}
-
-#[test]
-fn another_servers_tool_cannot_take_an_approved_name() {
-    let guard = guard();
-    guard
-        .examine(&ServerId::new("mail"), DefinitionKind::Tool, &[tool("send_email", "Sends mail.")])
-        .unwrap();
-    let other = guard
-        .examine(&ServerId::new("other"), DefinitionKind::Tool, &[tool("send-email", "Sends mail.")])
-        .unwrap();
-    assert_eq!(rules(&other), ["shadowed-name"]);
-    guard.pins().forget(&ServerId::new("mail")).unwrap();
-    let later = guard
-        .examine(&ServerId::new("other"), DefinitionKind::Tool, &[tool("send-email", "Sends mail.")])
-        .unwrap();
-    assert_eq!(rules(&later), ["admitted"]);
 }
 
 #[test]

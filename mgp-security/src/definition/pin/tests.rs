@@ -4,6 +4,15 @@ use super::*;
 use crate::definition::pinned_for;
 use crate::doubles::{database, fill};
 
+fn observe(
+    pins: &PinnedDefinitions,
+    holder: &ServerId,
+    kind: DefinitionKind,
+    listed: &[Definition],
+) -> Result<Vec<PinVerdict>, StoreError> {
+    pins.observe(holder, kind, listed, &ConfiguredServer::default())
+}
+
 fn server() -> ServerId {
     ServerId::new("files")
 }
@@ -24,7 +33,7 @@ fn pins(policy: FirstUse) -> (Database, PinnedDefinitions) {
 }
 
 fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
-    pins.observe(&server(), DefinitionKind::Tool, listed).unwrap()
+    observe(&pins, &server(), DefinitionKind::Tool, listed).unwrap()
 }
 
 #[test]
@@ -53,10 +62,10 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
     assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
     let grows = ConfiguredServer { grows: true, ..ConfiguredServer::default() };
     let newest = tool("newest", "d");
-    let found = pins.observe_by(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
+    let found = pins.observe(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
     assert_eq!(found.unwrap()[0], PinVerdict::FirstSeen { approved: true });
     let prompt = self::read(DefinitionKind::Prompt, "ask", "a");
-    let found = pins.observe(&server(), DefinitionKind::Prompt, &[prompt]).unwrap();
+    let found = observe(&pins, &server(), DefinitionKind::Prompt, &[prompt]).unwrap();
     assert_eq!(found[0], PinVerdict::FirstSeen { approved: true }, "the first list of another kind");
 }
 
@@ -94,7 +103,7 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
     verdicts(&pins, &[tool("read", "a")]);
     let prompt = read(DefinitionKind::Prompt, "read", "b");
     let observe = |prompt: &Definition| {
-        pins.observe(&server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
+        observe(&pins, &server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
     };
     assert_eq!(observe(&prompt), [PinVerdict::FirstSeen { approved: true }]);
     let changed = read(DefinitionKind::Prompt, "read", "c");
@@ -186,7 +195,7 @@ fn what_the_store_does_not_have_is_not_approved() {
         fill(&database, "definition_pins", "true");
         pins
     };
-    assert!(pins.observe(&server(), DefinitionKind::Tool, &[tool("read", "a")]).is_err());
+    assert!(observe(&pins, &server(), DefinitionKind::Tool, &[tool("read", "a")]).is_err());
     assert!(!pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
@@ -195,7 +204,7 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
     let (_, pins) = pins(FirstUse::Trust);
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let judged = |holder, definition: &Definition| {
-        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0)
+        observe(&pins, holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0)
     };
     let (hers, his) = (tool("read", "hers"), tool("read", "his"));
     assert_eq!(judged(&ada, &hers), PinVerdict::FirstSeen { approved: true });
@@ -214,16 +223,16 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let read = tool("read", "a");
     for holder in [&ada, &bob] {
-        pins.observe(holder, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
+        observe(&pins, holder, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     }
     pins.approve(&ada, read.name(), read.digest()).unwrap();
     assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
-    pins.observe(&bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
+    observe(&pins, &bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let again = PinnedDefinitions::load(FirstUse::Ask, database).unwrap();
     assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
-    pins.observe(&eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
+    observe(&pins, &eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(!pins.is_approved(&eve, DefinitionKind::Tool, read.name().as_str()), "that is another server");
 }
 
@@ -232,10 +241,10 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     let (_, pins) = pins(FirstUse::Trust);
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
-    let changed = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
+    let changed = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
     assert_eq!(changed[0], PinVerdict::Changed);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
-    let mended = pins.observe(&ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
+    let mended = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
     assert_eq!(mended[0], PinVerdict::Known);
     assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
 }

@@ -47,7 +47,7 @@ impl ApproverChain {
         asker: Principal,
         end: Instant,
     ) -> Result<Option<ApprovalAnswer>, Error> {
-        let is_abridged = question.arguments().is_some_and(ShownArguments::is_abridged);
+        let is_abridged = question.subject.arguments().is_some_and(ShownArguments::is_abridged);
         if is_abridged {
             question.id = Some(self.queue.id_for(question));
         }

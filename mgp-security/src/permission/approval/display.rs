@@ -15,7 +15,7 @@ pub(super) fn plain(text: &str, max_chars: usize) -> String {
 
 /// Returns a name in a form that is safe to show in backticks within a sentence: it ends neither its quotes nor its
 /// line.
-pub(in crate::permission) fn line(name: &str) -> String {
+pub(super) fn line(name: &str) -> String {
     shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
 }
 

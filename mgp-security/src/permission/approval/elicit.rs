@@ -125,7 +125,7 @@ fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
 mgp_types::partial_debug!(ElicitationApprover);
 
 /// Returns the parameters of a form with one choice.
-pub(in crate::permission) fn form(message: &str) -> Object {
+fn form(message: &str) -> Object {
     let mut text = Vec::new();
     json::write_string(&mut text, message);
     let mut params = Object::parse(FORM).unwrap_or_default();
@@ -135,7 +135,7 @@ pub(in crate::permission) fn form(message: &str) -> Object {
 
 /// Returns the decision in a filled form. Only a plain yes approves, and only a plain no denies: a form that was
 /// dismissed, or filled with something else, decides nothing.
-pub(in crate::permission) fn read(answer: &RawJson) -> Decision {
+fn read(answer: &RawJson) -> Decision {
     let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
     let content = answer.object("content");
     let choice = content.as_ref().and_then(|content| content.text("decision"));

@@ -19,10 +19,8 @@ use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
 pub use self::approver_chain::ApproverChain;
-pub(super) use self::display::line;
-use self::display::sentence;
+use self::display::{line, sentence};
 pub use self::elicit::OperatorInFront;
-pub(super) use self::elicit::{form, read};
 pub use self::pending::{ApprovalWatch, PendingApprovals};
 pub use self::row::{ApprovalId, PendingApproval};
 pub use self::shown_arguments::ShownArguments;
@@ -165,11 +163,6 @@ impl ApprovalQuestion {
     /// its line.
     pub fn message(&self) -> String {
         message(&self.server, &self.subject, self.asker(), self.id.as_ref())
-    }
-
-    /// Returns the arguments of the call that caused the question, if one did.
-    pub fn arguments(&self) -> Option<&ShownArguments> {
-        self.subject.arguments()
     }
 }
 

@@ -41,16 +41,16 @@ struct PendingApprovalsInner {
     count: watch::Sender<usize>,
     watched: Arc<ApprovalWatchers>,
     /// The book for answers that hold for more than the call that caused them.
-    book: Option<GrantBook>,
+    book: GrantBook,
     /// The store for questions whose callers may no longer wait, so that they outlive the process.
-    store: Option<Arc<QuestionStore>>,
+    store: QuestionStore,
     /// A lock that is held while something is written into the store.
     writing: Mutex<()>,
     denied_for: Duration,
     clock: Clock,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct OpenApprovals {
     /// The questions in the order in which they were asked.
     rows: BTreeMap<u64, ApprovalRow>,
@@ -60,63 +60,34 @@ struct OpenApprovals {
 }
 
 impl PendingApprovals {
-    /// Returns an empty queue.
-    pub fn new(clock: Clock) -> Self {
-        Self(Arc::new(PendingApprovalsInner {
-            open: Mutex::default(),
-            count: watch::Sender::new(0),
-            watched: Arc::default(),
-            book: None,
-            store: None,
-            writing: Mutex::default(),
-            denied_for: DENIED_FOR,
-            clock,
-        }))
-    }
-
-    /// Adds the book for answers that hold for more than one call, so that they count even if nobody waits for them
-    /// any more. Without a book, such answers wait until the same is asked again.
-    ///
-    /// # Panics
-    /// Panics if the queue is shared already.
-    #[must_use]
-    pub fn with_book(self, book: GrantBook) -> Self {
-        self.with(|inner| inner.book = Some(book))
-    }
-
-    /// Adds the questions in `database`, and keeps the questions of the queue there.
+    /// Opens the queue with the questions in `database`, which keeps further ones, too. Answers that hold for more than
+    /// one call are entered into `book`, so that they count even if nobody waits for them any more. A denial holds for
+    /// `denied_for` unless the operator sets its end; this also applies to denials given in front of clients.
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if it holds something other than questions.
-    ///
-    /// # Panics
-    /// Panics if the queue is shared already.
-    pub fn with_database(self, database: Database) -> Result<Self, StoreError> {
+    pub fn open(
+        database: Database,
+        book: GrantBook,
+        denied_for: Duration,
+        clock: Clock,
+    ) -> Result<Self, StoreError> {
         let store = QuestionStore::new(database)?;
         let mut rows = BTreeMap::new();
         for (text, place) in store.load()?.iter().zip(0..) {
             rows.insert(place, stored::read(text)?);
         }
         let asked = rows.len() as u64;
-        Ok(self.with(|inner| {
-            inner.store = Some(Arc::new(store));
-            *inner.open.get_mut() = OpenApprovals { rows, asked, gone: Vec::new() };
-        }))
-    }
-
-    /// Sets how long a denial holds unless the operator sets its end; this also applies to denials given in front of
-    /// clients. Default: an hour.
-    ///
-    /// # Panics
-    /// Panics if the queue is shared already.
-    #[must_use]
-    pub fn with_denied_for(self, denied_for: Duration) -> Self {
-        self.with(|inner| inner.denied_for = denied_for)
-    }
-
-    fn with(mut self, change: impl FnOnce(&mut PendingApprovalsInner)) -> Self {
-        change(Arc::get_mut(&mut self.0).expect("the queue is not shared yet"));
-        self
+        Ok(Self(Arc::new(PendingApprovalsInner {
+            open: Mutex::new(OpenApprovals { rows, asked, gone: Vec::new() }),
+            count: watch::Sender::new(0),
+            watched: Arc::default(),
+            book,
+            store,
+            writing: Mutex::default(),
+            denied_for,
+            clock,
+        })))
     }
 
     /// Returns the open questions, the oldest first.
@@ -174,9 +145,9 @@ impl PendingApprovals {
         let answer = self.with_end(answer.clone());
         let ruling = self.deliver(id, answer)?;
         self.keep(id).await?;
-        match (ruling, &self.0.book) {
-            (Some(ruling), Some(book)) => book.rule(ruling).await,
-            _ => Ok(()),
+        match ruling {
+            Some(ruling) => self.0.book.rule(ruling).await,
+            None => Ok(()),
         }
     }
 
@@ -299,7 +270,7 @@ impl PendingApprovals {
                     || answer.granted_to == GrantedTo::AllAgents
                     || answer.terms.lasts == GrantLifetime::Always);
             ruling = match &row.shown.subject {
-                ApprovalSubject::Permission { permission, .. } if holds_from_now && self.0.book.is_some() => {
+                ApprovalSubject::Permission { permission, .. } if holds_from_now => {
                     let context = row.shown.asker.as_ref().map(|_| &row.context);
                     // Without a call, the server itself is the only user of the permission, so a grant cannot be for
                     // one call.
@@ -344,12 +315,9 @@ impl PendingApprovals {
 
     /// Returns whether a decision in the book answers the question by now.
     fn is_decided(&self, row: &ApprovalRow) -> bool {
-        let (Some(book), ApprovalSubject::Permission { permission, .. }) = (&self.0.book, &row.shown.subject)
-        else {
-            return false;
-        };
+        let ApprovalSubject::Permission { permission, .. } = &row.shown.subject else { return false };
         let by = if row.shown.asker.is_some() { GrantUse::Call(&row.context) } else { GrantUse::Server };
-        book.has_decided(&row.shown.server, permission, by)
+        self.0.book.has_decided(&row.shown.server, permission, by)
     }
 
     fn tell_count(&self, open: &OpenApprovals) {
@@ -415,8 +383,6 @@ const MAX_OF_SERVER: usize = 64;
 const MAX_USES: u32 = 1000;
 /// The default time for which a question stays open.
 const OPEN_FOR: Duration = Duration::from_hours(24);
-/// The default time for which a denial holds.
-const DENIED_FOR: Duration = Duration::from_hours(1);
 /// The time for which an approval waits until its call is made again.
 const ANSWER_FOR: Duration = Duration::from_hours(1);
 

@@ -79,10 +79,10 @@ async fn a_denial_that_could_not_be_kept_is_kept_when_it_is_tried_again() {
     let book = open().await.unwrap();
     book.grant(&ada(), None, &server(), &SHELL, GrantTerms::default()).await.unwrap();
     fill(&database, "permission_grants", "true");
-    book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
+    book.revoke(&ada(), None, &server(), &SHELL).await.unwrap_err();
     assert!(!book.is_granted(&server(), &SHELL));
     make_room(&database);
-    book.deny(&ada(), &server(), &SHELL).await.unwrap();
+    book.revoke(&ada(), None, &server(), &SHELL).await.unwrap();
     assert!(!open().await.unwrap().is_granted(&server(), &SHELL));
 }
 
@@ -91,10 +91,10 @@ async fn a_denial_that_could_not_be_recorded_is_recorded_when_it_is_tried_again(
     let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
     audit.fail();
-    book.deny(&ada(), &server(), &SHELL).await.unwrap_err();
+    book.revoke(&ada(), None, &server(), &SHELL).await.unwrap_err();
     audit.mend();
-    book.deny(&ada(), &server(), &SHELL).await.unwrap();
-    assert_eq!(audit.lines(), ["PERMISSION_DENIED shell.execute SUCCESS"]);
+    book.revoke(&ada(), None, &server(), &SHELL).await.unwrap();
+    assert_eq!(audit.lines(), ["PERMISSION_REVOKED shell.execute SUCCESS"]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use super::refusal::{PermissionRefusal, not_ready, refuse};
 use crate::permission::book::{GrantUse, Ruling, check_operator, event};
 use crate::permission::settings::SettingsDecision;
 use crate::permission::{
-    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantLifetime,
+    ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime,
     GrantVerdict, ShownArguments,
 };
 use crate::refusal::advice;
@@ -138,7 +138,6 @@ impl PermissionGate {
             return Ok(SettledQuestion::ForMore);
         }
         self.0.book.note_waiting(self.server(), permission);
-        let Some(approver) = self.0.approver.as_deref() else { return Ok(SettledQuestion::ForMore) };
         let subject = ApprovalSubject::Permission {
             permission: permission.clone(),
             risk: permission.risk(),
@@ -152,7 +151,7 @@ impl PermissionGate {
             Some(call) => question.for_call(call, patience),
             None => ApprovalQuestion { patience, ..question },
         };
-        match self.answer(approver, question, permission, by).await? {
+        match self.answer(question, permission, by).await? {
             Some(ApprovalReply::Answer(answer)) => self.take(permission, answer, call).await,
             Some(ApprovalReply::Waits(id)) => Ok(SettledQuestion::Waits(id)),
             None => Ok(SettledQuestion::ForMore),
@@ -162,7 +161,6 @@ impl PermissionGate {
     /// Returns the result of asking; `None` if a decision was made elsewhere in the meantime.
     async fn answer(
         &self,
-        approver: &dyn Approver,
         question: ApprovalQuestion,
         permission: &Permission,
         by: GrantUse<'_>,
@@ -173,11 +171,11 @@ impl PermissionGate {
             while self.is_undecided(permission, by) && changes.changed().await.is_ok() {}
         };
         let asked = question.clone();
-        match select(approver.ask(question), pin!(decided)).await {
+        match select(self.0.approver.ask(question), pin!(decided)).await {
             Either::Left((reply, _)) => reply.map(Some),
             Either::Right(((), asking)) => {
                 drop(asking);
-                approver.take_back(&asked).await;
+                self.0.approver.take_back(&asked).await;
                 Ok(None)
             }
         }

@@ -15,48 +15,27 @@ pub(super) struct AttachedGrants {
     made_of: GrantSource,
     until: Option<Timestamp>,
     value: RawJson,
-    /// True if the value is a handle that the server made from the grants, for its own use.
-    is_handle: bool,
 }
 
 /// The decisions that an attached value was made from: those of operators, and the number of those of the settings, which
 /// only grows.
-pub(super) type GrantSource = (Arc<GrantsByServer>, usize);
+type GrantSource = (Arc<GrantsByServer>, usize);
 
 impl PermissionGate {
     /// Attaches the grants to a call to a server that keeps none, and removes a value that the caller put in their
-    /// place. Returns whether the call carries a handle.
-    pub(super) fn attach(&self, request: &mut Request) -> bool {
+    /// place.
+    pub(super) fn attach(&self, request: &mut Request) {
         let connected = self.0.connected.load();
         let attaches = connected.as_ref().filter(|connected| connected.attaches);
         if let Some(connected) = attaches.filter(|_| request.method == Method::TOOLS_CALL) {
-            let (value, is_handle) = self.attached(connected);
+            let value = self.attached(connected);
             request.meta_mut_or_new().set(method::GRANTS_META, value);
-            return is_handle;
-        }
-        if let Some(meta) = request.meta_mut() {
+        } else if let Some(meta) = request.meta_mut() {
             meta.remove(method::GRANTS_META);
         }
-        false
     }
 
-    /// Keeps the handle that the server made from the decisions of `made_of`, to be sent in their place.
-    pub(super) fn keep_handle(&self, value: RawJson, until: Option<Timestamp>, made_of: GrantSource) {
-        let attached = AttachedGrants { made_of, until, value, is_handle: true };
-        self.0.attached.store(Some(Arc::new(attached)));
-    }
-
-    /// Returns the current source of decisions. It has to be taken before the decisions are made, so that changes
-    /// meanwhile are noticed.
-    pub(super) fn made_of(&self) -> GrantSource {
-        (self.0.book.moment(), self.0.settled.load().len())
-    }
-
-    pub(super) fn drop_handle(&self) {
-        self.0.attached.store(None);
-    }
-
-    fn attached(&self, connected: &ConnectedServer) -> (RawJson, bool) {
+    fn attached(&self, connected: &ConnectedServer) -> RawJson {
         let now = self.0.book.now();
         let last = self.0.attached.load();
         if let Some(last) = &*last
@@ -64,16 +43,17 @@ impl PermissionGate {
             && last.made_of.1 == self.0.settled.load().len()
             && last.until.is_none_or(|until| now < until)
         {
-            return (last.value.clone(), last.is_handle);
+            return last.value.clone();
         }
-        let made_of = self.made_of();
+        // The source is taken before the decisions are made, so that changes meanwhile are noticed.
+        let made_of = (self.0.book.moment(), self.0.settled.load().len());
         let response = self.decisions(connected);
         // Grants that cannot be written count as none.
         let value = RawJson::from_value(&response).unwrap_or_else(|_| RawJson::empty_object());
         let until = response.expires_at;
-        let attached = AttachedGrants { made_of, until, value: value.clone(), is_handle: false };
+        let attached = AttachedGrants { made_of, until, value: value.clone() };
         self.0.attached.store(Some(Arc::new(attached)));
-        (value, false)
+        value
     }
 
     /// Returns all current decisions about the server, under the server's own names of the permissions.

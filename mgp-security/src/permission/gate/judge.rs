@@ -68,7 +68,7 @@ impl PermissionGate {
         }
         let connected = self.0.connected.load();
         let Some(connected) = connected.as_ref() else {
-            let waits = self.0.approver.as_ref().and_then(|approver| approver.open_for(self.server()));
+            let waits = self.0.approver.open_for(self.server());
             if waits.is_none() && *self.0.negotiating.borrow() {
                 return RequestAdmission::Negotiating;
             }

@@ -2,7 +2,6 @@
 
 mod ask;
 mod attach;
-mod inbound;
 mod judge;
 mod negotiate;
 mod refusal;
@@ -13,15 +12,14 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{Permission, PermissionResponse, ServerId, code, method};
-use mgp_types::{Error, Flow, Gate, Origin, Request, Response, Session};
+use mgp_types::mgp::{Permission, PermissionResponse, ServerId, method};
+use mgp_types::{Error, Flow, Gate, Request, Session};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::ask::WaitedPermissions;
 use self::attach::AttachedGrants;
-pub use self::inbound::PermissionAnswerGate;
 use self::judge::RequestAdmission;
 use super::{Approver, GrantBook, PermissionSettings};
 
@@ -37,7 +35,7 @@ struct PermissionGateInner {
     server: ServerId,
     settings: PermissionSettings,
     book: GrantBook,
-    approver: Option<Arc<dyn Approver>>,
+    approver: Arc<dyn Approver>,
     /// The permissions for which the decision of the settings is in the audit trail; only then does it count.
     settled: ArcSwap<SettledPermissions>,
     settling: tokio::sync::Mutex<()>,
@@ -63,32 +61,25 @@ struct ConnectedServer {
 }
 
 impl PermissionGate {
-    /// Returns the gate to `server`, whose permissions are decided by `settings` and `book`.
-    ///
-    /// Without an [approver](Self::with_approver) nobody is asked; a permission that needs an operator then waits
-    /// until one decides in the book.
-    pub fn new(server: ServerId, settings: PermissionSettings, book: GrantBook) -> Self {
+    /// Returns the gate to `server`, whose permissions are decided by `settings` and `book`, and by operators whom
+    /// `approver` asks.
+    pub fn new(
+        server: ServerId,
+        settings: PermissionSettings,
+        book: GrantBook,
+        approver: Arc<dyn Approver>,
+    ) -> Self {
         Self(Arc::new(PermissionGateInner {
             server,
             settings,
             book,
-            approver: None,
+            approver,
             settled: ArcSwap::default(),
             settling: tokio::sync::Mutex::default(),
             connected: ArcSwapOption::empty(),
             negotiating: watch::Sender::new(false),
             attached: ArcSwapOption::empty(),
         }))
-    }
-
-    /// Sets the approver that asks operators.
-    ///
-    /// # Panics
-    /// Panics if the gate is shared already.
-    #[must_use]
-    pub fn with_approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        Arc::get_mut(&mut self.0).expect("the gate is not shared yet").approver = Some(approver);
-        self
     }
 
     /// Returns the id of the server behind the gate.
@@ -119,12 +110,14 @@ mgp_types::partial_debug!(PermissionGate, self =>
 /// A call that is allowed by decisions without a scope passes without a lock and without an allocation. A call that
 /// has to wait for an operator boxes its future; dropping it withdraws the question.
 impl Gate for PermissionGate {
-    type Pass = PermittedCall;
+    /// The guard that ends one-call grants when it is dropped.
+    type Pass = Option<OnceGrantGuard>;
 
-    fn enter(&self, request: &mut Request) -> Flow<PermittedCall> {
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let admission = match self.admit(request) {
             RequestAdmission::Pass => {
-                return Flow::Pass(PermittedCall { has_handle: self.attach(request), running: None });
+                self.attach(request);
+                return Flow::Pass(None);
             }
             RequestAdmission::Refused(error) => return Flow::refuse(error),
             admission => admission,
@@ -141,28 +134,11 @@ impl Gate for PermissionGate {
     }
 
     /// Refuses a call whose permission was taken away while it waited, and updates the grants that it carries.
-    fn recheck(&self, call: &mut PermittedCall, request: &mut Request) -> Result<(), Error> {
+    fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
         self.admit_late(request, &WaitedPermissions::default())?;
-        call.has_handle = self.attach(request);
+        self.attach(request);
         Ok(())
     }
-
-    fn leave(&self, call: PermittedCall, outcome: &mut Result<Response, Error>) {
-        let refused =
-            |error: &Error| error.code() == code::PERMISSION_DENIED && error.origin() == Origin::Peer;
-        // A handle that the server no longer accepts is dropped; the next call carries the grants themselves.
-        if call.has_handle && outcome.as_ref().is_err_and(refused) {
-            self.drop_handle();
-        }
-    }
-}
-
-/// A call that may be made: the grants that it carries, and those for this call alone.
-pub struct PermittedCall {
-    has_handle: bool,
-    /// The guard that ends one-call grants when it is dropped.
-    #[expect(dead_code, reason = "it is held, and not read")]
-    running: Option<OnceGrantGuard>,
 }
 
 impl PermissionGate {
@@ -177,17 +153,20 @@ impl PermissionGate {
         }
     }
 
-    /// Waits for an operator, and returns the permitted call.
-    async fn permit(&self, request: &mut Request, undecided: &[Permission]) -> Result<PermittedCall, Error> {
+    /// Waits for an operator, and returns the guard for what was granted for the call alone.
+    async fn permit(
+        &self,
+        request: &mut Request,
+        undecided: &[Permission],
+    ) -> Result<Option<OnceGrantGuard>, Error> {
         let mut waited = self.settle_all(undecided, Some(request)).await?;
         let once = std::mem::take(&mut waited.once);
         let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
         self.admit_late(request, &waited)?;
-        Ok(PermittedCall { has_handle: self.attach(request), running })
+        self.attach(request);
+        Ok(running)
     }
 }
-
-mgp_types::partial_debug!(PermittedCall, self => has_handle: self.has_handle);
 
 /// The longest time that a call waits for the end of a negotiation in which nobody is asked.
 const NEGOTIATED_WITHIN: Duration = Duration::from_secs(5);
@@ -209,7 +188,7 @@ pub(super) fn is_about_permissions(name: &str) -> bool {
 pub(crate) struct GrantedOnce(Vec<Permission>);
 
 /// A guard for a running call with permissions granted for it alone; the server has them until the guard is dropped.
-struct OnceGrantGuard {
+pub struct OnceGrantGuard {
     book: GrantBook,
     server: ServerId,
     permissions: Vec<Permission>,
@@ -238,6 +217,8 @@ impl OnceGrantGuard {
         Some(Self { book: book.clone(), server: server.clone(), permissions })
     }
 }
+
+mgp_types::partial_debug!(OnceGrantGuard, self => permissions: self.permissions);
 
 impl Drop for OnceGrantGuard {
     fn drop(&mut self) {

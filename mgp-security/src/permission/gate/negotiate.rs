@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{
     ApprovalPolicy, Decision, Extension, MgpVersion, Permission, PermissionRequest, PermissionResponse,
-    Recovery, Timestamp, code, method,
+    Recovery, code, method,
 };
 use mgp_types::{
     Error, Method, Object, Origin, Params, RawJson, Request, RpcService, Session, call_once, random_name,
@@ -140,21 +140,14 @@ impl PermissionGate {
         service: &mut S,
         connected: &ConnectedServer,
     ) -> Result<(), Error> {
-        let made_of = self.made_of();
         let decisions = self.decisions(connected);
         if connected.told.lock().as_ref() == Some(&decisions) {
             return Ok(());
         }
         let name = spoken(&connected.session, method::PERMISSION_RESPONSE, method::PERMISSION_GRANT);
-        let Some(answer) = send(service, connected, name, Object::from_value(&decisions)).await? else {
-            return Ok(());
-        };
-        if connected.attaches
-            && let Some((handle, end)) = handle(&answer)
-        {
-            self.keep_handle(handle, [end, decisions.expires_at].into_iter().flatten().min(), made_of);
+        if send(service, connected, name, Object::from_value(&decisions)).await?.is_some() {
+            *connected.told.lock() = Some(decisions);
         }
-        *connected.told.lock() = Some(decisions);
         Ok(())
     }
 
@@ -220,24 +213,9 @@ async fn send<S: RpcService>(
     }
 }
 
-/// Returns the handle that the server wants to be sent instead of the grants, and its end.
-fn handle(answer: &RawJson) -> Option<(RawJson, Option<Timestamp>)> {
-    let answer = Object::from_raw(answer).ok()?;
-    let handle = answer
-        .get("handle")
-        .filter(|handle| handle.to_text().is_some_and(|text| text.len() <= MAX_HANDLE))?;
-    let end = match answer.text("expires_at") {
-        Some(text) => Some(text.parse().ok()?),
-        None => None,
-    };
-    Some((handle.detached(), end))
-}
-
 /// The version of MGP from which on peers know the later method names.
 const RENAMED_IN: MgpVersion = MgpVersion::new(0, 4, 0);
 /// The largest number of permissions that a server may declare: more than there are types, with room for custom ones.
-pub(super) const MAX_REQUIRED: usize = 64;
+const MAX_REQUIRED: usize = 64;
 /// The largest length of a permission's name, in bytes.
-pub(super) const MAX_NAME_BYTES: usize = 256;
-/// The largest length of a handle, in bytes.
-const MAX_HANDLE: usize = 8192;
+const MAX_NAME_BYTES: usize = 256;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use mgp_types::mgp::{ApprovalPolicy, CallRecord, Decision, ResolvedTool, RiskLevel, Scope};
-use mgp_types::{Method, Params, Principal, RawJson, Revision, code};
+use mgp_types::{Method, Params, Principal, RawJson, Response, Revision, code};
 
 use std::task::{Context, Poll};
 
@@ -10,9 +10,8 @@ use tower_service::Service;
 use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
-use crate::permission::{ApprovalAnswer, GrantLifetime, GrantTerms, OnRefusal, PendingApprovals};
+use crate::permission::{ApprovalAnswer, GrantLifetime, GrantTerms, OnRefusal};
 
-mod inbound;
 mod lasting;
 mod negotiating;
 mod reach;
@@ -54,12 +53,9 @@ async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
 #[tokio::test]
 async fn what_was_decided_before_a_server_connects_waits_for_nobody() {
     let book = book(&Arc::default()).await;
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = pending(Clock::system()).await;
     book.grant(&ada(), None, &"s".into(), &SHELL, GrantTerms::default()).await.unwrap();
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(Arc::new(pending.clone()));
-    let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell.execute"]);
-    gate.negotiate(&mut TestServer::new(), &needs).await.unwrap();
+    let gate = connected_asking(Arc::new(pending), &book, &["shell.execute"]).await;
     assert!(book.waiting().is_empty(), "{:?}", book.waiting());
     call(&gate, needing(&SHELL)).await.unwrap();
 }
@@ -92,10 +88,7 @@ async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
     let book = book(&audit).await;
     for (decision, passes) in [(Decision::Denied, false), (Decision::Approved, true)] {
         let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), decision));
-        let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-            .with_approver(approver.clone());
-        let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
-        gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
+        let gate = connected_asking(approver.clone(), &book, &[]).await;
         let permission = if passes { READ } else { SHELL };
         let request = tool_call(RiskLevel::Safe, &[permission.clone(), Permission::Camera], "{}");
         assert_eq!(call(&gate, request).await.is_ok(), passes && !book.records(gate.server()).is_empty());
@@ -148,7 +141,7 @@ async fn exceptions_are_asked_for_where_the_rest_is_approved() {
 #[tokio::test]
 async fn what_is_denied_is_denied_whoever_grants_it() {
     let book = book(&Arc::default()).await;
-    book.deny(&ada(), &"s".into(), &SHELL).await.unwrap();
+    book.revoke(&ada(), None, &"s".into(), &SHELL).await.unwrap();
     let settings = policy(ApprovalPolicy::AutoApprove).with_grant(SHELL, GrantTerms::default()).unwrap();
     assert_eq!(refused(&connected(settings, &book, &[]).await, needing(&SHELL)).await, "denied");
 }
@@ -213,7 +206,7 @@ async fn a_call_that_nobody_resolved_is_refused_in_any_shape() {
 #[tokio::test]
 async fn before_the_permissions_are_settled_nothing_runs() {
     let book = book(&Arc::default()).await;
-    let gate = PermissionGate::new("s".into(), policy(ApprovalPolicy::AutoApprove), book);
+    let gate = unasking(policy(ApprovalPolicy::AutoApprove), &book);
     for request in
         [needing(&READ), Request::call("prompts/get", Params::new()), Request::call("x/y", Params::new())]
     {
@@ -290,15 +283,8 @@ async fn grants_that_a_caller_made_up_are_taken_away() {
 async fn many_calls_wait_for_one_answer() {
     let audit = Arc::<RecordingAuditPort>::default();
     let book = book(&audit).await;
-    let pending = PendingApprovals::new(Clock::system());
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(Arc::new(pending.clone()));
-    gate.negotiate(
-        &mut TestServer::new(),
-        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
-    )
-    .await
-    .unwrap();
+    let pending = pending(Clock::system()).await;
+    let gate = connected_asking(Arc::new(pending.clone()), &book, &[]).await;
     let calls: Vec<_> = (0..32)
         .map(|_| {
             let gate = gate.clone();
@@ -319,15 +305,8 @@ async fn many_calls_wait_for_one_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_no_longer_than_it_has_patience_and_a_decision_elsewhere_wakes_it() {
     let book = book(&Arc::default()).await;
-    let pending = PendingApprovals::new(Clock::system());
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(Arc::new(pending.clone()));
-    gate.negotiate(
-        &mut TestServer::new(),
-        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
-    )
-    .await
-    .unwrap();
+    let pending = pending(Clock::system()).await;
+    let gate = connected_asking(Arc::new(pending.clone()), &book, &[]).await;
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert_eq!(pending.list().len(), 1, "it can still be answered");
     let waiting = tokio::spawn({
@@ -346,14 +325,7 @@ async fn an_answer_of_one_who_is_no_operator_counts_for_nothing() {
     let book = book(&audit).await;
     let agent = Principal::new("agent");
     let approver = AnsweringApprover::with(ApprovalAnswer::new(agent.clone(), Decision::Approved));
-    let gate =
-        PermissionGate::new("s".into(), PermissionSettings::default(), book.clone()).with_approver(approver);
-    gate.negotiate(
-        &mut TestServer::new(),
-        &session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]),
-    )
-    .await
-    .unwrap();
+    let gate = connected_asking(approver, &book, &[]).await;
     assert_eq!(call(&gate, needing(&SHELL)).await.unwrap_err().code(), code::PERMISSION_DENIED);
     assert!(book.grant(&agent, None, gate.server(), &SHELL, GrantTerms::default()).await.is_err());
     assert!(book.revoke(&agent, None, gate.server(), &SHELL).await.is_err());
@@ -378,7 +350,7 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
     let needs = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &["shell", "memory.read"]);
     let settings =
         policy(ApprovalPolicy::ConfigOnly).with_grant(Permission::MemoryRead, GrantTerms::default()).unwrap();
-    let strict = PermissionGate::new("s".into(), settings.clone(), book.clone());
+    let strict = unasking(settings.clone(), &book);
     let error = strict.negotiate(&mut TestServer::new(), &needs).await.unwrap_err();
     assert_eq!(error.code(), code::PERMISSION_DENIED);
     assert!(error.message().contains("shell.execute") && error.recovery().is_some());
@@ -388,7 +360,7 @@ async fn a_server_that_may_not_have_what_it_needs_is_rejected_unless_it_may_do_w
     );
 
     let lenient = PermissionSettings { on_refusal: OnRefusal::Degrade, ..settings };
-    let lenient = PermissionGate::new("s".into(), lenient, book);
+    let lenient = unasking(lenient, &book);
     lenient.negotiate(&mut TestServer::new(), &needs).await.unwrap();
     call(&lenient, needing(&Permission::MemoryRead)).await.unwrap();
     assert_eq!(refused(&lenient, needing(&SHELL)).await, "denied");

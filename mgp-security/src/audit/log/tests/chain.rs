@@ -23,7 +23,7 @@ fn shared() -> (crate::sqlite::Database, LogStore) {
 }
 
 fn verdict(store: LogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
-    LogReader::of_store(store).verify(known)
+    store.verify(known)
 }
 
 /// Makes an event of other bytes out of one, in one of several ways that a forger might choose.
@@ -44,7 +44,7 @@ fn events_that_are_missing_at_the_noted_end_are_found_though_others_follow() {
     let entries = entries(12);
     let tail = holding(&entries[..10]).tail().unwrap();
     let left = [&entries[..5], &entries[10..]].concat();
-    let found = LogReader::of_store(holding(&left)).verify_up_to(&tail, &[]);
+    let found = holding(&left).verify_up_to(&tail, &[]);
     assert!(matches!(found, Err(VerifyError::Changed { seq: 6, flaw: LogFlaw::End })), "{found:?}");
 }
 
@@ -52,7 +52,7 @@ proptest! {
     #[test]
     fn a_log_that_nobody_touched_is_verified(count in 0u32..60) {
         let entries = entries(count);
-        let reader = LogReader::of_store(holding(&entries));
+        let reader = holding(&entries);
         let known: Vec<_> = entries.iter().step_by(7).map(LogEntry::head).collect();
         prop_assert_eq!(reader.verify(&known).unwrap().events, u64::from(count));
     }

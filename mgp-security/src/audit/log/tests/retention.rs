@@ -76,7 +76,7 @@ async fn a_beginning_that_no_event_tells_of_is_found() {
     let (gone, left) = all.split_at(4);
     let store = super::store();
     store.append(left).unwrap();
-    let verify = |store: LogStore| LogReader::of_store(store).verify(&[]);
+    let verify = |store: LogStore| store.verify(&[]);
     let missing = verify(store).unwrap_err();
     assert!(matches!(missing, VerifyError::Changed { seq: 5, flaw: LogFlaw::Missing }), "{missing}");
     // A checkpoint alone proves nothing: its event is an ordinary one here.

@@ -45,7 +45,7 @@ fn an_event_is_neither_changed_nor_removed_nor_replaced() {
         let outcome = run(&database, sql);
         assert!(outcome.is_err(), "{sql}");
     }
-    assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), entries);
+    assert_eq!(store.query(&Query::after(Filter::default(), 0, 50)).unwrap(), entries);
     let log = AuditLog::open(store).unwrap();
     log.reader().verify(&[]).unwrap();
 }
@@ -64,7 +64,7 @@ fn what_is_forbidden_holds_for_everybody_who_opens_the_file() {
     for wrong in [&first[4..], &rest[6..]] {
         assert!(store.append(wrong).is_err(), "the store itself only goes on from the end");
     }
-    assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), first);
+    assert_eq!(store.query(&Query::after(Filter::default(), 0, 50)).unwrap(), first);
     store.append(&rest[5..]).unwrap();
     AuditLog::open(store).unwrap().reader().verify(&[]).unwrap();
 }
@@ -116,7 +116,7 @@ proptest! {
                           trace, event, prev, hash FROM audit_events WHERE seq = ?1"),
             };
         }
-        let reader = LogReader::of_store(store);
+        let reader = store;
         prop_assert!(reader.verify(&[]).is_err(), "{how} at {seq} of {count}, last {is_last}");
         // A head that was moved back fits what is left; an end that was kept elsewhere does not.
         if how == 10 {
@@ -139,7 +139,7 @@ fn somebody_elses_writing_is_noticed_and_not_built_upon() {
     run(&database, "UPDATE audit_head SET seq = 7").unwrap();
     let next = super::entries(4).remove(3);
     assert!(matches!(store.append(&[next]), Err(StoreError::Damaged(_))));
-    assert_eq!(store.read(&Query::after(Filter::default(), 0, 50)).unwrap(), entries, "nothing was added");
+    assert_eq!(store.query(&Query::after(Filter::default(), 0, 50)).unwrap(), entries, "nothing was added");
     assert!(matches!(AuditLog::open(store), Err(StoreError::Damaged(_))));
 }
 

@@ -21,7 +21,7 @@ use super::{OPEN_FOR, PendingApprovals, full};
 use crate::sqlite::off_the_runtime;
 
 impl PendingApprovals {
-    fn open(
+    fn wait_for(
         &self,
         question: &ApprovalQuestion,
     ) -> Result<(oneshot::Receiver<ApprovalAnswer>, QuestionWaiter), Error> {
@@ -62,7 +62,6 @@ impl PendingApprovals {
 
     /// Writes the current state of the question `id` into the store, and removes questions that are gone from it.
     pub(super) async fn keep(&self, id: &ApprovalId) -> Result<(), Error> {
-        let Some(store) = self.0.store.clone() else { return Ok(()) };
         let (queue, id) = (self.clone(), id.clone());
         let kept = off_the_runtime(move || {
             // The state is read under the lock, so the last writer writes the latest state.
@@ -76,11 +75,11 @@ impl PendingApprovals {
                 });
                 (std::mem::take(&mut open.gone), written.transpose()?)
             };
-            if let Err(error) = gone.iter().try_for_each(|gone| store.remove(gone.as_str())) {
+            if let Err(error) = gone.iter().try_for_each(|gone| queue.0.store.remove(gone.as_str())) {
                 queue.0.open.lock().gone.extend(gone);
                 return Err(error);
             }
-            written.map_or(Ok(()), |written| store.put(id.as_str(), &written))
+            written.map_or(Ok(()), |written| queue.0.store.put(id.as_str(), &written))
         });
         Ok(kept.await?)
     }
@@ -92,7 +91,7 @@ impl Approver for PendingApprovals {
         if let Some(answer) = self.take_answer(&question).await? {
             return Ok(ApprovalReply::Answer(answer));
         }
-        let (mut answer, waiting) = self.open(&question)?;
+        let (mut answer, waiting) = self.wait_for(&question)?;
         let is_told = question.progress_token.is_some() && question.context.outbox.is_open();
         let is_call = question.asker().is_some();
         let patience = if self.0.watched.is_watched() {

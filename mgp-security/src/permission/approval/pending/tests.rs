@@ -3,7 +3,7 @@ use mgp_types::mgp::{Permission, ServerId};
 
 use super::super::{ApprovalReply, Approver};
 use super::*;
-use crate::permission::testing::{ManualClock, book, moment};
+use crate::permission::testing::{self, ManualClock, book, moment};
 use crate::permission::{GrantTerms, ShownArguments};
 
 fn question(permission: Permission) -> ApprovalQuestion {
@@ -13,6 +13,12 @@ fn question(permission: Permission) -> ApprovalQuestion {
         ApprovalSubject::Permission { permission, risk, tool: None, arguments: None },
         Context::default(),
     )
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+fn of_book(book: &GrantBook, denied_for: Duration, clock: Clock) -> PendingApprovals {
+    PendingApprovals::open(crate::doubles::database(), book.clone(), denied_for, clock).unwrap()
 }
 
 /// A question for whose answer nobody waits.
@@ -29,7 +35,7 @@ fn yes(operator: &Principal) -> ApprovalAnswer {
 
 #[tokio::test]
 async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let ada = Principal::operator("ada");
     let asks: Vec<_> = (0..16)
         .map(|_| {
@@ -55,7 +61,7 @@ async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
 
 #[tokio::test]
 async fn agents_and_impostors_decide_nothing() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let asking = tokio::spawn({
         let pending = pending.clone();
         async move { pending.ask(question(Permission::Camera)).await }
@@ -103,7 +109,7 @@ fn id(reply: ApprovalReply) -> ApprovalId {
 
 #[tokio::test]
 async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let ada = Principal::operator("ada");
     let first = id(pending.ask(call("a", "1")).await.unwrap());
     assert_eq!(
@@ -123,7 +129,7 @@ async fn a_yes_that_nobody_waited_for_lets_one_call_through_that_is_made_again()
 #[tokio::test]
 async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
     let hands = ManualClock::at(1000);
-    let pending = PendingApprovals::new(hands.clock()).with_denied_for(Duration::from_secs(2));
+    let pending = of_book(&book(&Arc::default()).await, Duration::from_secs(2), hands.clock());
     let ada = Principal::operator("ada");
     let no = ApprovalAnswer::new(ada.clone(), Decision::Denied);
     let first = id(pending.ask(call("a", "1")).await.unwrap());
@@ -144,7 +150,7 @@ async fn a_no_to_a_call_stays_until_its_end_or_until_it_is_forgotten() {
 #[tokio::test]
 async fn a_question_that_nobody_answers_comes_to_its_end() {
     let hands = ManualClock::at(1000);
-    let pending = PendingApprovals::new(hands.clock());
+    let pending = testing::pending(hands.clock()).await;
     let ada = Principal::operator("ada");
     let first = id(pending.ask(call("a", "1")).await.unwrap());
     let day = i64::try_from(OPEN_FOR.as_millis()).unwrap();
@@ -158,7 +164,7 @@ async fn a_question_that_nobody_answers_comes_to_its_end() {
 
 #[tokio::test]
 async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let first = id(pending.ask(call("a", "first")).await.unwrap());
     for number in 0..MAX_OF_ASKER {
         id(pending.ask(call("a", &number.to_string())).await.unwrap());
@@ -170,7 +176,8 @@ async fn what_nobody_waits_for_makes_room_for_what_the_same_agent_asks_next() {
 #[tokio::test]
 async fn what_nobody_waits_for_outlives_the_process_with_its_answer_and_is_taken_once() {
     let database = crate::doubles::database();
-    let open = || PendingApprovals::new(Clock::system()).with_database(database.clone()).unwrap();
+    let book = book(&Arc::default()).await;
+    let open = || PendingApprovals::open(database.clone(), book.clone(), HOUR, Clock::system()).unwrap();
     let ada = Principal::operator("ada");
     let asked = id(open().ask(call("a", "1")).await.unwrap());
     let pending = open();
@@ -188,7 +195,7 @@ async fn what_nobody_waits_for_outlives_the_process_with_its_answer_and_is_taken
 #[tokio::test]
 async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
     let book = book(&Arc::default()).await;
-    let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
+    let pending = of_book(&book, HOUR, Clock::system());
     let ada = Principal::operator("ada");
     let own = || at_once(question(Permission::Camera));
     let asked = id(pending.ask(own()).await.unwrap());
@@ -202,7 +209,7 @@ async fn a_lasting_yes_is_entered_into_the_book_though_nobody_waits_for_it() {
 
 #[tokio::test]
 async fn more_questions_than_anybody_reads_are_refused() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let mut asking = Vec::new();
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     for number in 0..=MAX_QUESTIONS {
@@ -230,7 +237,7 @@ fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
 
 #[tokio::test]
 async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let mut asking = Vec::new();
     let mut ask = |agent: Option<&str>, server: &str, count: usize| {
@@ -252,7 +259,7 @@ async fn neither_an_agent_nor_a_server_takes_the_room_of_the_others() {
 
 #[tokio::test]
 async fn ids_are_short_and_no_two_questions_have_the_same() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     for number in 0..MAX_QUESTIONS {
         let agent = format!("a{}", number / MAX_OF_ASKER);
         let id = id(pending.ask(call(&agent, &number.to_string())).await.unwrap());
@@ -265,7 +272,7 @@ async fn ids_are_short_and_no_two_questions_have_the_same() {
 #[tokio::test]
 async fn a_decision_about_a_permission_says_which_question_it_answers() {
     let book = book(&Arc::default()).await;
-    let pending = PendingApprovals::new(Clock::system()).with_book(book.clone());
+    let pending = of_book(&book, HOUR, Clock::system());
     let ada = Principal::operator("ada");
     let asked = || at_once(from(Some("a"), "s", 1));
     let first = id(pending.ask(asked()).await.unwrap());
@@ -282,7 +289,7 @@ async fn a_decision_about_a_permission_says_which_question_it_answers() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_whose_person_is_not_asked_hears_at_once_where_the_question_waits() {
-    let pending = PendingApprovals::new(Clock::system());
+    let pending = testing::pending(Clock::system()).await;
     let mut asked = from(Some("a"), "s", 1);
     let begun = tokio::time::Instant::now();
     id(pending.ask(asked.clone()).await.unwrap());

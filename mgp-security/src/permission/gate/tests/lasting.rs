@@ -38,10 +38,7 @@ async fn a_denial_ends_when_it_says() {
     let terms = GrantTerms { expires_at: Some(moment(2000)), ..GrantTerms::default() };
     let approver =
         AnsweringApprover::with(ApprovalAnswer { terms, ..ApprovalAnswer::new(ada(), Decision::Denied) });
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(approver.clone());
-    let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
-    gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
+    let gate = connected_asking(approver.clone(), &book, &[]).await;
     // At its end the permission is asked for again; the answer given then has ended already.
     for (time, asked, reason) in [(1000, 1, "denied"), (1999, 1, "denied"), (2000, 2, "deferred")] {
         hands.set(time);
@@ -56,10 +53,7 @@ async fn what_is_granted_once_is_granted_for_one_call_while_it_runs() {
     let terms = GrantTerms { lasts: GrantLifetime::Once, ..GrantTerms::default() };
     let approver =
         AnsweringApprover::with(ApprovalAnswer { terms, ..ApprovalAnswer::new(ada(), Decision::Approved) });
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(approver.clone());
-    let session = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
-    gate.negotiate(&mut TestServer::new(), &session).await.unwrap();
+    let gate = connected_asking(approver.clone(), &book, &[]).await;
     for asked in 1..=2 {
         call(&gate, needing(&SHELL)).await.unwrap();
         assert_eq!(approver.asked.lock().len(), asked);
@@ -71,10 +65,7 @@ async fn what_is_granted_once_is_granted_for_one_call_while_it_runs() {
 async fn a_yes_of_a_client_without_sessions_counts_whatever_another_client_of_the_agent_was_granted() {
     let book = book(&Arc::default()).await;
     let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), Decision::Approved));
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone())
-        .with_approver(approver.clone());
-    let server = session(Revision::V2025_11_25, mgp_types::mgp::MgpVersion::OURS, &[]);
-    gate.negotiate(&mut TestServer::new(), &server).await.unwrap();
+    let gate = connected_asking(approver.clone(), &book, &[]).await;
     let of = |session: &Arc<Session>| {
         let mut request = needing(&SHELL);
         request.context.session = Some(Arc::clone(session));

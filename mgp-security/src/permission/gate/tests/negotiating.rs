@@ -31,7 +31,7 @@ impl Service<Request> for HeldServer {
 #[tokio::test]
 async fn a_call_that_comes_while_the_needs_of_its_server_are_settled_waits_for_that() {
     let book = book(&Arc::default()).await;
-    let gate = PermissionGate::new("s".into(), policy(ApprovalPolicy::AutoApprove), book);
+    let gate = unasking(policy(ApprovalPolicy::AutoApprove), &book);
     let session = session(Revision::V2025_11_25, MgpVersion::OURS, &["shell"]);
     let may_answer = Arc::new(Semaphore::new(0));
     let (negotiated, mut server) = (gate.clone(), HeldServer(TestServer::new(), Arc::clone(&may_answer)));

@@ -11,12 +11,9 @@ fn stateful(version: MgpVersion, required: &[&str]) -> Arc<Session> {
     session(Revision::V2025_11_25, version, required)
 }
 
-async fn gate(settings: PermissionSettings, decision: Option<Decision>) -> PermissionGate {
-    let gate = PermissionGate::new("s".into(), settings, book(&Arc::default()).await);
-    match decision {
-        Some(decision) => gate.with_approver(AnsweringApprover::with(ApprovalAnswer::new(ada(), decision))),
-        None => gate,
-    }
+async fn gate(settings: PermissionSettings, decision: Decision) -> PermissionGate {
+    let approver = AnsweringApprover::with(ApprovalAnswer::new(ada(), decision));
+    PermissionGate::new("s".into(), settings, book(&Arc::default()).await, approver)
 }
 
 fn grants(request: &Request) -> PermissionResponse {
@@ -26,7 +23,7 @@ fn grants(request: &Request) -> PermissionResponse {
 // covers: MGP-3.4-02, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
 #[tokio::test]
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
-    let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
+    let gate = gate(PermissionSettings::default(), Decision::Approved).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/request", "mgp/permission/response"]);
@@ -45,7 +42,7 @@ async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
 
 #[tokio::test]
 async fn later_servers_are_spoken_to_in_the_later_words() {
-    let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
+    let gate = gate(PermissionSettings::default(), Decision::Approved).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(LATER, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/await", "mgp/permission/grant"]);
@@ -59,7 +56,7 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
         .with_grant(READ, GrantTerms { expires_at: Some(end), ..GrantTerms::default() })
         .unwrap();
     let settings = PermissionSettings { on_refusal: OnRefusal::Degrade, ..settings };
-    let gate = gate(settings, None).await;
+    let gate = gate(settings, Decision::Deferred).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
     // Nobody has to decide, so the server need not wait.
@@ -72,7 +69,7 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
 
 #[tokio::test]
 async fn a_server_that_grants_for_itself_is_not_believed() {
-    let gate = gate(policy(ApprovalPolicy::Interactive), None).await;
+    let gate = gate(policy(ApprovalPolicy::Interactive), Decision::Deferred).await;
     let mut server = TestServer::answering(|request| {
         let id = request.params.text("request_id").unwrap();
         let body = serde_json::json!({ "request_id": id, "grants": { "shell": "approved" }, "approved_by": "admin" });
@@ -85,7 +82,7 @@ async fn a_server_that_grants_for_itself_is_not_believed() {
 #[tokio::test]
 async fn a_server_that_lacks_the_methods_is_spared_them() {
     for unknown in [code::METHOD_NOT_FOUND, code::INVALID_PARAMS] {
-        let gate = gate(PermissionSettings::default(), Some(Decision::Approved)).await;
+        let gate = gate(PermissionSettings::default(), Decision::Approved).await;
         let mut server = TestServer::answering(move |_| {
             Err(Error::from_origin(mgp_types::Origin::Peer, unknown, "unknown"))
         });
@@ -97,7 +94,7 @@ async fn a_server_that_lacks_the_methods_is_spared_them() {
 
 #[tokio::test]
 async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
-    let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
+    let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &Arc::new(Session::new(Revision::LATEST))).await.unwrap();
     assert!(server.methods().is_empty());
@@ -108,7 +105,7 @@ async fn a_server_that_speaks_plain_mcp_hears_nothing_of_permissions() {
 
 #[tokio::test]
 async fn a_connection_that_is_lost_is_told() {
-    let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
+    let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let mut server = TestServer::answering(|_| Err(Error::disconnected("gone")));
     let outcome = gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await;
     assert_eq!(outcome.unwrap_err().origin(), mgp_types::Origin::Connection);
@@ -116,7 +113,7 @@ async fn a_connection_that_is_lost_is_told() {
 
 #[tokio::test]
 async fn a_server_that_needs_more_than_anybody_reads_is_refused() {
-    let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
+    let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let names: Vec<String> = (0..65).map(|number| format!("com.example.p{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert!(gate.negotiate(&mut TestServer::new(), &stateful(MgpVersion::OURS, &names)).await.is_err());
@@ -126,7 +123,7 @@ async fn a_server_that_needs_more_than_anybody_reads_is_refused() {
 
 #[tokio::test]
 async fn what_is_decided_later_is_told_later() {
-    let gate = gate(policy(ApprovalPolicy::Interactive), None).await;
+    let gate = gate(policy(ApprovalPolicy::Interactive), Decision::Deferred).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell"])).await.unwrap();
     assert_eq!(grants(&server.last()).grants["shell"].decision, Decision::Deferred);
@@ -150,7 +147,7 @@ async fn what_is_decided_later_is_told_later() {
 
 #[tokio::test]
 async fn without_sessions_grants_travel_with_each_call_2026() {
-    let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
+    let gate = gate(policy(ApprovalPolicy::AutoApprove), Decision::Deferred).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/response"]);
@@ -168,46 +165,4 @@ async fn without_sessions_grants_travel_with_each_call_2026() {
     assert_eq!(carried.grants["filesystem.read"].decision, Decision::Denied);
     gated.call(Request::call(Method::TOOLS_LIST, Params::new())).await.unwrap();
     assert!(!server.last().params.contains("_meta"));
-}
-
-#[tokio::test]
-async fn a_handle_is_sent_until_grants_change_or_the_server_refuses_it_2026() {
-    let gate = gate(policy(ApprovalPolicy::AutoApprove), None).await;
-    let mut server = TestServer::answering(|request| match request.meta(method::GRANTS_META) {
-        None => Response::with_body(&serde_json::json!({ "handle": "sealed" })),
-        Some(grants)
-            if grants.to_text().is_some() && request.params.text("name").as_deref() == Some("no") =>
-        {
-            Err(Error::from_origin(mgp_types::Origin::Peer, code::PERMISSION_DENIED, "what handle?"))
-        }
-        Some(_) if request.params.text("name").as_deref() == Some("busy") => {
-            Err(Error::from_origin(mgp_types::Origin::Peer, code::RESOURCE_EXHAUSTED, "not now"))
-        }
-        Some(_) => Ok(Response::empty()),
-    });
-    let stateless = session(Revision::V2026_07_28, MgpVersion::OURS, &["shell"]);
-    gate.negotiate(&mut server, &stateless).await.unwrap();
-    let mut gated = gate.layer(server.clone());
-    let plain = || tool_call(RiskLevel::Safe, &[], "{}");
-    let carries_handle =
-        |server: &TestServer| server.last().meta(method::GRANTS_META).unwrap().to_text().is_some();
-    gated.call(plain()).await.unwrap();
-    assert!(carries_handle(&server));
-    let mut busy = plain();
-    busy.params.set("name", RawJson::parse(r#""busy""#).unwrap());
-    gated.call(busy).await.unwrap_err();
-    gated.call(plain()).await.unwrap();
-    assert!(carries_handle(&server), "another error says nothing about the handle");
-    let mut refused = plain();
-    refused.params.set("name", RawJson::parse(r#""no""#).unwrap());
-    gated.call(refused).await.unwrap_err();
-    gated.call(plain()).await.unwrap();
-    assert!(!carries_handle(&server));
-
-    gate.negotiate(&mut server, &stateless).await.unwrap();
-    gated.call(plain()).await.unwrap();
-    assert!(carries_handle(&server));
-    gate.0.book.grant(&ada(), None, gate.server(), &READ, GrantTerms::default()).await.unwrap();
-    gated.call(plain()).await.unwrap();
-    assert!(!carries_handle(&server));
 }

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grant = AccessGrant::new("agent".into(), "child".into(), Allow).for_tool("echo".into());
     policy.grant(&Principal::operator("me"), None, grant).await?;
     let auth = AuthLayer::fixed(Principal::new("agent"));
-    let audit = AuditLayer::new(log.clone()).for_server("child".into());
+    let audit = AuditLayer::new(std::sync::Arc::new(log.clone())).for_server("child".into());
     let access = AccessGate::new(policy).for_server("child".into());
     let server = ServiceBuilder::new().layer(auth).layer(audit).layer(access.into_layer()).service(server);
     for params in [r#"{"name":"echo","arguments":{"text":"hi","message":"hi"}}"#, r#"{"name":"add"}"#] {

@@ -12,7 +12,6 @@ use mgp_discovery::config::model::{
     ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, ServerConfig,
     usual,
 };
-use mgp_security::Clock;
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::{ConfiguredServer, FirstUse};

@@ -82,7 +82,7 @@ pub(crate) struct ClientStack {
 impl ClientStack {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
         let Sections { config, policies, audit, fleet, .. } = sections;
-        let recording = AuditLayer::new(audit.log.clone());
+        let recording = AuditLayer::new(Arc::new(audit.log.clone()));
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
         let operated = OperatorSections {
             config: Arc::clone(config),

@@ -74,7 +74,8 @@ fn call_without(bencher: Bencher<'_, '_>) {
 fn call_recorded_async(bencher: Bencher<'_, '_>) {
     let directory = tempfile::tempdir().expect("a directory");
     let log = log(&directory.path().join("audit.db"), Durability::Async);
-    let mut service = AuditLayer::new(log).for_server("tool.terminal".into()).layer(Tool);
+    let mut service =
+        AuditLayer::new(std::sync::Arc::new(log)).for_server("tool.terminal".into()).layer(Tool);
     let runtime = Builder::new_current_thread().build().expect("a runtime");
     bencher.with_inputs(request).bench_local_values(|request| runtime.block_on(service.call(request)));
 }
@@ -84,7 +85,8 @@ fn sustained() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = LogStore::open(&directory.path().join("audit.db")).expect("a new database");
     let log = AuditLog::open(store).expect("an empty log").with_durability(Durability::Async);
-    let mut service = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(Tool);
+    let mut service =
+        AuditLayer::new(std::sync::Arc::new(log.clone())).for_server("tool.terminal".into()).layer(Tool);
     let started = Instant::now();
     runtime().block_on(async {
         for _ in 0..EVENTS {
@@ -101,7 +103,7 @@ fn before_reply() {
     const CALLS: u32 = 400;
     let directory = tempfile::tempdir().expect("a directory");
     let log = log(&directory.path().join("audit.db"), Durability::BeforeReply);
-    let service = AuditLayer::new(log).for_server("tool.terminal".into()).layer(Tool);
+    let service = AuditLayer::new(std::sync::Arc::new(log)).for_server("tool.terminal".into()).layer(Tool);
     let started = Instant::now();
     runtime().block_on(async {
         let callers: Vec<_> = (0..OUTSTANDING)

@@ -107,25 +107,6 @@ impl AuditPort for RecordingAuditPort {
     }
 }
 
-/// The port of a test that looks at what was recorded.
-pub(crate) struct SharedAuditPort(pub(crate) Arc<RecordingAuditPort>);
-
-mgp_types::partial_debug!(SharedAuditPort);
-
-impl AuditPort for SharedAuditPort {
-    fn record(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), Error>> {
-        self.0.record(event)
-    }
-
-    fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
-        self.0.record_all(events)
-    }
-
-    fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
-        self.0.open(call)
-    }
-}
-
 /// Returns a database in memory.
 #[cfg(feature = "sqlite")]
 pub(crate) fn database() -> crate::sqlite::Database {

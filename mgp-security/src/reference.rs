@@ -46,16 +46,21 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_RESUMED: usize = 8;
 
 impl ReferenceImporter {
-    /// Creates an importer that fetches with `source`, and for which no server has an origin yet.
-    pub fn new(source: Arc<dyn ReferenceSource>) -> Self {
-        Self::with_resolver(source, SystemResolver)
+    /// Creates an importer that fetches with `source` from the hosts that `policy` allows, and for which no server has an
+    /// origin yet. From this machine, where it is allowed, data comes without TLS, too.
+    pub fn new(source: Arc<dyn ReferenceSource>, policy: NetworkPolicy) -> Self {
+        Self::with_resolver(source, policy, SystemResolver)
     }
 
     /// Creates an importer as [`new`](ReferenceImporter::new) does, which resolves names with `resolver`.
-    pub fn with_resolver(source: Arc<dyn ReferenceSource>, resolver: impl HostResolver + 'static) -> Self {
+    pub fn with_resolver(
+        source: Arc<dyn ReferenceSource>,
+        policy: NetworkPolicy,
+        resolver: impl HostResolver + 'static,
+    ) -> Self {
         Self {
             source,
-            connector: GuardedConnector::with_resolver(NetworkPolicy::default(), resolver),
+            connector: GuardedConnector::with_resolver(policy, resolver),
             origins: HashMap::default(),
             max_bytes: MAX_BYTES,
         }
@@ -75,14 +80,6 @@ impl ReferenceImporter {
         }
         self.origins.entry(server.into()).or_default().push(url.origin());
         Ok(self)
-    }
-
-    /// Sets the hosts that data may come from. Default: those of the public network. From this machine, where it is
-    /// allowed, data comes without TLS, too.
-    #[must_use]
-    pub fn with_policy(mut self, policy: NetworkPolicy) -> Self {
-        self.connector.policy = policy;
-        self
     }
 
     /// Sets the bytes that are fetched at most. Default: 1 GiB.
@@ -287,7 +284,7 @@ pub trait ReferenceSource: Send + Sync {
 }
 
 /// An answer with data.
-#[non_exhaustive]
+#[expect(clippy::exhaustive_structs, reason = "made by the port")]
 pub struct FetchedData {
     /// The status of the answer.
     pub status: u16,
@@ -295,20 +292,6 @@ pub struct FetchedData {
     pub etag: Option<Box<str>>,
     /// The bytes, piece by piece.
     pub body: Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>,
-}
-
-impl FetchedData {
-    /// Creates an answer with this status and these bytes.
-    pub fn new(status: u16, body: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
-        Self { status, etag: None, body: Box::pin(body) }
-    }
-
-    /// Sets the header `ETag`.
-    #[must_use]
-    pub fn with_etag(mut self, etag: impl Into<Box<str>>) -> Self {
-        self.etag = Some(etag.into());
-        self
-    }
 }
 
 mgp_types::partial_debug!(FetchedData, self => status: self.status);

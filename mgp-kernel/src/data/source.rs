@@ -29,7 +29,7 @@ pub(super) fn importer(config: &Config, server: &ServerConfig) -> Result<Referen
     {
         policy = policy.allow_host(host);
     }
-    let mut importer = ReferenceImporter::new(Arc::new(HttpSource::new()?)).with_policy(policy);
+    let mut importer = ReferenceImporter::new(Arc::new(HttpSource::new()?), policy);
     let configured = server.network.data_origins.iter().cloned();
     for origin in configured.chain(own.map(|own| own.origin)) {
         importer = importer
@@ -80,12 +80,9 @@ impl HttpSource {
         };
         let (head, body) = answer.into_parts();
         let cut = |_: hyper::Error| Error::new(code::UPSTREAM_ERROR, "the data was cut off; try again");
-        let data = FetchedData::new(head.status.as_u16(), body.map_err(cut).into_data_stream());
-        let etag = head.headers.get(ETAG).and_then(|etag| etag.to_str().ok());
-        Ok(match etag {
-            Some(etag) => data.with_etag(etag),
-            None => data,
-        })
+        let etag = head.headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(Into::into);
+        let body = Box::pin(body.map_err(cut).into_data_stream());
+        Ok(FetchedData { status: head.status.as_u16(), etag, body })
     }
 }
 

@@ -52,7 +52,7 @@ use crate::Clock;
 /// # runtime.block_on(async {
 /// # let plain_mcp_server = Plain;
 /// let log = AuditLog::open(LogStore::in_memory()?)?;
-/// let mut server = AuditLayer::new(log.clone()).for_server("tool.terminal".into()).layer(plain_mcp_server);
+/// let mut server = AuditLayer::new(Arc::new(log.clone())).for_server("tool.terminal".into()).layer(plain_mcp_server);
 /// server.call(Request::call("tools/call", Object::parse(r#"{"name":"ls"}"#)?)).await?;
 ///
 /// let event = log.reader().query(&Query::new(Filter::default()))?.remove(0).to_event()?;
@@ -79,9 +79,9 @@ pub(super) struct AuditLayerSettings {
 
 impl AuditLayer {
     /// Returns a layer that records to `port`, for example to an [`AuditLog`](super::AuditLog).
-    pub fn new(port: impl AuditPort) -> Self {
+    pub fn new(port: Arc<dyn AuditPort>) -> Self {
         let settings = AuditLayerSettings {
-            port: Arc::new(port),
+            port,
             clock: Clock::default(),
             server: None,
             arguments: ArgumentRecording::Omitted,

@@ -275,31 +275,6 @@ mod tests {
         assert!(matches!(store.load(), Err(StoreError::Damaged(_))));
     }
 
-    #[tokio::test]
-    async fn what_an_operator_decided_outlives_the_process() {
-        use std::sync::Arc;
-
-        use crate::Clock;
-        use crate::permission::GrantBook;
-        use crate::permission::testing::{RecordingAuditPort, ada};
-
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.db");
-        let open = || {
-            let database = Database::open(&path).unwrap();
-            GrantBook::open(database, Arc::<RecordingAuditPort>::default(), Clock::system())
-        };
-        let server = ServerId::from("s");
-        let book = open().await.unwrap();
-        book.grant(&ada(), None, &server, &Permission::Camera, GrantTerms::default()).await.unwrap();
-        book.grant(&ada(), None, &server, &Permission::ShellExecute, GrantTerms::default()).await.unwrap();
-        book.revoke(&ada(), None, &server, &Permission::ShellExecute).await.unwrap();
-        drop(book);
-        let book = open().await.unwrap();
-        assert!(book.is_granted(&server, &Permission::Camera));
-        assert!(!book.is_granted(&server, &Permission::ShellExecute));
-    }
-
     #[test]
     fn tables_of_a_newer_version_are_left_alone() {
         let database = Database::in_memory().unwrap();

@@ -56,7 +56,7 @@ impl ReferenceSource for Scripted {
             None => Err(Error::new(code::UPSTREAM_UNAVAILABLE, "the line broke")),
         });
         let body = futures_util::stream::iter(pieces.collect::<Vec<_>>());
-        Box::pin(async move { Ok(FetchedData::new(status, body).with_etag(etag)) })
+        Box::pin(async move { Ok(FetchedData { status, etag: Some(etag.into()), body: Box::pin(body) }) })
     }
 }
 
@@ -77,7 +77,7 @@ fn reference(data: &str) -> DataReference {
 }
 
 fn importer(server: &Arc<Scripted>, address: &'static str) -> ReferenceImporter {
-    ReferenceImporter::with_resolver(server.clone(), To(address))
+    ReferenceImporter::with_resolver(server.clone(), NetworkPolicy::default(), To(address))
         .with_origin("amplitude", "https://data.example")
         .unwrap()
 }
@@ -227,10 +227,10 @@ async fn a_reference_that_is_over_unknown_or_without_an_address_says_so() {
 async fn this_machine_serves_data_only_where_that_is_allowed() {
     let server = server(vec![answer(200, &[Some("abc")])]);
     let local = |to| {
-        ReferenceImporter::with_resolver(server.clone(), To(to))
+        let policy = NetworkPolicy::default().allow_loopback();
+        ReferenceImporter::with_resolver(server.clone(), policy, To(to))
             .with_origin("amplitude", "http://localhost:8080")
             .unwrap()
-            .with_policy(NetworkPolicy::default().allow_loopback())
     };
     let mut here = reference("abc");
     here.access_url = Some("http://localhost:8080/data/ref-1?sig=SECRET".into());
@@ -249,7 +249,8 @@ fn an_origin_has_nothing_behind_its_host_and_port() {
         "data.example", "https://data.example/data", "https://data.example?x", "ftp://a.example",
         "https://u@a.example",
     ] {
-        let made = ReferenceImporter::with_resolver(server.clone(), To("::1")).with_origin("a", wrong);
+        let made = ReferenceImporter::with_resolver(server.clone(), NetworkPolicy::default(), To("::1"))
+            .with_origin("a", wrong);
         assert_eq!(made.err(), Some(InvalidOrigin), "{wrong}");
     }
 }

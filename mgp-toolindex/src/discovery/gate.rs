@@ -144,6 +144,5 @@ fn caller(context: &Context) -> Context {
     let mut caller = Context::default();
     caller.session.clone_from(&context.session);
     caller.principal.clone_from(&context.principal);
-    caller.grants.clone_from(&context.grants);
     caller
 }

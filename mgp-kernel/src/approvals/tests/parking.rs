@@ -60,7 +60,10 @@ async fn an_outcome_that_nobody_fetches_is_forgotten() {
 async fn what_became_of_a_call_whose_client_does_not_come_back_is_recorded_and_of_others_is_not() {
     let log = AuditLog::open(LogStore::in_memory().unwrap()).unwrap();
     let mut world = World::new(false).await;
-    world.layer = ParkedCallLayer::new(ParkedCallLimits::default(), Some(AuditLayer::new(log.clone())));
+    world.layer = ParkedCallLayer::new(
+        ParkedCallLimits::default(),
+        Some(AuditLayer::new(std::sync::Arc::new(log.clone()))),
+    );
     let front = world.front("a");
     let asked = ask(&front, "name").await;
     send(&front, again("name", &asked, &answers(&asked, "A"))).await.unwrap();

@@ -145,7 +145,7 @@ async fn access_is_asked_about_in_the_name_of_the_agent_that_is_spoken_for() {
 #[tokio::test]
 async fn the_record_of_a_call_names_the_agent_and_beside_it_who_spoke() {
     let scene = TestKernel::with(CONFIG).await;
-    let recording = mgp_security::audit::AuditLayer::new(scene.audit.log.clone());
+    let recording = mgp_security::audit::AuditLayer::new(Arc::new(scene.audit.log.clone()));
     let service = recording.layer(TestServer::default());
     let mut service = gate(&scene).layer(service);
     service.call(claiming(&Principal::new("bridge"), "helper")).await.unwrap();

@@ -23,6 +23,11 @@ fn policy() -> AccessPolicy {
     AccessPolicy::open(AccessPolicySettings::default()).unwrap()
 }
 
+fn timed(hands: &ManualClock) -> AccessPolicy {
+    AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
+        .unwrap()
+}
+
 fn with_trail() -> (AccessPolicySettings, Arc<RecordingAuditPort>) {
     let trail = Arc::new(RecordingAuditPort::default());
     (AccessPolicySettings { audit: Some(Arc::clone(&trail) as _), ..AccessPolicySettings::default() }, trail)

@@ -63,9 +63,7 @@ async fn the_narrower_entry_decides_and_of_two_as_narrow_the_one_that_denies() {
 #[tokio::test]
 async fn a_pattern_is_replaced_taken_back_and_ends_like_any_entry() {
     let hands = ManualClock::default();
-    let policy =
-        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
-            .unwrap();
+    let policy = timed(&hands);
     let deny = grant("a", "s*", Some("d*"), Deny);
     policy.grant(&admin(), None, grant("a", "s*", None, Allow)).await.unwrap();
     policy.grant(&admin(), None, deny.clone()).await.unwrap();

@@ -109,9 +109,7 @@ async fn names_are_compared_whole_and_letter_by_letter() {
 #[tokio::test]
 async fn an_entry_is_as_if_absent_from_its_end_on() {
     let hands = ManualClock::default();
-    let policy =
-        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
-            .unwrap();
+    let policy = timed(&hands);
     let until = |grant: AccessGrant, end| grant.with_expires_at(Some(at(end)));
     policy.grant(&admin(), None, until(grant("a", "s", Some("t"), Deny), 100)).await.unwrap();
     policy.grant(&admin(), None, until(grant("a", "s", None, Allow), 200)).await.unwrap();
@@ -131,9 +129,7 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
     use std::time::Duration;
 
     let hands = ManualClock::at(500);
-    let policy =
-        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
-            .unwrap();
+    let policy = timed(&hands);
     let mut endings = policy.endings();
     let until = |tool, end| grant("a", "s", Some(tool), Allow).with_expires_at(Some(at(end)));
     let told = tokio::spawn(async move {
@@ -175,9 +171,7 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
 #[tokio::test]
 async fn the_end_is_a_time_and_not_a_text() {
     let hands = ManualClock::default();
-    let policy =
-        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
-            .unwrap();
+    let policy = timed(&hands);
     let end: Timestamp = "2026-11-20T02:00:01+02:00".parse().unwrap();
     let until = grant("a", "s", None, Allow).with_expires_at(Some(end));
     policy.grant(&admin(), None, until).await.unwrap();
@@ -240,9 +234,7 @@ async fn a_change_holds_for_the_next_decision_and_is_recorded() {
 async fn who_granted_is_who_authenticated_and_not_who_was_claimed() {
     let hands = ManualClock::default();
     hands.set(7);
-    let policy =
-        AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
-            .unwrap();
+    let policy = timed(&hands);
     let claimed = grant("a", "s", None, Allow).with_granted_by("root").with_expires_at(Some(at(9)));
     let stored = policy.grant(&admin(), None, claimed).await.unwrap();
     assert_eq!((&*stored.entry.granted_by, stored.entry.label.as_deref()), ("admin", Some("root")));

@@ -23,7 +23,7 @@ async fn a_call_is_recorded_in_the_form_of_the_specification() {
     });
     let kept = Arc::<RecordingAuditPort>::default();
     let noon = Timestamp::from_millis(1_772_193_600_000).unwrap();
-    let layer = AuditLayer::new(SharedAuditPort(Arc::clone(&kept))).clock(Clock::new(move || noon));
+    let layer = AuditLayer::new(kept.clone()).clock(Clock::new(move || noon));
     let mut request = call();
     request.params.set("trace_id", RawJson::from_value(ID).unwrap());
     request.context.principal = Some(Principal::new("agent.cloto_default"));
@@ -218,7 +218,7 @@ async fn whatever_a_caller_sends_the_event_is_small_and_whole() {
 async fn arguments_are_recorded_as_the_layer_is_told() {
     let record = async |arguments: ArgumentRecording| {
         let kept = Arc::<RecordingAuditPort>::default();
-        let layer = AuditLayer::new(SharedAuditPort(Arc::clone(&kept))).arguments(arguments);
+        let layer = AuditLayer::new(kept.clone()).arguments(arguments);
         let request = request("tools/call", r#"{"name":"x","arguments":{"a":1,"password":"hunter2"}}"#);
         layer.layer(TestServer::with_result("{}")).call(request).await.unwrap();
         kept.only().details

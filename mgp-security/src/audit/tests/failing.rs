@@ -55,7 +55,7 @@ async fn an_answer_that_cannot_be_recorded_is_withheld() {
 async fn a_full_log_fails_closed_says_so_and_recovers() {
     let (inner, calls) = counting();
     let log = AuditLog::open(with_room_for(3)).unwrap();
-    let mut service = AuditLayer::new(log.clone()).layer(inner);
+    let mut service = AuditLayer::new(Arc::new(log.clone())).layer(inner);
     for _ in 0..3 {
         service.call(call()).await.unwrap();
     }
@@ -87,7 +87,7 @@ async fn a_full_log_fails_closed_says_so_and_recovers() {
 async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() {
     let log = AuditLog::open(with_room_for(4)).unwrap().with_durability(Durability::Async);
     let (inner, calls) = counting();
-    let mut service = AuditLayer::new(log.clone()).layer(inner);
+    let mut service = AuditLayer::new(Arc::new(log.clone())).layer(inner);
     for _ in 0..5 {
         service.call(call()).await.unwrap();
         let _ = log.flush().await;
@@ -107,8 +107,8 @@ async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() 
 #[tokio::test]
 async fn a_cancelled_call_reaches_the_log() {
     let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
-    let mut service =
-        AuditLayer::new(log.clone()).layer(TestServer::working(|_| Box::pin(std::future::pending())));
+    let mut service = AuditLayer::new(Arc::new(log.clone()))
+        .layer(TestServer::working(|_| Box::pin(std::future::pending())));
     drop(service.call(call()));
     log.flush().await.unwrap();
     let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();
@@ -151,11 +151,11 @@ async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_los
     let log = open();
     assert_eq!(told(&log).await, [], "there was none before");
     let (inner, _) = counting();
-    AuditLayer::new(log.clone()).layer(inner).call(call()).await.unwrap();
+    AuditLayer::new(Arc::new(log.clone())).layer(inner).call(call()).await.unwrap();
     log.flush().await.unwrap();
     // The process is lost with these calls in work: nothing of it runs any more.
     for _ in 0..2 {
-        std::mem::forget(AuditLayer::new(log.clone()).layer(Silent).call(call()));
+        std::mem::forget(AuditLayer::new(Arc::new(log.clone())).layer(Silent).call(call()));
     }
     let next = open();
     let lost = told(&next).await;

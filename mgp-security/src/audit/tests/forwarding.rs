@@ -7,7 +7,7 @@ use crate::doubles::database;
 async fn events_are_forwarded_in_order_and_with_their_numbers() {
     let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     let mut service =
-        AuditLayer::new(log.clone()).for_server("s".into()).layer(TestServer::with_result("{}"));
+        AuditLayer::new(Arc::new(log.clone())).for_server("s".into()).layer(TestServer::with_result("{}"));
     service.call(call()).await.unwrap();
     let mut subscription = log.subscribe(0);
     for _ in 0..300 {
@@ -32,7 +32,7 @@ async fn events_are_forwarded_in_order_and_with_their_numbers() {
 #[tokio::test]
 async fn without_an_audit_server_events_are_kept_here() {
     let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
-    AuditLayer::new(log.clone()).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
+    AuditLayer::new(Arc::new(log.clone())).layer(TestServer::with_result("{}")).call(call()).await.unwrap();
     let kept = log.reader().query(&Query::new(Filter::default())).unwrap();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0].to_event().unwrap().event_type, EventType::ToolExecuted);
@@ -41,7 +41,7 @@ async fn without_an_audit_server_events_are_kept_here() {
 #[tokio::test]
 async fn a_subscriber_that_comes_back_misses_nothing() {
     let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
-    let mut service = AuditLayer::new(log.clone()).layer(TestServer::with_result("{}"));
+    let mut service = AuditLayer::new(Arc::new(log.clone())).layer(TestServer::with_result("{}"));
     let mut subscription = log.subscribe(0);
     service.call(call()).await.unwrap();
     assert_eq!(subscription.next().await.unwrap().unwrap()[0].seq, 1);

@@ -11,14 +11,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{Audit, AuditLayer};
-use crate::doubles::{RecordingAuditPort, SharedAuditPort, TestServer};
+use crate::doubles::{RecordingAuditPort, TestServer};
 
 fn over(inner: TestServer) -> (Audit<TestServer>, Arc<RecordingAuditPort>) {
     let kept = Arc::<RecordingAuditPort>::default();
-    (
-        AuditLayer::new(SharedAuditPort(Arc::clone(&kept))).for_server("tool.terminal".into()).layer(inner),
-        kept,
-    )
+    (AuditLayer::new(kept.clone()).for_server("tool.terminal".into()).layer(inner), kept)
 }
 
 fn request(method: &str, params: &str) -> Request {

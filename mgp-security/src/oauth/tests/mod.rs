@@ -241,22 +241,7 @@ async fn scopes_that_every_request_needs_are_demanded() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_no_longer_configured_is_refused_at_once() {
-    use std::sync::atomic::AtomicBool;
-    let is_known = Arc::new(AtomicBool::new(true));
-    let known = Arc::clone(&is_known);
-    let scene = Scene::with(move |settings| {
-        let find = move |_: &str, _: &str| known.load(Ordering::Relaxed).then(|| Principal::new("agent.ada"));
-        settings.principals = Box::new(find);
-    })
-    .await;
-    assert!(scene.verify(&scene.claims()).await.is_ok());
-    is_known.store(false, Ordering::Relaxed);
-    assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::UnknownSubject));
-}
-
-#[tokio::test]
-async fn what_an_agent_opened_ends_when_it_is_no_longer_configured() {
+async fn an_agent_that_is_no_longer_configured_is_refused_at_once_and_what_it_opened_ends() {
     use std::sync::atomic::AtomicBool;
     let is_known = Arc::new(AtomicBool::new(true));
     let known = Arc::clone(&is_known);
@@ -270,6 +255,7 @@ async fn what_an_agent_opened_ends_when_it_is_no_longer_configured() {
     scene.server.end_expired_at(now, RunningCalls::Cancel);
     assert!(ada.validity.ended().is_none());
     is_known.store(false, Ordering::Relaxed);
+    assert_eq!(scene.verify(&scene.claims()).await.err(), Some(TokenError::UnknownSubject));
     scene.server.end_expired_at(now, RunningCalls::Cancel);
     assert_eq!(ada.validity.ended(), Some(RunningCalls::Cancel));
 }

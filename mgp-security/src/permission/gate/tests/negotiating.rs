@@ -1,32 +1,9 @@
 //! Calls that come while the needs of their server are settled.
 
-use mgp_types::BoxFuture;
 use mgp_types::mgp::MgpVersion;
 use tokio::sync::Semaphore;
 
 use super::*;
-
-/// A server that answers once it is let.
-#[derive(Clone)]
-struct HeldServer(TestServer, Arc<Semaphore>);
-
-impl Service<Request> for HeldServer {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let Self(mut server, may_answer) = self.clone();
-        Box::pin(async move {
-            may_answer.acquire().await.unwrap().forget();
-            server.call(request).await
-        })
-    }
-}
 
 #[tokio::test]
 async fn a_call_that_comes_while_the_needs_of_its_server_are_settled_waits_for_that() {
@@ -34,7 +11,15 @@ async fn a_call_that_comes_while_the_needs_of_its_server_are_settled_waits_for_t
     let gate = unasking(policy(ApprovalPolicy::AutoApprove), &book);
     let session = session(Revision::V2025_11_25, MgpVersion::OURS, &["shell"]);
     let may_answer = Arc::new(Semaphore::new(0));
-    let (negotiated, mut server) = (gate.clone(), HeldServer(TestServer::new(), Arc::clone(&may_answer)));
+    let may = Arc::clone(&may_answer);
+    let mut server = TestServer::working(move |_| {
+        let may = Arc::clone(&may);
+        Box::pin(async move {
+            may.acquire().await.unwrap().forget();
+            Ok(Response::empty())
+        })
+    });
+    let negotiated = gate.clone();
     let negotiating = tokio::spawn(async move { negotiated.negotiate(&mut server, &session).await });
     gate.0.negotiating.subscribe().wait_for(|is_so| *is_so).await.unwrap();
     let called = gate.clone();

@@ -152,24 +152,6 @@ mod tests {
 
     use super::*;
 
-    fn with(policy: RestartPolicy) -> Restarts {
-        Restarts::new(RestartSettings { restart_policy: policy, ..RestartSettings::default() })
-    }
-
-    // covers: MGP-11.5-02..04
-    #[test]
-    fn the_policies_decide_by_how_the_server_ended() {
-        let restarts = |policy, ended| with(policy).decide(ended, Duration::ZERO, 0) != RestartDecision::Stay;
-        for (policy, in_order, in_error) in [
-            (RestartPolicy::Never, false, false),
-            (RestartPolicy::OnFailure, false, true),
-            (RestartPolicy::Always, true, true),
-        ] {
-            assert_eq!(restarts(policy, ServerEnd::InOrder), in_order, "{policy:?}");
-            assert_eq!(restarts(policy, ServerEnd::InError), in_error, "{policy:?}");
-        }
-    }
-
     // covers: MGP-11.5-01, MGP-11.5-05..09
     #[test]
     fn the_settings_have_the_keys_of_the_specification() {
@@ -180,19 +162,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<RestartSettings>(json).unwrap(), RestartSettings::default());
         assert_eq!(serde_json::to_string(&RestartSettings::default()).unwrap(), json);
         assert!(serde_json::from_str::<RestartSettings>(r#"{"restart_policy":"sometimes"}"#).is_err());
-    }
-
-    // covers: MGP-11.5-10
-    #[test]
-    fn too_many_restarts_within_the_window_end_them_however_well_each_went() {
-        let mut restarts = with(RestartPolicy::Always);
-        for second in 0..5 {
-            let verdict = restarts.decide(ServerEnd::InError, Duration::from_secs(second), 0);
-            assert!(matches!(verdict, RestartDecision::Restart { .. }), "{second}");
-        }
-        assert_eq!(restarts.decide(ServerEnd::InError, Duration::from_secs(299), 0), RestartDecision::GiveUp);
-        let verdict = restarts.decide(ServerEnd::InError, Duration::from_mins(5), 0);
-        assert!(matches!(verdict, RestartDecision::Restart { .. }), "the first has left the window");
     }
 
     #[test]
@@ -221,20 +190,6 @@ mod tests {
             assert!(matches!(verdict, RestartDecision::Restart { .. }));
         }
         assert_eq!(restarts.recent.len(), MAX_COUNTED);
-    }
-
-    #[test]
-    fn each_restart_waits_twice_as_long_up_to_the_longest() {
-        let mut settings = RestartSettings { max_restarts: 7, ..RestartSettings::default() };
-        settings.restart_policy = RestartPolicy::Always;
-        let mut restarts = Restarts::new(settings);
-        let waits: Vec<_> = (0..7)
-            .map(|_| match restarts.decide(ServerEnd::InError, Duration::ZERO, u32::MAX) {
-                RestartDecision::Restart { after } => after.as_millis(),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(waits, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
     }
 
     proptest! {

@@ -82,6 +82,14 @@ impl FakeServerHost {
         }))
     }
 
+    /// Returns a host whose incarnations live, and answer calls after a time or never.
+    pub(crate) fn answering(after: Option<Duration>) -> Self {
+        Self::with_script(
+            [],
+            ScriptedAttempt { answers_after: after, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
+        )
+    }
+
     pub(crate) fn supervisor(&self, name: &str) -> Supervisor<Self> {
         Supervisor::new(name.into(), self.clone())
     }

@@ -11,8 +11,6 @@ use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
 
-use super::durations::DurationSlot;
-use super::in_work::TrackedCall;
 use super::run::ServerRun;
 use crate::admission::{AdmissionKind, AdmissionPolicy, InFlightCount};
 use crate::methods::helps_to_finish;
@@ -26,8 +24,7 @@ pin_project! {
     pub(super) struct AdmittedCall {
         run: Arc<ServerRun>,
         seat: AdmissionKind,
-        slot: DurationSlot,
-        begun: Option<TrackedCall>,
+        begun: Option<Instant>,
         #[pin]
         gone: Option<OwnedNotified>,
     }
@@ -35,9 +32,6 @@ pin_project! {
     impl PinnedDrop for AdmittedCall {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
-            if let Some(begun) = this.begun.take() {
-                this.run.in_work.end(begun);
-            }
             this.run.gate.leave(*this.seat);
         }
     }
@@ -55,20 +49,15 @@ impl AdmittedCall {
             entered => entered,
         };
         entered.map_err(|inside| refuse(run, inside, request))?;
-        Ok(Self { run: Arc::clone(run), seat, slot: DurationSlot::of(request), begun: None, gone: None })
+        Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
     }
 
     /// Waits for the end of the server, because the call is not done yet, and returns the answer to the call then.
     pub(super) fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         let mut this = self.project();
         if this.gone.is_none() {
-            let turn = match this.seat {
-                AdmissionKind::Call => {
-                    this.begun.insert(this.run.in_work.begin(*this.slot, Instant::now())).turn
-                }
-                AdmissionKind::Listener => 0,
-            };
-            this.gone.set(Some(this.run.exit.wait(turn)));
+            *this.begun = (*this.seat == AdmissionKind::Call).then(Instant::now);
+            this.gone.set(Some(Arc::clone(&this.run.exit).notified_owned()));
         }
         // A call that begins to wait after the end would not be woken, so that the gate is checked after the wait has
         // begun.
@@ -87,7 +76,7 @@ impl AdmittedCall {
     pub(super) fn ended(self: Pin<&mut Self>, outcome: &Result<Response, Error>) {
         let this = self.project();
         if let (Some(begun), Ok(_)) = (*this.begun, outcome) {
-            this.run.in_work.observe(*this.slot, begun, Instant::now());
+            this.run.durations.observe(begun.elapsed());
         }
     }
 }

@@ -34,7 +34,6 @@ mod deadline;
 mod durations;
 mod examination;
 mod future;
-mod in_work;
 mod layer;
 mod run;
 mod server_lifecycle;

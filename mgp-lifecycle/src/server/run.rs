@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason};
 use parking_lot::Mutex;
-use tokio::sync::futures::OwnedNotified;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::change_listeners::ChangeListeners;
-use super::in_work::CallsInWork;
+use super::durations::CallDurations;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
 use crate::admission::AdmissionCounter;
@@ -23,8 +22,9 @@ pub(super) struct ServerRun {
     pub(super) server: ServerId,
     pub(super) since: Instant,
     pub(super) gate: AdmissionCounter,
-    pub(super) in_work: CallsInWork,
-    pub(super) exit: ExitSignal,
+    pub(super) durations: CallDurations,
+    /// Wakes the calls that have to end when the server ends.
+    pub(super) exit: Arc<Notify>,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
     pub(super) audience: ChangeListeners,
     course: Mutex<RunState>,
@@ -55,14 +55,13 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
 impl ServerRun {
     pub(super) fn new(server: ServerId) -> Self {
-        let now = Instant::now();
         let course = RunState::default();
         Self {
             server,
-            since: now,
+            since: Instant::now(),
             gate: AdmissionCounter::new(course.lifecycle.state()),
-            in_work: CallsInWork::new(now),
-            exit: ExitSignal::new(),
+            durations: CallDurations::default(),
+            exit: Arc::default(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             audience: ChangeListeners::default(),
             course: Mutex::new(course),
@@ -127,10 +126,9 @@ impl ServerRun {
         if calls == 0 {
             return Duration::ZERO;
         }
-        let now = Instant::now();
-        let left = self.deadline().saturating_duration_since(now);
+        let left = self.deadline().saturating_duration_since(Instant::now());
         // Where the rest of a call is unknown, the end of its time is the only promise.
-        self.in_work.remaining(calls, now).map_or(left, |remaining| remaining.min(left))
+        self.durations.longest().map_or(left, |longest| longest.min(left))
     }
 
     /// Waits for the calls inside as long as they have time, and ends the server.
@@ -181,7 +179,7 @@ impl ServerRun {
         } else {
             self.audience.leave();
         }
-        self.exit.open();
+        self.exit.notify_waiters();
         inside.calls()
     }
 
@@ -209,31 +207,5 @@ impl ServerRun {
         // The lock keeps changes in their order.
         tell(&self.changes, &self.server, from, to, reason);
         Ok(())
-    }
-}
-
-const DOORS: usize = 16;
-
-/// Wakes the calls that have to end when the server ends.
-///
-/// Calls wait at one of several doors, so that those of different threads do not contend for one lock.
-#[derive(Debug)]
-pub(super) struct ExitSignal([Arc<Notify>; DOORS]);
-
-impl ExitSignal {
-    pub(super) fn new() -> Self {
-        Self(std::array::from_fn(|_| Arc::default()))
-    }
-
-    /// Resolves when the server has ended, if that happens after this call.
-    pub(super) fn wait(&self, turn: usize) -> OwnedNotified {
-        Arc::clone(&self.0[turn % DOORS]).notified_owned()
-    }
-
-    /// Wakes all calls, because the server has ended.
-    pub(super) fn open(&self) {
-        for door in &self.0 {
-            door.notify_waiters();
-        }
     }
 }

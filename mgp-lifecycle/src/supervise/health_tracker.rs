@@ -192,21 +192,4 @@ mod tests {
             assert_eq!(health_after(&beats), expected, "{beats:?}");
         }
     }
-
-    #[test]
-    fn probes_of_many_servers_are_spread() {
-        let schedule = ProbeSchedule::new(Duration::from_secs(30));
-        assert_eq!(schedule.first(u32::MAX), Duration::from_secs(30));
-        assert_eq!(
-            (schedule.next(0), schedule.next(u32::MAX)),
-            (Duration::from_secs(24), Duration::from_secs(36))
-        );
-        let mut seconds = [0; 31];
-        for chance in (0..50).map(|server| server * (u32::MAX / 50)) {
-            seconds[usize::try_from(schedule.first(chance).as_secs()).unwrap()] += 1;
-        }
-        assert!(seconds.iter().all(|servers| *servers <= 2), "{seconds:?}");
-        assert_eq!(ProbeSchedule::new(Duration::ZERO).next(0), SHORTEST_WAIT);
-        assert!(ProbeSchedule::new(Duration::MAX).next(u32::MAX) > LONGEST);
-    }
 }

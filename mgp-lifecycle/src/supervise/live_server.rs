@@ -109,33 +109,3 @@ impl<T> Drop for InFlightCall<T> {
         self.live.turnstile.leave(self.seat);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use mgp_types::Object;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn it_is_idle_when_the_last_call_left_and_lets_nobody_in_once_shut() {
-        let live = Arc::new(LiveServer::new(()));
-        let enter = |method: &str| live.enter(&Request::call(method, Object::new()));
-        let (one, two) = (enter("tools/call").unwrap(), enter("tools/call").unwrap());
-        let _listens = enter("subscriptions/listen").unwrap();
-        live.shut();
-        assert!(enter("tools/call").is_none() && live.is_shut());
-        assert_eq!(live.in_flight(), 2);
-        let waiting = tokio::spawn({
-            let live = Arc::clone(&live);
-            async move { live.idle().await }
-        });
-        drop(one);
-        tokio::task::yield_now().await;
-        assert!(!waiting.is_finished());
-        drop(two);
-        waiting.await.unwrap();
-        assert!(enter("mgp/callback/respond").is_some());
-        live.end();
-        assert!(enter("mgp/callback/respond").is_none());
-    }
-}

@@ -57,35 +57,12 @@ async fn signs_of_life_give_more_time_whether_the_caller_wants_them_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn signs_of_life_do_not_help_for_ever() {
-    let began = Instant::now();
-    let error = limited(telling("notifications/progress", 50)).call(tool_call()).await.unwrap_err();
-    assert_eq!((error.code(), began.elapsed()), (3003, millis(1000)));
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_not_about_the_call_is_no_sign() {
-    let began = Instant::now();
-    assert!(limited(telling("notifications/message", 5)).call(tool_call()).await.is_err());
-    assert_eq!(began.elapsed(), millis(100));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_waits_for_the_caller_is_not_dead() {
-    let asking = || {
-        Upstream::working(|_, request| async move {
-            let answer =
-                request.context.outbox.call(Request::call("elicitation/create", Object::new())).await;
-            sleep(millis(90)).await;
-            answer
-        })
-    };
-    let layer = SendingLayer::new().attempt_timeout(millis(100), Duration::from_hours(2));
-    let mut request = tool_call();
-    request.context.outbox = Arc::new(Caller::default()).outbox();
-    assert!(layer.layer(asking()).call(request).await.is_ok());
-    let refused = layer.layer(asking()).call(tool_call()).await.unwrap_err();
-    assert_eq!(refused.code(), -32600, "a caller that cannot be asked is not asked");
+async fn signs_of_life_do_not_help_for_ever_and_what_is_not_about_the_call_is_none() {
+    for (method, ends_after) in [("notifications/progress", 1000), ("notifications/message", 100)] {
+        let began = Instant::now();
+        let error = limited(telling(method, 50)).call(tool_call()).await.unwrap_err();
+        assert_eq!((error.code(), began.elapsed()), (3003, millis(ends_after)), "{method}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,6 +83,11 @@ async fn the_time_in_which_somebody_is_asked_does_not_count() {
         assert_eq!(outcome.is_ok(), is_in_time, "{before} and {after}");
         assert!(began.elapsed() <= Duration::from_hours(1) + millis(107), "{:?}", began.elapsed());
     }
+    let asking = Upstream::working(|_, request| async move {
+        request.context.outbox.call(Request::call("elicitation/create", Object::new())).await
+    });
+    let refused = limited(asking).call(tool_call()).await.unwrap_err();
+    assert_eq!(refused.code(), -32600, "a caller that cannot be asked is not asked");
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,14 +138,4 @@ async fn each_call_has_a_stream_of_its_own_to_be_told_on() {
     service.call(tool_call()).await.unwrap();
     let streams: Vec<_> = server.seen().iter().map(|request| request.context.outbox.stream()).collect();
     assert!(streams[0] != streams[1] && !streams.contains(&StreamId::STANDALONE));
-}
-
-#[tokio::test(start_paused = true)]
-async fn notifications_and_subscriptions_have_no_limit_and_no_outbox() {
-    let server = Upstream::after(Duration::from_hours(3));
-    let mut service = limited(server.clone());
-    assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
-    assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
-    assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
-    assert!(server.seen().iter().all(|request| !request.context.outbox.is_open()));
 }

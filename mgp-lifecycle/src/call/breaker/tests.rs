@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{Deadline, NotExecuted, RetryPolicy, SendingLayer};
+use crate::call::{NotExecuted, RetryPolicy, SendingLayer};
 use crate::doubles::{Upstream, millis, tool_call};
 
 /// Opens when half of four calls fail, for a second; two calls close it.
@@ -200,24 +200,6 @@ async fn calls_that_time_out_have_failed_and_those_that_are_given_up_have_not() 
         assert!(deadline.layer(layer.layer(slow.clone())).call(tool_call()).await.is_err());
     }
     assert_eq!(breaker.state(), BreakerState::Open);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_probe_that_is_dropped_lets_another_try() {
-    let breaker = SharedBreaker::new(settings());
-    let layer = SendingLayer::new().breaker(breaker.clone());
-    let gone = Upstream::failing(&Error::disconnected("gone"));
-    for _ in 0..4 {
-        let _ = layer.layer(gone.clone()).call(tool_call()).await;
-    }
-    sleep(second(1)).await;
-    let slow = Upstream::after(second(5));
-    for _ in 0..5 {
-        let mut request = tool_call();
-        request.extensions.insert(Deadline::at(Instant::now() + second(60)));
-        assert!(timeout(millis(10), layer.layer(slow.clone()).call(request)).await.is_err());
-    }
-    assert_eq!((breaker.state(), slow.calls()), (BreakerState::HalfOpen, 5));
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -104,21 +104,6 @@ async fn what_is_vital_is_never_held_back_and_takes_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dropped_calls_give_their_places_back() {
-    let server = Upstream::after(millis(10));
-    let layer = at_most(1, 1, millis(500));
-    let mut service = held(&layer, server.clone());
-    let running = service.call(tool_call());
-    let waiting = service.call(tool_call());
-    assert_eq!(service.call(tool_call()).await.unwrap_err().code(), 3001);
-    drop(waiting);
-    let next = service.call(tool_call());
-    drop(running);
-    assert!(next.await.is_ok());
-    assert!(held(&layer, server).call(tool_call()).await.is_ok(), "services of one layer share the limit");
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_place_is_free_as_soon_as_the_answer_is_there() {
     let mut service = held(&at_most(1, 0, millis(5)), Upstream::after(millis(10)));
     let mut first = std::pin::pin!(service.call(tool_call()));

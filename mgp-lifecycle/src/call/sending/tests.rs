@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::call::{BreakerSettings, BreakerState, Deadline, NotExecuted};
-use crate::doubles::{Caller, Log, Upstream, call_of, millis, peer_error, tool_call};
+use crate::doubles::{Log, Upstream, call_of, millis, peer_error, tool_call};
 
 const READS: &str = r#"{"readOnlyHint":true}"#;
 
@@ -231,23 +231,6 @@ async fn a_dropped_call_gives_its_place_and_its_probe_back() {
     assert_eq!(breaker.state(), BreakerState::HalfOpen);
     assert!(service.call(tool_call()).await.is_ok());
     assert_eq!((breaker.state(), server.calls()), (BreakerState::Closed, 3));
-}
-
-#[tokio::test(start_paused = true)]
-async fn people_are_waited_for_and_then_the_same_attempt_goes_on() {
-    let server = Upstream::working(|_, request| async move {
-        let left = Deadline::of(&request).unwrap().left();
-        let answer = request.context.outbox.call(Request::call("elicitation/create", Object::new())).await;
-        assert_eq!(Deadline::of(&request).unwrap().left(), left, "no time has passed for the call");
-        sleep(millis(40)).await;
-        answer
-    });
-    let mut request = call_of(READS);
-    request.context.outbox = Arc::new(Caller::default()).outbox();
-    let began = Instant::now();
-    assert!(all().layer(server.clone()).call(request).await.is_ok());
-    assert!(began.elapsed() >= Duration::from_hours(1));
-    assert_eq!(server.calls(), 1);
 }
 
 #[tokio::test(start_paused = true)]

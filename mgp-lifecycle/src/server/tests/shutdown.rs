@@ -83,23 +83,18 @@ async fn a_call_that_nobody_polls_cannot_hold_the_server() {
 
 // covers: MGP-11.4-07
 #[tokio::test(start_paused = true)]
-async fn the_estimate_is_what_calls_took_before() {
+async fn the_estimate_is_what_calls_took_at_most() {
     let (life, _, service) = started();
-    for _ in 0..30 {
-        ask(&service, tool(&lifecycle(), "after-5000")).await.unwrap();
-        ask(&service, tool(&lifecycle(), "after-20")).await.unwrap();
-        ask(&service, tool(&lifecycle(), "now")).await.unwrap();
-        ask(&service, tool(&lifecycle(), "fail")).await.unwrap_err();
+    for name in ["after-5000", "now"] {
+        ask(&service, tool(&lifecycle(), name)).await.unwrap();
     }
-    let fast = begin(&service, tool(&lifecycle(), "after-20")).await;
+    ask(&service, tool(&lifecycle(), "fail")).await.unwrap_err();
     let slow = begin(&service, tool(&lifecycle(), "after-5000")).await;
-    tokio::time::sleep(millis(1000)).await;
-    assert!(fast.await.unwrap().is_ok());
     let answer: ShutdownAnswer = ask(&service, stop(&lifecycle(), 30_000)).await.unwrap().body().unwrap();
     assert_eq!(answer.pending_requests, 1);
-    assert!(answer.estimated_drain_ms.abs_diff(4000) < 50, "{}", answer.estimated_drain_ms);
+    assert!(answer.estimated_drain_ms.abs_diff(5000) < 50, "{}", answer.estimated_drain_ms);
     let retry_after = assert_draining(ask(&service, tool(&lifecycle(), "now")).await);
-    assert!(retry_after.abs_diff(4000) < 50, "{retry_after}");
+    assert!(retry_after.abs_diff(5000) < 50, "{retry_after}");
     let answer: ShutdownAnswer = ask(&service, stop(&lifecycle(), 2000)).await.unwrap().body().unwrap();
     assert_eq!(answer.estimated_drain_ms, 2000, "longer than that nobody waits");
     assert_eq!(life.drained().await, DrainOutcome::CutOff { calls: 1 });

@@ -162,20 +162,3 @@ fn panicked() -> Error {
     // The panic hook has got the message.
     Error::internal("a function of the supervisor panicked")
 }
-
-#[cfg(test)]
-mod tests {
-    use std::future::ready;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_panic_is_an_error_wherever_it_happens() {
-        assert_eq!(caught(|| ready(1)).await.unwrap(), 1);
-        let at_once: Result<(), _> = caught(|| -> std::future::Ready<()> { panic!("at once") }).await;
-        let later: Result<(), _> = caught(|| async { panic!("later") }).await;
-        for outcome in [at_once, later] {
-            assert_eq!(outcome.unwrap_err().code(), mgp_types::code::INTERNAL_ERROR);
-        }
-    }
-}

@@ -42,19 +42,6 @@ async fn an_answer_to_a_ping_proves_life_whatever_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_come_late_neither_pile_up_nor_save_a_server() {
-    let act =
-        ScriptedAttempt { answers_after: Some(secs(3600)), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
-    let world = FakeServerHost::with_script([act], ScriptedAttempt::new(AttemptOutcome::Lives));
-    let settings = ProbeSettings { interval: secs(1), ..ProbeSettings::default() };
-    let supervisor = world.supervisor("s").with_probe(settings, |service| probe(service, ProbeMethod::Ping));
-    let server = supervisor.spawn();
-    up(&server).await;
-    tokio::time::sleep(secs(30)).await;
-    assert_eq!((server.state(), world.attempts()), (Connected, 2));
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_server_that_accepts_and_dies_takes_no_more_than_it_is_given() {
     let world = FakeServerHost::with_script(
         [],

@@ -101,10 +101,7 @@ async fn a_call_whose_server_dies_ends_with_it_and_is_not_answered_by_the_next()
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_is_no_longer_in_flight() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::answering(None);
     let server = running(&world).await;
     assert!(tokio::time::timeout(secs(1), call(server.gate())).await.is_err());
     assert_eq!(server.in_flight(), 0);

@@ -61,11 +61,7 @@ async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_ma
 #[tokio::test(start_paused = true)]
 async fn an_answer_within_five_seconds_is_in_time_and_a_later_one_is_none() {
     for (answers_after, restarts) in [(millis(4990), false), (millis(5010), true)] {
-        let act = ScriptedAttempt {
-            answers_after: Some(answers_after),
-            ..ScriptedAttempt::new(AttemptOutcome::Lives)
-        };
-        let world = FakeServerHost::with_script([], act);
+        let world = FakeServerHost::answering(Some(answers_after));
         let server = probed(&world, every(secs(10), 2)).spawn();
         up(&server).await;
         tokio::time::sleep(secs(60)).await;

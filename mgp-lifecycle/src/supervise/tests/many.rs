@@ -1,7 +1,5 @@
 //! Tests of many servers at once.
 
-use std::sync::Arc;
-
 use mgp_types::mgp::ServerState;
 use mgp_types::mgp::ShutdownReason::KernelShutdown;
 
@@ -75,13 +73,4 @@ async fn servers_that_die_do_not_affect_the_others() {
     futures_util::future::join_all(stops).await;
     assert!(start.elapsed() < secs(6), "all at once");
     assert_eq!(worlds.iter().map(FakeServerHost::open).sum::<usize>(), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_supervisor_whose_functions_all_panic_harms_nobody() {
-    let world = FakeServerHost::new(AttemptOutcome::Panics);
-    let server = Arc::new(world.supervisor("s").spawn());
-    server.start();
-    tokio::time::sleep(secs(200)).await;
-    assert_eq!((server.state(), world.attempts(), world.open()), (ServerState::Error, 6, 0));
 }

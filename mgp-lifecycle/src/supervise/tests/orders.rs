@@ -38,10 +38,7 @@ async fn orders_can_be_given_twice_and_dropped() {
 // covers: MGP-11.2-12, MGP-14.3-08
 #[tokio::test(start_paused = true)]
 async fn calls_are_finished_and_new_ones_refused_while_a_server_drains() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { answers_after: Some(secs(3)), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::answering(Some(secs(3)));
     let server = running(&world).await;
     let calls: Vec<_> = (0..10).map(|_| tokio::spawn(call(server.gate()))).collect();
     settle().await;
@@ -64,28 +61,10 @@ async fn calls_are_finished_and_new_ones_refused_while_a_server_drains() {
     assert_eq!((world.calls(), world.closes(), server.in_flight()), (10, 1, 0));
 }
 
-#[tokio::test(start_paused = true)]
-async fn calls_that_do_not_finish_in_time_end_with_the_connection() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
-    let server = running(&world).await;
-    let stuck = tokio::spawn(call(server.gate()));
-    settle().await;
-    let start = Instant::now();
-    server.stop(OperatorRequest, secs(7)).await;
-    assert_eq!(start.elapsed().as_secs(), 7);
-    assert_eq!(stuck.await.unwrap().unwrap_err().origin(), mgp_types::Origin::Connection);
-}
-
 // covers: MGP-11.4-01, MGP-11.4-03..04
 #[tokio::test(start_paused = true)]
 async fn a_server_is_asked_to_stop_and_may_end_by_itself() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::answering(None);
     let (asked, ending) = (Arc::new(Mutex::new(Vec::new())), world.clone());
     let seen = Arc::clone(&asked);
     let ask = move |service: Incarnation, shutdown: Shutdown| {
@@ -208,10 +187,7 @@ async fn a_restart_that_fails_says_so_and_is_followed_up() {
 #[tokio::test(start_paused = true)]
 async fn orders_during_a_drain_change_what_comes_after_it() {
     for stops_last in [true, false] {
-        let world = FakeServerHost::with_script(
-            [],
-            ScriptedAttempt { answers_after: Some(secs(5)), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-        );
+        let world = FakeServerHost::answering(Some(secs(5)));
         let server = running(&world).await;
         let slow = tokio::spawn(call(server.gate()));
         settle().await;
@@ -240,10 +216,7 @@ async fn orders_during_a_drain_change_what_comes_after_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_that_has_less_time_shortens_a_drain() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::answering(None);
     let server = running(&world).await;
     let stuck = tokio::spawn(call(server.gate()));
     settle().await;

@@ -44,16 +44,6 @@ mod tests {
     }
 
     #[test]
-    fn fact_i_2_a_summary_inside_the_text_is_read() {
-        let json = concat!(
-            r#"{"content":[{"type":"text","text":"{\"response\":\"eight words\","#,
-            r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}]}"#
-        );
-        let read = read(json).unwrap();
-        assert_eq!((read.streamed, read.chunks_sent, read.duration_ms), (true, 8, None));
-    }
-
-    #[test]
     fn what_is_no_summary_is_none() {
         for json in [
             r#"{"content":[{"type":"text","text":"plain"}]}"#,

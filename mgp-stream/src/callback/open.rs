@@ -252,15 +252,4 @@ mod tests {
         let before = deadline - Duration::from_nanos(1);
         assert_eq!(answer(&mut open, "x", &yes, before), AnswerVerdict::Accepted);
     }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_first_answer_counts() {
-        let mut open = OpenCallbacks::default();
-        let (yes, no) = (RawJson::parse("true").unwrap(), RawJson::parse("false").unwrap());
-        open.begin("x".into(), owner("a"), later(9), takes_all()).unwrap();
-        let mut answer = |response| answer(&mut open, "x", response, Instant::now());
-        assert_eq!(answer(&yes), AnswerVerdict::Accepted);
-        assert_eq!(answer(&no), AnswerVerdict::Superseded);
-        assert_eq!(answer(&yes), AnswerVerdict::Accepted);
-    }
 }

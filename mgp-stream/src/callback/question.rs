@@ -176,25 +176,3 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 fn within_bounds(wait: Duration) -> Duration {
     wait.clamp(SHORTEST_WAIT, LONGEST_WAIT)
 }
-
-#[cfg(test)]
-mod tests {
-    use mgp_types::mgp::CallbackType;
-
-    use super::*;
-
-    // covers: MGP-13.4-08
-    #[test]
-    fn every_time_that_a_server_can_name_is_one_that_can_be_waited_for() {
-        let asked = |kind: &str| CallbackRequest::new("a", CallbackType::from(kind), "?");
-        for (millis, expected) in
-            [(0, USUAL_WAIT), (1, SHORTEST_WAIT), (7000, Duration::from_secs(7)), (u64::MAX, LONGEST_WAIT)]
-        {
-            assert_eq!(wait_for(&asked("input").with_timeout_ms(millis)), expected, "{millis}");
-        }
-        assert_eq!(wait_for(&asked("input")), USUAL_WAIT);
-        assert_eq!(wait_for(&asked("notification").with_timeout_ms(1)), USUAL_WAIT);
-        assert_eq!(within_bounds(Duration::MAX), LONGEST_WAIT);
-        assert_eq!(within_bounds(Duration::ZERO), SHORTEST_WAIT);
-    }
-}

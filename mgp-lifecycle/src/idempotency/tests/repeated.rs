@@ -10,7 +10,7 @@ use tokio::time::{Instant, advance};
 
 use super::*;
 use crate::call::Deadline;
-use crate::doubles::{call_of, millis, secs};
+use crate::doubles::{call_of, secs};
 
 // covers: EXT-05-01, EXT-05-04, EXT-05-05, EXT-05-07
 #[tokio::test(start_paused = true)]
@@ -55,32 +55,6 @@ async fn without_a_book_or_in_front_of_one_that_has_its_own_every_call_is_made()
         }
         assert_eq!(server.calls(), 2);
     }
-}
-
-// covers: EXT-05-06
-#[tokio::test(start_paused = true)]
-async fn a_key_is_free_when_its_time_is_over() {
-    let (book, server) = (IdempotencyBook::in_memory(), counting());
-    let mut service = service(&book, &server);
-    call(&mut service, pay("k", "{}")).await.unwrap();
-    advance(millis(59_999)).await;
-    assert!(split(call(&mut service, pay("k", "{}")).await.unwrap()).0.was_replay);
-    advance(millis(1)).await;
-    let (told, _) = split(call(&mut service, pay("k", r#"{"euro":9}"#)).await.unwrap());
-    assert!(!told.was_replay, "other arguments are no conflict either");
-    assert_eq!(server.calls(), 2);
-}
-
-// covers: EXT-05-09
-#[tokio::test]
-async fn a_key_stands_for_the_arguments_of_its_first_call() {
-    let (book, server) = (IdempotencyBook::in_memory(), counting());
-    let mut service = service(&book, &server);
-    call(&mut service, pay("k", r#"{"euro":5}"#)).await.unwrap();
-    let error = call(&mut service, pay("k", r#"{"euro":6}"#)).await.unwrap_err();
-    assert_eq!(reason(&error), "other_arguments");
-    assert!(!error.recovery().unwrap().may_retry());
-    assert_eq!(server.calls(), 1);
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Request, Response, StreamId};
 use tower_service::Service;
 
@@ -207,17 +206,6 @@ async fn a_partial_result_that_is_not_whole_says_so() {
     assert!(answer.ends_with(r#""}],"truncated":true}}"#) && answer.len() > 1_000_000);
     let answer = answered(&running.task.await.unwrap().unwrap());
     assert!(answer.ends_with(r#""chunks_sent":12,"duration_ms":0,"cancelled":true,"truncated":true}}"#));
-}
-
-// Another server was seen to answer with a text in place of blocks.
-#[test]
-fn fact_i_4_a_partial_result_of_one_text_is_read() {
-    let recorded = r#"{"cancelled":true,"partial_result":{"content":"Quantum"}}"#;
-    let read: StreamCancelled = result(recorded).body().unwrap();
-    let partial = read.partial_result.unwrap();
-    assert_eq!(partial.content[0].as_text(), Some("Quantum"));
-    let over: StreamCancelled = result(NOT_ACTIVE).body().unwrap();
-    assert_eq!((over.cancelled, over.reason.as_deref()), (false, Some(StreamCancelled::NOT_ACTIVE)));
 }
 
 #[tokio::test]

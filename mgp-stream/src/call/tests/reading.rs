@@ -2,12 +2,11 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use mgp_types::mgp::StreamCancelled;
 use mgp_types::{
     BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, RequestKind, Response, StreamId, code,
 };
@@ -110,88 +109,6 @@ async fn a_session_that_lacks_streaming_is_not_asked_for_it() {
         StreamReader::open(server, request).finish().await.unwrap();
         assert_eq!(text(&told.lock()[0].params.to_raw()), r#"{"name":"think"}"#);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn fact_i_2_eight_chunks_that_are_never_done_and_a_summary_in_the_text() {
-    const RECORDED: &[(&str, &str)] = &[
-        (CHUNK, r#"{"index":0,"content":{"type":"text","text":"one "},"done":false}"#),
-        (CHUNK, r#"{"index":1,"content":{"type":"text","text":"two "},"done":false}"#),
-        (CHUNK, r#"{"index":2,"content":{"type":"text","text":"three "},"done":false}"#),
-        (CHUNK, r#"{"index":3,"content":{"type":"text","text":"four "},"done":false}"#),
-        (CHUNK, r#"{"index":4,"content":{"type":"text","text":"five "},"done":false}"#),
-        (CHUNK, r#"{"index":5,"content":{"type":"text","text":"six "},"done":false}"#),
-        (CHUNK, r#"{"index":6,"content":{"type":"text","text":"seven "},"done":false}"#),
-        (CHUNK, r#"{"index":7,"content":{"type":"text","text":"eight"},"done":false}"#),
-    ];
-    const ANSWER: &str = concat!(
-        r#"{"content":[{"type":"text","text":"{\"response\":\"one two three four five six seven eight\","#,
-        r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}],"isError":false}"#
-    );
-    let (server, told) = scripted(RECORDED, ANSWER);
-    let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
-    assert_eq!(parts.len(), 8);
-    assert_eq!(parts[7], "7:eight");
-    assert_eq!(told.lock().len(), 1);
-    let (server, _) = scripted(&RECORDED[..7], ANSWER);
-    let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
-    assert_eq!(parts[7], "gap 7..8");
-}
-
-// covers: MGP-12.7-03, MGP-12.7-05
-#[tokio::test(start_paused = true)]
-async fn fact_i_4_a_stopped_call_is_answered_too_and_its_partial_result_is_a_text() {
-    let server = TestServer::new(|request| async move {
-        if request.method == Method::STREAM_CANCEL {
-            assert_eq!(text(&request.params.to_raw()), r#"{"reason":"user_cancelled"}"#);
-            return Ok(result(r#"{"cancelled":true,"partial_result":{"content":"one "}}"#));
-        }
-        request.context.outbox.notify(chunk_at(0, "one ")).await?;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        Ok(result(concat!(
-            r#"{"content":[{"type":"text","text":"{\"cancelled\":true,"#,
-            r#"\"_mgp\":{\"streamed\":true,\"chunks_sent\":1}}"}]}"#
-        )))
-    });
-    let mut reader = StreamReader::open(server, tool_call());
-    assert_eq!(short(&reader.next().await.unwrap()), "0:one ");
-    let told = reader.cancel(Some("user_cancelled")).await.unwrap();
-    assert_eq!(told.partial_result.unwrap().content[0].as_text(), Some("one "));
-    assert!(reader.next().await.is_none());
-    let again = reader.cancel(None).await.unwrap();
-    assert_eq!(again, StreamCancelled::not_active());
-    assert!(answered(&reader.finish().await.unwrap()).contains("cancelled"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn fact_i_4_gaps_are_asked_for_and_what_is_gone_is_told() {
-    let gaps = Arc::new(AtomicUsize::new(0));
-    let (asked, call) = (gaps.clone(), Arc::<Mutex<Outbox>>::default());
-    let server = TestServer::new(move |request| {
-        let (asked, call) = (asked.clone(), call.clone());
-        async move {
-            if request.method.as_str() == "notifications/mgp.stream.gap" {
-                assert_eq!(request.kind, RequestKind::Notify);
-                assert!(!request.context.outbox.is_open());
-                assert_eq!(text(&request.params.to_raw()), r#"{"missing_indices":[0,1]}"#);
-                asked.fetch_add(1, Ordering::Relaxed);
-                let outbox = call.lock().clone();
-                let again = r#"{"index":0,"content":{"type":"text","text":"0"},"done":false,"_mgp":{"retransmit":true}}"#;
-                outbox.notify(Request::notify(CHUNK, object(again))).await?;
-                let gone = object(r#"{"missing_indices":[1]}"#);
-                let lost = "notifications/mgp.stream.gap_unrecoverable";
-                outbox.notify(Request::notify(lost, gone)).await?;
-                return Ok(Response::empty());
-            }
-            *call.lock() = request.context.outbox.clone();
-            request.context.outbox.notify(chunk_at(2, "2")).await?;
-            tokio::time::sleep(Duration::from_secs(5)).await;
-            Ok(Response::empty())
-        }
-    });
-    let mut reader = StreamReader::open(server, tool_call());
-    assert_eq!(read_all(&mut reader).await, ["0:0", "gap 1..2", "2:2"]);
-    assert_eq!(gaps.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,52 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Wake, Waker};
 use std::time::Duration;
 
-use mgp_types::mgp::{CallbackRequest, CallbackType, ServerId, method};
-use mgp_types::{Context, Object, Outbox, RawJson, Request, Revision, StreamId, code};
+use mgp_types::mgp::CallbackRequest;
+use mgp_types::{Context, Object, RawJson, code};
 use parking_lot::Mutex;
 use tokio::time::sleep;
-use tower_layer::Layer;
-use tower_service::Service;
 
-use crate::callback::bench::{CallbackBench, session};
-use crate::callback::{
-    Callback, CallbackInbound, CallbackInboundLayer, CallbackReply, CallbackResponder, Callbacks,
-};
-use crate::doubles::{TestPort, TestServer, settle};
-
-/// A client with a responder, and the server that asks it.
-struct Asked {
-    port: Arc<TestPort>,
-    context: Context,
-    inbound: CallbackInbound<TestServer>,
-}
-
-impl Asked {
-    fn new(responder: &CallbackResponder) -> Self {
-        let port = TestPort::answering("{}");
-        let mut session = session(Revision::V2025_11_25, &["callbacks"], "{}");
-        session.outbox = port.outbox();
-        let mut context = Context::default();
-        context.session = Some(Arc::new(session));
-        context.outbox = Outbox::on(StreamId::fresh());
-        let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s")));
-        Self { port, context, inbound: inbound.layer(TestServer::knowing_nothing()) }
-    }
-
-    async fn take(&mut self, request: &CallbackRequest) {
-        let mut notification = Request::notify(method::CALLBACK_REQUEST, request.to_params());
-        *notification.context = self.context.clone();
-        self.inbound.call(notification).await.unwrap();
-    }
-
-    fn answers(&self) -> usize {
-        self.port.called.lock().len()
-    }
-}
-
-fn asked(id: &str, message: &str) -> CallbackRequest {
-    CallbackRequest::new(id, CallbackType::Confirmation, message)
-}
+use super::responder::{Link, asked};
+use crate::callback::bench::CallbackBench;
+use crate::callback::{Callback, CallbackReply, CallbackResponder, Callbacks};
+use crate::doubles::settle;
 
 /// A waker that asks again as soon as it is woken, on the thread that wakes it.
 struct AsksAgain {
@@ -113,13 +76,13 @@ async fn a_handler_that_panics_takes_nothing_with_it() {
         assert!(request.message != "bad", "a handler fails");
         Some(RawJson::null())
     });
-    let mut client = Asked::new(&responder);
-    client.take(&asked("a", "bad")).await;
+    let mut client = Link::new("s", &responder);
+    client.asks(&asked("a", "bad")).await.unwrap();
     settle().await;
-    client.take(&asked("a", "bad")).await;
-    client.take(&asked("b", "good")).await;
+    client.asks(&asked("a", "bad")).await.unwrap();
+    client.asks(&asked("b", "good")).await.unwrap();
     settle().await;
-    assert_eq!(client.answers(), 1);
+    assert_eq!(client.answers().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,11 +91,11 @@ async fn a_time_of_zero_or_without_end_still_gives_people_time() {
         sleep(Duration::from_secs(59)).await;
         Some(RawJson::null())
     });
-    let mut client = Asked::new(&responder);
-    client.take(&asked("a", "?").with_timeout_ms(0)).await;
-    client.take(&asked("b", "?").with_timeout_ms(u64::MAX)).await;
+    let mut client = Link::new("s", &responder);
+    client.asks(&asked("a", "?").with_timeout_ms(0)).await.unwrap();
+    client.asks(&asked("b", "?").with_timeout_ms(u64::MAX)).await.unwrap();
     sleep(Duration::from_mins(1)).await;
-    assert_eq!(client.answers(), 2);
+    assert_eq!(client.answers().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,14 +106,14 @@ async fn questions_are_bounded_by_their_size_too() {
         count.fetch_add(1, Ordering::Relaxed);
         std::future::pending()
     });
-    let mut client = Asked::new(&responder);
+    let mut client = Link::new("s", &responder);
     let large = "x".repeat(1 << 20);
     for number in 0..60 {
-        client.take(&asked(&number.to_string(), &large)).await;
+        client.asks(&asked(&number.to_string(), &large)).await.unwrap();
     }
     settle().await;
     assert_eq!(handled.load(Ordering::Relaxed), 7);
-    client.take(&asked("small", "?")).await;
+    client.asks(&asked("small", "?")).await.unwrap();
     settle().await;
     assert_eq!(handled.load(Ordering::Relaxed), 8);
 }
@@ -163,14 +126,14 @@ async fn what_servers_write_reaches_the_handler_as_it_is() {
         keep.lock().push(request.clone());
         async move { RawJson::from_value(&request.options[0]).ok() }
     });
-    let mut client = Asked::new(&responder);
+    let mut client = Link::new("s", &responder);
     let nasty = "\u{1b}[2J\u{202e}gpj.exe\0";
-    client.take(&asked("a", nasty).with_options([nasty, nasty, ""])).await;
+    client.asks(&asked("a", nasty).with_options([nasty, nasty, ""])).await.unwrap();
     settle().await;
     let request = seen.lock()[0].clone();
     assert_eq!((&*request.message, request.options.len()), (nasty, 3));
     assert_eq!(CallbackRequest::shown(&request.message), r"\u{1b}[2J\u{202e}gpj.exe\u{0}");
-    let answer: String = client.port.called.lock()[0].params.get("response").unwrap().to().unwrap();
+    let answer: String = client.server.called.lock()[0].params.get("response").unwrap().to().unwrap();
     assert_eq!(answer, nasty, "letter by letter");
 }
 
@@ -195,9 +158,9 @@ async fn answers_that_are_deep_or_large_pass_and_decide_nothing() {
 #[test]
 fn without_a_runtime_a_question_is_dropped() {
     let responder = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-    let mut client = Asked::new(&responder);
+    let mut client = Link::new("s", &responder);
     let question = asked("a", "?");
-    let mut taking = pin!(client.take(&question));
+    let mut taking = pin!(client.asks(&question));
     let mut cx = TaskContext::from_waker(Waker::noop());
     assert!(taking.as_mut().poll(&mut cx).is_ready());
     assert!(format!("{responder:?}").contains("known: 0"));

@@ -38,27 +38,6 @@ async fn a_confirmation_travels_on_the_stream_of_its_call_and_is_answered() {
     assert_eq!(asking.await.unwrap().unwrap(), Confirmation::Confirmed);
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_call_is_named_by_the_stream_and_by_nothing_else() {
-    let bench = CallbackBench::with_callbacks();
-    let _asking = bench.asking(Callback::input("Who?"));
-    settle().await;
-    let (stream, request) = (bench.port.streams()[0], bench.port.take().remove(0));
-    assert!(request.method.is_about_a_call() && !request.params.contains("request_id"));
-    assert_eq!(stream, bench.context.outbox.stream());
-}
-
-// covers: MGP-13.4-01
-#[tokio::test(start_paused = true)]
-async fn other_requests_are_answered_while_a_question_is_open() {
-    let mut bench = CallbackBench::with_callbacks();
-    let asking = bench.asking(Callback::confirmation("Sure?"));
-    settle().await;
-    let answer = bench.server.call(Request::call("tools/list", mgp_types::Object::new())).await;
-    assert_eq!(answer.unwrap_err().code(), code::METHOD_NOT_FOUND);
-    assert!(!asking.is_finished());
-}
-
 // covers: MGP-13.4-11, MGP-13.4-13
 #[tokio::test(start_paused = true)]
 async fn an_input_may_be_any_json() {

@@ -43,8 +43,8 @@ impl Client {
 }
 
 /// One server, as the client is connected to it.
-struct Link {
-    server: Arc<TestPort>,
+pub(super) struct Link {
+    pub(super) server: Arc<TestPort>,
     session: Arc<Session>,
     inbound: CallbackInbound<TestServer>,
     call: StreamId,
@@ -59,11 +59,11 @@ impl Link {
         Self { server, session: Arc::new(session), inbound, call: StreamId::fresh() }
     }
 
-    fn new(name: &str, responder: &CallbackResponder) -> Self {
+    pub(super) fn new(name: &str, responder: &CallbackResponder) -> Self {
         Self::to(name, responder, &["callbacks"], TestPort::answering("{}"))
     }
 
-    async fn asks(&mut self, request: &CallbackRequest) -> Result<Response, Error> {
+    pub(super) async fn asks(&mut self, request: &CallbackRequest) -> Result<Response, Error> {
         self.sends(request.to_params()).await
     }
 
@@ -75,7 +75,7 @@ impl Link {
     }
 
     /// Returns the answers that the server got.
-    fn answers(&self) -> Vec<String> {
+    pub(super) fn answers(&self) -> Vec<String> {
         let answer = |request: &Request| {
             assert_eq!(request.method, *method::CALLBACK_RESPOND);
             text(&request.params.to_raw())
@@ -84,7 +84,7 @@ impl Link {
     }
 }
 
-fn asked(id: &str, message: &str) -> CallbackRequest {
+pub(super) fn asked(id: &str, message: &str) -> CallbackRequest {
     CallbackRequest::new(id, CallbackType::Confirmation, message)
 }
 

@@ -311,13 +311,3 @@ async fn a_subscription_opened_by_listening_is_read_like_any_other() {
     push(&script, [1, 2]);
     assert_eq!(now(&mut events), items([numbered(2)]));
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_reader_is_woken_by_what_arrives() {
-    let script = Script::answering([Ok(OURS)]);
-    let mut events = subscribed(&script).await;
-    let reading = tokio::spawn(async move { events.next().await });
-    settle().await;
-    script.to.push(numbered(1));
-    assert_eq!(reading.await.unwrap(), Some(EventItem::Event(numbered(1))));
-}

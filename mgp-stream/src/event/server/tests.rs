@@ -320,19 +320,6 @@ async fn a_slow_client_sees_what_it_missed_and_is_told_what_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_bound_what_is_kept_too() {
-    let (publisher, service) = arranged(EventQuotas {
-        bounds: Bounds { bytes: 21, ..EventQuotas::new().bounds },
-        ..EventQuotas::new()
-    });
-    let mut client = Client::stateless(&service);
-    let id = to_all(&mut client).await;
-    publish(&publisher, 1..=5);
-    let answer = replay(&mut client, &id, 0).await.unwrap();
-    assert_eq!((seqs(&answer), answer.gap), (vec![3, 4, 5], Some(EventGap { from: 1, to: 2 })));
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_last_thousand_events_can_be_sent_again() {
     let (publisher, service) = usual();
     let mut client = Client::stateless(&service);

@@ -8,11 +8,11 @@ mod peer;
 use std::sync::Arc;
 
 use mgp_server_sdk::schemars::{self, JsonSchema};
-use mgp_server_sdk::types::ext::{PREFIX, ToolDeclaration};
+use mgp_server_sdk::types::ext::ToolDeclaration;
 use mgp_server_sdk::types::{Error, Flow, Gate, Request, RequestKind, RpcService, code};
 use mgp_server_sdk::{Cx, Json, Object, Server, ServerCore, Tool, ToolError};
 use parking_lot::Mutex;
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower_layer::Layer;
@@ -68,10 +68,8 @@ fn server() -> (Server<impl Layer<ServerCore, Service = impl RpcService + Sync +
 }
 
 async fn client(era: Era, extensions: &[&str]) -> (Peer, Record) {
-    let ids: serde_json::Map<_, _> =
-        extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
     let (server, record) = server();
-    let peer = Peer::with(server, era, json!({"extensions": ids}), Arc::new(|_, _| Value::Null)).await;
+    let peer = Peer::silent(server, era, declaring(extensions)).await;
     record.0.lock().clear();
     (peer, record)
 }

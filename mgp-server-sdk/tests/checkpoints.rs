@@ -4,14 +4,13 @@
 
 mod peer;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_server_sdk::types::ext::ToolDeclaration;
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Cx, SealingKey, Server, Tool, ToolError};
 use mgp_stream::call::StreamLayer;
-use peer::{Era, Peer};
+use peer::{Era, Peer, speaking};
 use serde_json::{Value, json};
 use tower_layer::{Identity, Stack};
 
@@ -63,16 +62,8 @@ fn server(name: &str) -> Server<Stack<StreamLayer, Identity>> {
 }
 
 async fn client(name: &str, era: Era) -> Peer {
-    let mut extensions = json!({"io.github.mcp-extension-proposals/streaming": {}});
-    let offer = json!({"version": "0.6.0", "extensions": ["streaming"]});
-    let capabilities = match era {
-        Era::Session => json!({"mgp": offer, "extensions": extensions}),
-        Era::Stateless => {
-            extensions["dev.cloto/mgp"] = offer;
-            json!({"extensions": extensions})
-        }
-    };
-    Peer::with(server(name), era, capabilities, Arc::new(|_, _| Value::Null)).await
+    let capabilities = speaking(era, &["streaming"], &["streaming"]);
+    Peer::silent(server(name), era, capabilities).await
 }
 
 async fn call(peer: &mut Peer, tool: &str, arguments: Value, resume: &Value) -> Result<Value, Error> {
@@ -213,12 +204,8 @@ async fn a_checkpoint_is_for_its_call_alone_and_for_a_quarter_of_an_hour() {
 #[tokio::test]
 async fn a_client_that_knows_no_checkpoints_is_told_of_none() {
     for era in Era::BOTH {
-        let offer = json!({"version": "0.6.0", "extensions": ["streaming"]});
-        let capabilities = match era {
-            Era::Session => json!({"mgp": offer}),
-            Era::Stateless => json!({"extensions": {"dev.cloto/mgp": offer}}),
-        };
-        let mut peer = Peer::with(server("exports"), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let capabilities = speaking(era, &["streaming"], &[]);
+        let mut peer = Peer::silent(server("exports"), era, capabilities).await;
         call(&mut peer, "export", json!({"rows": 3}), &Value::Null).await.unwrap();
         // Three parts and one report of progress.
         let (parts, resume) = told(&mut peer, 4).await;

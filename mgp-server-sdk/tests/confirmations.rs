@@ -12,7 +12,7 @@ use mgp_server_sdk::mgp::{Extension, ExtensionSet, Offer};
 use mgp_server_sdk::types::ext::{Impact, ToolDeclaration};
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Object, Server, Tool};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring, speaking};
 use serde_json::{Value, json};
 
 fn server() -> (Server, Arc<AtomicUsize>) {
@@ -31,16 +31,8 @@ fn server() -> (Server, Arc<AtomicUsize>) {
 
 /// Connects as a client that can ask its user for confirmations, and speaks MGP so that it gets the codes of MGP.
 async fn client(server: Server, era: Era) -> Peer {
-    let mut extensions = json!({"io.github.mcp-extension-proposals/human_in_the_loop": {}});
-    let offer = json!({"version": "0.6.0", "extensions": []});
-    let capabilities = match era {
-        Era::Session => json!({"mgp": offer, "extensions": extensions}),
-        Era::Stateless => {
-            extensions["dev.cloto/mgp"] = offer;
-            json!({"extensions": extensions})
-        }
-    };
-    Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await
+    let capabilities = speaking(era, &[], &["human_in_the_loop"]);
+    Peer::silent(server, era, capabilities).await
 }
 
 async fn delete(peer: &mut Peer, arguments: Value, meta: Value) -> Result<Value, Error> {
@@ -181,8 +173,8 @@ async fn a_token_ends_after_five_minutes() {
 async fn a_client_that_can_ask_nobody_is_refused_for_good_and_told_what_it_lacks() {
     for era in Era::BOTH {
         let (server, calls) = server();
-        let structured = json!({"extensions": {"io.github.mcp-extension-proposals/structured_errors": {}}});
-        let mut peer = Peer::with(server, era, structured, Arc::new(|_, _| Value::Null)).await;
+        let structured = declaring(&["structured_errors"]);
+        let mut peer = Peer::silent(server, era, structured).await;
         let refused =
             delete(&mut peer, json!({"repo": "web"}), json!({"user_confirmed": true})).await.unwrap_err();
         assert!(refused.message().contains("supports confirmation"), "{refused}");
@@ -225,12 +217,8 @@ async fn a_client_with_forms_is_asked_and_a_no_stops_the_call() {
 async fn a_client_that_enforces_the_security_of_tools_confirms_by_itself() {
     for era in Era::BOTH {
         let (server, calls) = server();
-        let offer = json!({"version": "0.6.0", "extensions": ["tool_security"]});
-        let capabilities = match era {
-            Era::Session => json!({"mgp": offer}),
-            Era::Stateless => json!({"extensions": {"dev.cloto/mgp": offer}}),
-        };
-        let mut peer = Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let capabilities = speaking(era, &["tool_security"], &[]);
+        let mut peer = Peer::silent(server, era, capabilities).await;
         let tools = peer.call("tools/list", json!({})).await.unwrap();
         assert_eq!(tools["tools"][0]["security"]["confirmation_required"], true, "{tools}");
         delete(&mut peer, json!({"repo": "web"}), json!({})).await.unwrap();

@@ -15,7 +15,7 @@ use mgp_server_sdk::types::Error;
 use mgp_server_sdk::types::ext::{PREFIX, StructuredError};
 use mgp_server_sdk::{Cx, Object, RawJson, Server, ServerCore, Tool, ToolError};
 use parking_lot::Mutex;
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
@@ -91,11 +91,7 @@ async fn connect<L>(server: Server<L>, era: Era) -> Peer
 where
     L: Layer<ServerCore, Service: mgp_server_sdk::types::RpcService + Sync + Unpin>,
 {
-    let extensions: serde_json::Map<_, _> = ["idempotency", "transactions", "structured_errors"]
-        .map(|name| (format!("{PREFIX}{name}"), json!({})))
-        .into_iter()
-        .collect();
-    Peer::with(server, era, json!({ "extensions": extensions }), Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, declaring(&["idempotency", "transactions", "structured_errors"])).await
 }
 
 /// Connects to a tracker with idempotency and transactions.

@@ -7,7 +7,6 @@ mod peer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -295,8 +294,7 @@ async fn tools_have_versions_of_their_own_under_one_version_of_the_protocol() {
     let server = Server::new("test", "9.9.9")
         .tool(Tool::new("old", "Old.").meta("version", version("1.4.2")), async || "1")
         .tool(Tool::new("new", "New.").meta("version", version("2.0.0")), async || "2");
-    let mut peer =
-        Peer::with(server.envelopes(), Era::Session, json!({}), Arc::new(|_, _| Value::Null)).await;
+    let mut peer = Peer::silent(server.envelopes(), Era::Session, json!({})).await;
     let settings = &peer.initialized["capabilities"]["extensions"][ExtensionId::Envelopes.id()];
     assert_eq!(settings["version"], "1.0.0");
     let tools = peer.call("tools/list", json!({})).await.unwrap();

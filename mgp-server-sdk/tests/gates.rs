@@ -10,10 +10,8 @@ use std::task::{Context, Poll};
 
 use mgp_server_sdk::types::{BoxFuture, Error, Request, Response, RpcService};
 use mgp_server_sdk::{CompletionRequest, Prompt, Resource, Server, Tool};
-use mgp_transport::{ConnectionLimits, connect, memory};
-use peer::{Era, Peer};
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use peer::{Era, Peer, Raw};
+use serde_json::json;
 use tower_layer::layer_fn;
 use tower_service::Service;
 
@@ -122,22 +120,6 @@ struct Text {
     text: String,
 }
 
-/// Sends lines to a server one after the other; returns its answers.
-async fn exchange(server: Server, lines: &[&str]) -> Vec<Value> {
-    let accept = server.layer(layer_fn(Gate)).accept().unwrap();
-    let (near, far) = memory::pair(1 << 16);
-    let (_, connection) = connect(far.0, far.1, &accept, ConnectionLimits::default());
-    tokio::spawn(connection);
-    let (mut answers, mut writer) = (BufReader::new(near.0).lines(), near.1);
-    let mut answered = Vec::new();
-    for line in lines {
-        writer.write_all(format!("{line}\n").as_bytes()).await.unwrap();
-        let answer = answers.next_line().await.unwrap().unwrap();
-        answered.push(serde_json::from_str(&answer).unwrap());
-    }
-    answered
-}
-
 // covers: MGP-1.2-04
 #[cfg(feature = "validate")]
 #[tokio::test]
@@ -166,7 +148,10 @@ async fn protocol_gate_and_server_each_refuse_on_their_own() {
         // Nothing is wrong with this one.
         call(r#"{"text":"a"}"#, meta),
     ];
-    let answers = exchange(server, &lines.each_ref().map(|line| &**line)).await;
+    let (mut raw, mut answers) = (Raw::of(server.layer(layer_fn(Gate))), Vec::new());
+    for line in &lines {
+        answers.push(raw.ask(line).await);
+    }
     assert_eq!(answers[0]["error"]["code"], -32600, "{}", answers[0]);
     assert_eq!(answers[1]["error"]["code"], -32600, "{}", answers[1]);
     assert_eq!(answers[2]["error"]["message"], "the gate is shut");

@@ -1,56 +1,13 @@
 //! The beginning of a connection, line by line.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod peer;
 
 use mgp_server_sdk::mcp::{CreateMessageParams, Role, SamplingMessage};
 use mgp_server_sdk::types::Revision;
 use mgp_server_sdk::types::mgp::{ExtensionSet, Offer, TrustLevel};
 use mgp_server_sdk::{Cx, Server, Tool, ToolError, VersionMismatch};
-use mgp_transport::{ConnectionLimits, connect, memory};
+use peer::{Raw, hello};
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
-};
-
-/// A client that is made of lines.
-struct Raw {
-    incoming: Lines<BufReader<ReadHalf<DuplexStream>>>,
-    outgoing: WriteHalf<DuplexStream>,
-}
-
-impl Raw {
-    fn of(server: Server) -> Self {
-        let (near, far) = memory::pair(1 << 16);
-        let accept = server.accept().unwrap();
-        let (_, connection) = connect(far.0, far.1, &accept, ConnectionLimits::default());
-        tokio::spawn(connection);
-        Self { incoming: BufReader::new(near.0).lines(), outgoing: near.1 }
-    }
-
-    async fn write(&mut self, line: &str) {
-        self.outgoing.write_all(format!("{line}\n").as_bytes()).await.unwrap();
-    }
-
-    async fn read(&mut self) -> Value {
-        serde_json::from_str(&self.incoming.next_line().await.unwrap().unwrap()).unwrap()
-    }
-
-    async fn ask(&mut self, line: &str) -> Value {
-        self.write(line).await;
-        self.read().await
-    }
-
-    /// Asks to open a session, and returns the answer.
-    async fn hello(&mut self, version: &str, capabilities: &Value) -> Value {
-        let hello = hello(version, capabilities);
-        self.ask(&hello.to_string()).await
-    }
-}
-
-fn hello(version: &str, capabilities: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "1"},
-    }})
-}
 
 fn server() -> Server {
     Server::new("test", "1.2.3").tool(Tool::new("think", "Asks the caller's model."), async |cx: Cx| {

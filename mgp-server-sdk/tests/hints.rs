@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mgp_server_sdk::types::code;
 use mgp_server_sdk::types::ext::{
-    Confidence, Cost, LatencyClass, PREFIX, Provenance, Quota, Suggestion, ToolDeclaration,
+    Confidence, Cost, LatencyClass, Provenance, Quota, Suggestion, ToolDeclaration,
 };
 use mgp_server_sdk::{Cx, Object, Server, Tool, ToolError};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde_json::{Value, json};
 
 /// A server whose tool `render` costs five credits and takes twelve bytes, and counts its calls.
@@ -48,9 +48,7 @@ fn server() -> (Server, Arc<AtomicUsize>) {
 
 /// Connects as a client that declares these extensions.
 async fn client(server: Server, era: Era, extensions: &[&str]) -> Peer {
-    let ids: serde_json::Map<_, _> =
-        extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
-    Peer::with(server, era, json!({"extensions": ids}), Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, declaring(extensions)).await
 }
 
 async fn render(

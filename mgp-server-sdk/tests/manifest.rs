@@ -6,16 +6,15 @@
 mod peer;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use mgp_security::limit::{LimitGate, Limits, Rates};
 use mgp_server_sdk::types::ext::{
-    Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, PREFIX, ServerRecommendation, ServiceManifest,
+    Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, ServerRecommendation, ServiceManifest,
     ToolDeclaration,
 };
 use mgp_server_sdk::types::{Gate, RpcService, code};
 use mgp_server_sdk::{Cx, RawJson, Server, ServerCore, Tool};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
@@ -55,9 +54,7 @@ where
     L: Layer<ServerCore, Service = S>,
     S: RpcService + Sync + Unpin,
 {
-    let ids: serde_json::Map<_, _> =
-        extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
-    Peer::with(server, era, json!({"extensions": ids}), Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, declaring(extensions)).await
 }
 
 async fn manifest(server: Server, era: Era) -> (Value, ServiceManifest) {

@@ -11,11 +11,11 @@ use mgp_server_sdk::types::code;
 use mgp_server_sdk::types::ext::ToolDeclaration;
 use mgp_server_sdk::types::{Error, RpcService};
 use mgp_server_sdk::{Cx, Object, SealingKey, Server, ServerAccept, TaskMode, Tool, ToolError, schemars};
-use peer::{Era, Peer};
-use serde_json::{Map, Value, json};
+use peer::{Era, Peer, speaking};
+use serde_json::{Value, json};
 
-const REPORTS: &str = "io.github.mcp-extension-proposals/progress_notifications";
-const CHECKPOINTS: &str = "io.github.mcp-extension-proposals/streaming";
+const REPORTS: &str = "progress_notifications";
+const CHECKPOINTS: &str = "streaming";
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Report {
@@ -69,16 +69,7 @@ fn accept() -> ServerAccept<impl RpcService + Sync + Unpin> {
 
 /// Connects as a client that takes parts of results, and declares these extensions.
 async fn connect<S: RpcService + Sync + Unpin>(accept: &ServerAccept<S>, era: Era, names: &[&str]) -> Peer {
-    let mut extensions: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
-    let offer = json!({"version": "0.6.0", "extensions": ["streaming"]});
-    let capabilities = match era {
-        Era::Session => json!({"mgp": offer, "extensions": extensions}),
-        Era::Stateless => {
-            extensions.insert("dev.cloto/mgp".into(), offer);
-            json!({"extensions": extensions})
-        }
-    };
-    Peer::connect(accept, era, capabilities, Arc::new(|_, _| Value::Null)).await
+    Peer::connect(accept, era, speaking(era, &["streaming"], names), Arc::new(|_, _| Value::Null)).await
 }
 
 async fn report(peer: &mut Peer) -> Value {

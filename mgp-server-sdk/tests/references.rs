@@ -4,8 +4,6 @@
 
 mod peer;
 
-use std::sync::Arc;
-
 use mgp_server_sdk::mcp::ContentBlock;
 use mgp_server_sdk::mgp::Timestamp;
 use mgp_server_sdk::types::Error;
@@ -41,7 +39,7 @@ async fn client(store: &ReferenceStore, era: Era, extensions: Value) -> Peer {
         .references(store)
         .tool(Tool::new("export", "Exports rows."), export)
         .tool(Tool::new("large", "Exports much."), large);
-    Peer::with(server, era, json!({"extensions": extensions}), Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, json!({"extensions": extensions})).await
 }
 
 fn knowing() -> Value {
@@ -151,7 +149,7 @@ async fn a_server_imports_data_by_their_reference_and_says_how_far_it_is() {
         let server = Server::new("sheets", "1.0.0")
             .method("mgp/data/import", async |asked: ImportData| Ok::<_, Error>(import(asked)));
         let capabilities = json!({"extensions": knowing()});
-        let mut peer = Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let mut peer = Peer::silent(server, era, capabilities).await;
         for (reference, expected) in [
             ("ref-here", json!({"status": "imported", "imported_resource_id": "spreadsheet-1"})),
             ("ref-slow", json!({"status": "pending", "operation_id": "op-1"})),

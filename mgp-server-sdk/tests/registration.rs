@@ -13,9 +13,8 @@ use mgp_server_sdk::types::{Error, RawJson, Request, Response};
 use mgp_server_sdk::{
     FieldType, InputField, Json, Object, OutputField, Server, ServerHandle, Signature, Tool, schemars,
 };
-use peer::{Era, Peer};
+use peer::{Era, Peer, Raw};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower_service::Service;
 
 const WRITERS: usize = 4;
@@ -152,11 +151,7 @@ async fn any_service_can_stand_in_for_the_registry() {
 #[tokio::test]
 async fn an_answer_has_the_id_of_its_request() {
     let server = Server::new("test", "1").tool(Tool::new("x", "X."), async || "x").offer_validation();
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(far);
-    let serving = tokio::spawn(server.serve_io(input, output));
-    let (read, mut write) = tokio::io::split(near);
-    let mut lines = BufReader::new(read).lines();
+    let mut raw = Raw::of(server);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
     });
@@ -164,13 +159,9 @@ async fn an_answer_has_the_id_of_its_request() {
         for method in ["tools/list", "tools/call", "tools/validate", "no/such/method"] {
             let params = json!({"name": "x", "arguments": {}, "_meta": meta});
             let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-            write.write_all(format!("{request}\n").as_bytes()).await.unwrap();
-            let answer = tokio::time::timeout(std::time::Duration::from_secs(30), lines.next_line()).await;
-            let answer: Value = serde_json::from_str(&answer.unwrap().unwrap().unwrap()).unwrap();
+            let answer = raw.ask(&request.to_string()).await;
             assert_eq!(answer["id"], id, "{answer}");
             assert_eq!(answer.get("error").is_some(), method == "no/such/method", "{answer}");
         }
     }
-    drop((write, lines));
-    serving.await.unwrap().unwrap();
 }

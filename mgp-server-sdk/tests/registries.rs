@@ -15,9 +15,8 @@ use mgp_server_sdk::{
     Constraint, Cx, FieldType, InputField, Object, OutputField, RawJson, Server, Signature, Timeouts, Tool,
     ToolError, ToolValidator, Violation,
 };
-use peer::{Era, Peer};
+use peer::{Era, Peer, Raw};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 use tower_service::Service;
@@ -181,25 +180,6 @@ async fn a_list_that_takes_too_long_is_an_error_and_no_part_of_it_is_served() {
     }
 }
 
-/// Sends frames to a server, and returns the answer to the last.
-async fn last_answer(server: Server, frames: &[&str]) -> Value {
-    let (near, far) = tokio::io::duplex(1 << 16);
-    let (input, output) = tokio::io::split(far);
-    let serving = tokio::spawn(server.serve_io(input, output));
-    let (read, mut write) = tokio::io::split(near);
-    let mut lines = BufReader::new(read).lines();
-    let mut answer = Value::Null;
-    for frame in frames {
-        write.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
-        if frame.contains("\"id\"") {
-            let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await.unwrap();
-            answer = serde_json::from_str(&line.unwrap().unwrap()).unwrap();
-        }
-    }
-    serving.abort();
-    answer
-}
-
 // covers: GGEN-2-02
 #[tokio::test]
 async fn tools_are_listed_with_empty_parameters_and_with_none() {
@@ -212,7 +192,10 @@ async fn tools_are_listed_with_empty_parameters_and_with_none() {
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#,
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
     ] {
-        let answer = last_answer(signatures(), &[initialize, initialized, list]).await;
+        let mut raw = Raw::of(signatures());
+        raw.ask(initialize).await;
+        raw.write(initialized).await;
+        let answer = raw.ask(list).await;
         assert_eq!(answer["id"], 2);
         let tool = &answer["result"]["tools"][0];
         assert_eq!(

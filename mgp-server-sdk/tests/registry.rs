@@ -6,9 +6,9 @@ mod peer;
 #[path = "../examples/registry.rs"]
 #[allow(dead_code, reason = "the test serves the example itself")]
 mod registry;
+mod signatures;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use mgp_security::Schema;
 use mgp_server_sdk::types::code;
@@ -17,31 +17,9 @@ use mgp_server_sdk::{
 };
 use peer::{Era, Peer};
 use serde_json::{Value, json};
+use signatures::{arguments_of, one_tool, text};
 
 const ANALYZER: &str = "FinancialAnalyzer";
-
-/// A server with one tool, which counts its calls and returns its arguments.
-fn one_tool(signature: &Signature) -> (Server, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counted = calls.clone();
-    let server = Server::new("test", "1").offer_validation().tool(
-        Tool::from_signature(signature),
-        move |arguments: RawJson| {
-            counted.fetch_add(1, Ordering::SeqCst);
-            async move { arguments.to_string() }
-        },
-    );
-    (server, calls)
-}
-
-fn text(name: &str, constraints: impl IntoIterator<Item = Constraint>) -> InputField {
-    let field = InputField::new(name, FieldType::String, "A text.");
-    constraints.into_iter().fold(field, InputField::constraint)
-}
-
-fn arguments_of(signature: &str, arguments: &Value) -> Value {
-    json!({"name": signature, "arguments": arguments})
-}
 
 // covers: GGEN-3-01, GGEN-3-03, GGEN-3-04, GGEN-3-08, GGEN-3-11, GGEN-3-12
 #[tokio::test]

@@ -52,16 +52,6 @@ async fn tools_are_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_tool_is_called_with_arguments() {
-    for way in WAYS {
-        let pair = Pair::connect(way).await;
-        let result = pair.call("add", json!({"a": 40, "b": 2})).await.unwrap();
-        assert_eq!(text(&result), "42", "{way:?}");
-        assert_ne!(result.is_error, Some(true), "{way:?}");
-    }
-}
-
-#[tokio::test]
 async fn calls_run_side_by_side() {
     for way in WAYS {
         let mut pair = Pair::connect(way).await;

@@ -4,8 +4,6 @@
 
 mod peer;
 
-use std::sync::Arc;
-
 use mgp_server_sdk::types::mgp::{
     CodeRejection, CodeSafety, ExtensionSet, Offer, Permission, RiskLevel, SafetyLevel, SideEffect,
     ToolSecurity, ValidatorName,
@@ -28,7 +26,7 @@ fn server() -> Server {
 }
 
 async fn listed(era: Era, capabilities: Value) -> Value {
-    let mut peer = Peer::with(server(), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+    let mut peer = Peer::silent(server(), era, capabilities).await;
     peer.call("tools/list", json!({})).await.unwrap()
 }
 
@@ -84,7 +82,7 @@ async fn each_word_of_a_declaration_has_its_name() {
                 .mgp(Offer::new(ExtensionSet::standard()))
                 .tool(Tool::new("act", "Acts.").security(&security), async || "done");
             let capabilities = speaking_mgp(era, &["security"]);
-            let mut peer = Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await;
+            let mut peer = Peer::silent(server, era, capabilities).await;
             let result = peer.call("tools/list", json!({})).await.unwrap();
             assert_eq!(&result["tools"][0]["security"], words, "{era:?}");
         }
@@ -122,7 +120,7 @@ async fn a_tool_that_takes_code_declares_what_it_is_held_to() {
     };
     for era in Era::BOTH {
         let capabilities = speaking_mgp(era, &["security", "code_safety"]);
-        let mut peer = Peer::with(server(), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let mut peer = Peer::silent(server(), era, capabilities).await;
         let result = peer.call("tools/list", json!({})).await.unwrap();
         let security = &result["tools"][0]["security"];
         assert_eq!(security["validator"], "code_safety");

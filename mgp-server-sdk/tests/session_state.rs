@@ -4,12 +4,11 @@
 
 mod peer;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Cx, SealingKey, Server, Tool, ToolError};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring, speaking};
 use serde_json::{Value, json};
 
 const IDLE: Duration = Duration::from_mins(30);
@@ -53,17 +52,8 @@ fn server() -> Server {
 
 /// Connects as a client that carries state, and speaks MGP so that it is told of events.
 async fn client(server: Server, era: Era) -> Peer {
-    let state = json!({"io.github.mcp-extension-proposals/session_state": {}});
-    let offer = json!({"version": "0.6.0", "extensions": []});
-    let capabilities = match era {
-        Era::Session => json!({"mgp": offer, "extensions": state}),
-        Era::Stateless => {
-            let mut extensions = state;
-            extensions["dev.cloto/mgp"] = offer;
-            json!({"extensions": extensions})
-        }
-    };
-    Peer::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await
+    let capabilities = speaking(era, &[], &["session_state"]);
+    Peer::silent(server, era, capabilities).await
 }
 
 async fn call(peer: &mut Peer, tool: &str, arguments: Value, state: &Value) -> Result<Value, Error> {
@@ -116,7 +106,7 @@ async fn nothing_is_said_of_state_where_a_side_has_none() {
         let mut peer = client(server(), era).await;
         let result = call(&mut peer, "plain", json!({}), &Value::Null).await.unwrap();
         assert_eq!(result["_meta"].get("session_state"), None, "{result}");
-        let mut unaware = Peer::with(server(), era, json!({}), Arc::new(|_, _| Value::Null)).await;
+        let mut unaware = Peer::silent(server(), era, json!({})).await;
         let result = add(&mut unaware, "one", &Value::Null).await.unwrap();
         assert_eq!((text(&result), result["_meta"].get("session_state")), ("one", None));
         let stateless = Server::new("docs", "1.0.0").tool(Tool::new("edit", "Adds a paragraph."), edit);
@@ -151,12 +141,8 @@ async fn a_token_has_64_kib_at_most_and_state_beyond_that_is_dropped_and_told() 
 #[tokio::test]
 async fn a_token_that_was_changed_is_refused_and_the_next_step_is_said() {
     for era in Era::BOTH {
-        let extensions = json!({
-            "io.github.mcp-extension-proposals/session_state": {},
-            "io.github.mcp-extension-proposals/structured_errors": {},
-        });
-        let capabilities = json!({"extensions": extensions});
-        let mut peer = Peer::with(server(), era, capabilities, Arc::new(|_, _| Value::Null)).await;
+        let capabilities = declaring(&["session_state", "structured_errors"]);
+        let mut peer = Peer::silent(server(), era, capabilities).await;
         let first = add(&mut peer, "one", &Value::Null).await.unwrap();
         let token = state(&first).as_str().unwrap().to_owned();
         assert!(!token.contains("one"), "the client cannot read it");

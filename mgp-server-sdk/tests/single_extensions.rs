@@ -5,8 +5,6 @@
 
 mod peer;
 
-use std::sync::Arc;
-
 use mgp_server_sdk::mcp::{CallToolResult, ContentBlock, Meta, TextContent};
 use mgp_server_sdk::types::ext::{Confidence, ExtensionId, PREFIX, Provenance, Quota, SourceLocation};
 use mgp_server_sdk::{Cx, Object, RawJson, Server, Tool};
@@ -36,7 +34,7 @@ fn capabilities(ids: impl IntoIterator<Item = ExtensionId>) -> Value {
 /// Connects as a client that declares every extension.
 async fn client(server: Server, era: Era) -> Peer {
     let all = capabilities(ExtensionId::ALL.iter().copied());
-    Peer::with(server, era, all, Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, all).await
 }
 
 async fn declared(peer: &mut Peer) -> Value {

@@ -5,19 +5,15 @@
 
 mod peer;
 
-use std::sync::Arc;
-
-use mgp_server_sdk::types::ext::{ErrorClass, PREFIX, StructuredError, UnsafeAdvice, registry_code};
+use mgp_server_sdk::types::ext::{ErrorClass, StructuredError, UnsafeAdvice, registry_code};
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Object, RawJson, Server, Timeouts, Tool, ToolError};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde_json::{Value, json};
 
 /// Connects as a client that declares these extensions.
 async fn client(server: Server, era: Era, extensions: &[&str]) -> Peer {
-    let ids: serde_json::Map<_, _> =
-        extensions.iter().map(|name| (format!("{PREFIX}{name}"), json!({}))).collect();
-    Peer::with(server, era, json!({"extensions": ids}), Arc::new(|_, _| Value::Null)).await
+    Peer::silent(server, era, declaring(extensions)).await
 }
 
 /// A server whose tool `fail` fails as `error` says.

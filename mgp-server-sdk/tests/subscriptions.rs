@@ -11,7 +11,7 @@ use mgp_server_sdk::mgp::EventSeverity;
 use mgp_server_sdk::types::ext::ActionHint;
 use mgp_server_sdk::types::{Flow, Gate, Principal, Request, RpcService, code};
 use mgp_server_sdk::{Object, Publisher, Resource, Server, ServerAccept, ServerHandle, Tool};
-use peer::{Era, Peer};
+use peer::{Era, Peer, declaring};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -47,8 +47,7 @@ fn publisher() -> Publisher {
 }
 
 async fn connect<S: RpcService + Sync + Unpin>(accept: &ServerAccept<S>, era: Era) -> Peer {
-    let extensions = json!({"io.github.mcp-extension-proposals/subscribe_notify": {}});
-    Peer::connect(accept, era, json!({"extensions": extensions}), Arc::new(|_, _| Value::Null)).await
+    Peer::connect(accept, era, declaring(&["subscribe_notify"]), Arc::new(|_, _| Value::Null)).await
 }
 
 /// Subscribes with a way for events; the task is the request that listens, where there are no sessions.
@@ -229,6 +228,12 @@ async fn a_client_that_nothing_is_pushed_to_polls_the_same_events() {
     }
 }
 
+/// The params of a request of `who`.
+fn by(who: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({"who": who});
+    params
+}
+
 // covers: EXT-15-10
 #[tokio::test]
 async fn an_id_proves_nothing() {
@@ -236,10 +241,6 @@ async fn an_id_proves_nothing() {
         let publisher = publisher();
         let (accept, _) = open(&publisher);
         let mut peer = connect(&accept, era).await;
-        let by = |who: &str, mut params: Value| {
-            params["_meta"] = json!({"who": who});
-            params
-        };
         peer.call("mgp/events/subscribe", by("alice", wish())).await.unwrap();
         commit(&publisher, "frontend-app", 1);
         if era == Era::Session {
@@ -268,10 +269,6 @@ async fn a_client_lists_and_changes_its_own_subscriptions_and_finds_what_there_i
         let publisher = publisher();
         let (accept, _) = open(&publisher);
         let mut peer = connect(&accept, era).await;
-        let by = |who: &str, mut params: Value| {
-            params["_meta"] = json!({"who": who});
-            params
-        };
         peer.call("mgp/events/subscribe", by("alice", wish())).await.unwrap();
         let list = peer.call("mgp/events/list", by("alice", json!({}))).await.unwrap();
         let own = list["subscriptions"].as_array().unwrap();

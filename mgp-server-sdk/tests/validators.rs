@@ -3,39 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod peer;
+mod signatures;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
-use mgp_server_sdk::{
-    Constraint, FieldType, InputField, RawJson, Server, Signature, Tool, ToolValidator, Violation,
-};
+use mgp_server_sdk::{Constraint, Server, Signature, Tool, ToolValidator, Violation};
 use peer::{Era, Peer};
 use serde_json::{Value, json};
+use signatures::{arguments_of, one_tool, text};
 use tokio::time::Instant;
-
-/// A server with one tool, which counts its calls and returns its arguments.
-fn one_tool(signature: &Signature) -> (Server, Arc<AtomicUsize>) {
-    let calls = Arc::new(AtomicUsize::new(0));
-    let counted = calls.clone();
-    let server = Server::new("test", "1").offer_validation().tool(
-        Tool::from_signature(signature),
-        move |arguments: RawJson| {
-            counted.fetch_add(1, Ordering::SeqCst);
-            async move { arguments.to_string() }
-        },
-    );
-    (server, calls)
-}
-
-fn text(name: &str, constraints: impl IntoIterator<Item = Constraint>) -> InputField {
-    let field = InputField::new(name, FieldType::String, "A text.");
-    constraints.into_iter().fold(field, InputField::constraint)
-}
-
-fn arguments_of(signature: &str, arguments: &Value) -> Value {
-    json!({"name": signature, "arguments": arguments})
-}
 
 struct Refusing(&'static str);
 

@@ -224,22 +224,6 @@ mod tests {
     }
 
     #[test]
-    fn each_constraint_has_its_keyword() {
-        for (constraint, keywords) in [
-            (Constraint::MinLength(1), json!({"minLength": 1})),
-            (Constraint::MaxLength(5), json!({"maxLength": 5})),
-            (Constraint::Pattern("^a$".into()), json!({"pattern": "^a$"})),
-            (Constraint::MinValue(1.into()), json!({"minimum": 1})),
-            (Constraint::MaxValue(0.5.into()), json!({"maximum": 0.5})),
-            (Constraint::OneOf(vec!["a".into()]), json!({"enum": ["a"]})),
-            (Constraint::Default("a".into()), json!({"default": "a"})),
-            (Constraint::Custom("luhn".into()), json!({})),
-        ] {
-            assert_eq!(schema(&[constraint]), keywords);
-        }
-    }
-
-    #[test]
     fn constraints_are_composed() {
         let (short, long) = (Constraint::MaxLength(2), Constraint::MinLength(5));
         let composed = [

@@ -11,6 +11,9 @@ use mgp_server_sdk::types::{Error, Object, Outbox, RawJson, Request, RequestKind
 use mgp_server_sdk::{Server, ServerCore};
 use mgp_transport::{ConnectionLimits, Wire, connect, memory};
 use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
 use tokio::sync::mpsc;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -59,6 +62,15 @@ impl Peer {
     {
         let accept = server.accept().unwrap();
         Self::connect(&accept, era, capabilities, answers).await
+    }
+
+    /// Opens a peer that answers no questions.
+    pub(crate) async fn silent<L, S>(server: Server<L>, era: Era, capabilities: Value) -> Self
+    where
+        L: Layer<ServerCore, Service = S>,
+        S: RpcService + Sync + Unpin,
+    {
+        Self::with(server, era, capabilities, Arc::new(|_, _| Value::Null)).await
     }
 
     pub(crate) async fn connect<S>(
@@ -166,6 +178,70 @@ impl Peer {
         }
         Request::call(method, Object::from_value(&params).unwrap())
     }
+}
+
+/// Returns the capabilities of a client that declares these extensions: proposed ones by their short names, others by
+/// their ids.
+pub(crate) fn declaring(extensions: &[&str]) -> Value {
+    let ids = extensions.iter().map(|name| {
+        let prefix = if name.contains('/') { "" } else { "io.github.mcp-extension-proposals/" };
+        (format!("{prefix}{name}"), json!({}))
+    });
+    json!({"extensions": ids.collect::<serde_json::Map<_, _>>()})
+}
+
+/// Returns the capabilities of a client that speaks MGP with these sections, and declares these extensions.
+pub(crate) fn speaking(era: Era, sections: &[&str], extensions: &[&str]) -> Value {
+    let mut capabilities = declaring(extensions);
+    let offer = json!({"version": "0.6.0", "extensions": sections});
+    match era {
+        Era::Session => capabilities["mgp"] = offer,
+        Era::Stateless => capabilities["extensions"]["dev.cloto/mgp"] = offer,
+    }
+    capabilities
+}
+
+/// A client that writes lines, whatever they are.
+pub(crate) struct Raw {
+    incoming: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    outgoing: WriteHalf<DuplexStream>,
+}
+
+impl Raw {
+    pub(crate) fn of<L, S>(server: Server<L>) -> Self
+    where
+        L: Layer<ServerCore, Service = S>,
+        S: RpcService + Sync + Unpin,
+    {
+        let (near, far) = memory::pair(1 << 16);
+        let accept = server.accept().unwrap();
+        let (_, connection) = connect(far.0, far.1, &accept, ConnectionLimits::default());
+        tokio::spawn(connection);
+        Self { incoming: BufReader::new(near.0).lines(), outgoing: near.1 }
+    }
+
+    pub(crate) async fn write(&mut self, line: &str) {
+        self.outgoing.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn read(&mut self) -> Value {
+        serde_json::from_str(&within(self.incoming.next_line()).await.unwrap().unwrap()).unwrap()
+    }
+
+    pub(crate) async fn ask(&mut self, line: &str) -> Value {
+        self.write(line).await;
+        self.read().await
+    }
+
+    pub(crate) async fn hello(&mut self, version: &str, capabilities: &Value) -> Value {
+        self.ask(&hello(version, capabilities).to_string()).await
+    }
+}
+
+pub(crate) fn hello(version: &str, capabilities: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "1"},
+    }})
 }
 
 /// The other direction: a service that notes notifications and answers requests.

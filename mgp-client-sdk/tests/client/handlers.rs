@@ -107,20 +107,6 @@ async fn a_failed_handshake_closes_the_connection_2025() {
     assert_eq!(methods, ["server/discover", "initialize"]);
 }
 
-// covers: BASE-26
-#[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_left_in_time() {
-    let (peer, stream) = Peer::raw(|_| Vec::new());
-    let (reader, writer) = tokio::io::split(stream);
-    let started = tokio::time::Instant::now();
-    let timeout = std::time::Duration::from_secs(3);
-    let error = builder().handshake_timeout(timeout).connect_io(reader, writer).await.unwrap_err();
-    assert_eq!(error.origin(), mgp_types::Origin::Timeout);
-    // It was asked in both eras.
-    assert_eq!(started.elapsed(), 2 * timeout);
-    peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
-}
-
 #[tokio::test]
 async fn roots_can_be_replaced() {
     for era in ERAS {

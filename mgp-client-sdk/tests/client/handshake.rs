@@ -79,27 +79,6 @@ async fn a_counter_offer_is_taken_and_so_is_a_refusal_that_names_what_there_is()
     }
 }
 
-// covers: BASE-24
-#[tokio::test]
-async fn a_refusal_that_names_nothing_known_ends_the_attempt_and_says_what_there_is() {
-    for (revision, code) in [(Revision::V2025_11_25, -32602), (Revision::V2026_07_28, -32022)] {
-        let data = json!({"supported": ["2020-01-01"], "requested": revision.as_str()});
-        let refused = data.clone();
-        let (_peer, stream) = Peer::raw(move |message| {
-            let said = "Unsupported protocol version";
-            refusal(message, &json!({"code": code, "message": said, "data": refused}))
-        });
-        let (reader, writer) = tokio::io::split(stream);
-        let error = builder().revisions([revision]).connect_io(reader, writer).await.unwrap_err();
-        assert_eq!(error.code(), -32602, "{error:?}");
-        if revision.is_stateless() {
-            assert!(error.message().contains("the server supports 2020-01-01, this client 2026-07-28"));
-        } else {
-            assert_eq!(error.data().unwrap().to::<Value>().unwrap(), data);
-        }
-    }
-}
-
 // covers: MGP-4.2-02
 #[tokio::test]
 async fn what_a_tool_declares_of_its_security_is_nothing_to_a_client_of_mcp() {

@@ -47,15 +47,6 @@ async fn a_result_says_in_a_word_what_became_of_the_call() {
     assert_eq!(part.error().unwrap().error_type, ErrorType::TimeoutError);
 }
 
-// covers: ENV-2-02, ENV-3.2-11
-#[tokio::test]
-async fn members_of_later_versions_are_kept() {
-    let envelope = json!({"status": "success", "data": {}, "took_ms": 12, "links": [{"rel": "next"}]});
-    let result = read(envelope.clone()).await.unwrap();
-    assert_eq!(result.unknown().get("took_ms").unwrap().as_bytes(), b"12");
-    assert_eq!(result.to_raw().to::<Value>().unwrap(), envelope);
-}
-
 #[tokio::test]
 async fn an_envelope_that_breaks_a_rule_is_an_error_of_the_server() {
     let error = json!({"error_type": "ValidationError", "error_message": "no"});
@@ -96,24 +87,6 @@ fn server() -> Server {
             Ok::<_, ToolError>(mgp_server_sdk::Json(arguments.to_raw().to::<Value>()?))
         })
         .tool(Tool::new("fail", "Fails."), async || Err::<String, _>(ToolError::new("the disk is full")))
-}
-
-// covers: ENV-6.1-01, ENV-6.1-03, ENV-6.2-01
-#[tokio::test]
-async fn values_of_each_type_come_back_as_they_were_sent() {
-    let values = json!({
-        "text": "é日本🙂\n", "integer": 9_007_199_254_740_993_i64, "number": 0.5, "flag": false,
-        "list": [3, 1, 2], "object": {"b": 1, "a": [null]}, "none": null,
-        "time": "2024-01-15T10:30:00Z", "path": "/tmp/a b",
-    });
-    for mode in MODES {
-        let client = connect(server().envelopes(), declaring(&[ExtensionId::Envelopes]), mode).await;
-        let result = client.call_tool("echo", &values).in_envelope().await.unwrap();
-        assert_eq!(result.status(), ResultStatus::Success);
-        let data = result.data().unwrap().to_raw();
-        assert_eq!(data.to::<Value>().unwrap(), values);
-        assert!(data.to_string().contains("9007199254740993"), "{data}");
-    }
 }
 
 #[tokio::test]

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use mgp_client_sdk::mcp::Tool as ListedTool;
 use mgp_client_sdk::types::ext::{
     Cost, CostCategory, ExtensionId, Intent, IntentCategory, LatencyClass, Provenance, ToolDeclaration,
 };
-use mgp_client_sdk::{RawJson, ResultHints};
+use mgp_client_sdk::{RawJson, ResultHints, Revision};
 use mgp_server_sdk::{Cx, Json, Server, Tool, ToolError};
 use mgp_types::Origin;
 use serde_json::{Value, json};
 
+use crate::peer::{Peer, builder};
 use crate::servers::{MODES, connect, declaring};
 
 /// A server whose tool `why` returns what it was told of the call's purpose and trace.
@@ -107,6 +109,46 @@ async fn a_tool_of_minutes_is_waited_for_and_one_of_an_instant_no_longer_than_an
         if let Err(error) = outcome {
             assert_eq!(error.origin(), Origin::Timeout);
         }
+    }
+    // A time that is set counts, whatever the tool declares.
+    for (name, seconds, is_waited_for) in [("icon", 501, true), ("film", 499, false)] {
+        let tool = client.find_tool(name).await.unwrap();
+        let outcome = client.call_listed(&tool, ()).timeout(Duration::from_secs(seconds)).await;
+        assert_eq!(outcome.is_ok(), is_waited_for, "{name}: {outcome:?}");
+    }
+}
+
+// covers: EXT-02-03, EXT-02-04, EXT-07-07
+#[tokio::test]
+async fn nothing_is_told_of_a_purpose_unless_it_is_said_and_no_suggestion_is_followed() {
+    let hinted = json!({
+        "resultType": "complete", "content": [],
+        "_meta": {"provenance": {"source": "a.pdf"}, "suggestion": {"recommended_tool": "b", "reason": "r"}},
+    });
+    let (peer, client) = Peer::connect(Revision::LATEST, builder(), move |_, _| hinted.clone()).await;
+    let result = client.call_tool("a", ()).await.unwrap();
+    client.call_tool("a", ()).intent("find it").budget(3.0).await.unwrap();
+    assert!(client.call_tool("a", ()).intent("x".repeat(1025).as_str()).await.is_err());
+    let told = peer.params("tools/call");
+    assert_eq!(told.len(), 2, "one call each, and none of the suggested tool");
+    assert!(!told[0].to_string().contains("intent"), "{}", told[0]);
+    let meta = &told[1]["_meta"];
+    assert_eq!((&meta["intent"], &meta["budget"]), (&json!("find it"), &json!({"max_units": 3.0})));
+    let hints = ResultHints::of(&result);
+    assert_eq!(&*hints.provenance().claim()[0].source, "a.pdf");
+    let tool = |name: &str, risk: &str| {
+        let mut tool = ListedTool::new(name, RawJson::empty_object());
+        tool.extra.insert("risk_level", RawJson::from_text(risk));
+        tool
+    };
+    let called = tool("a", "reversible");
+    for (why, known, is_told) in [
+        ("it is less risky", tool("b", "safe"), true),
+        ("it is riskier", tool("b", "destructive"), false),
+        ("nobody knows its risk", ListedTool::new("b", RawJson::empty_object()), false),
+        ("nobody knows the tool", tool("c", "safe"), false),
+    ] {
+        assert_eq!(hints.suggestion(&called, &[known]).is_some(), is_told, "{why}");
     }
 }
 

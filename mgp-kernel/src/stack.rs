@@ -27,7 +27,6 @@ use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
-use crate::admin::operation::OperatorSections;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
 use crate::call::cancel::UpstreamCanceller;
 use crate::call::delegation::DelegationGate;
@@ -84,17 +83,6 @@ impl ClientStack {
         let Sections { config, policies, audit, fleet, .. } = sections;
         let recording = AuditLayer::new(Arc::new(audit.log.clone()));
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
-        let operated = OperatorSections {
-            config: Arc::clone(config),
-            policies: Arc::clone(policies),
-            audit: Arc::clone(audit),
-            tools: sections.tools.clone(),
-            targets: sections.targets.clone(),
-            fleet: Arc::clone(fleet),
-            registry: sections.registry.clone(),
-            reload: Arc::clone(&sections.reload),
-            lifecycle: Arc::clone(&sections.lifecycle),
-        };
         let documents = ToolDocuments {
             visibility: Arc::clone(&sections.visibility),
             config: Arc::clone(config),
@@ -107,7 +95,7 @@ impl ClientStack {
             asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
-            operators: OperatorGate(Arc::new(operated)),
+            operators: OperatorGate(Arc::new(sections.clone())),
             concurrency: settings::agent_calls_at_once(&config.load()),
             permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
             faults: ArgumentFaultsGate(judges.clone()),

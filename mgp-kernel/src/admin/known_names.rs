@@ -7,7 +7,7 @@ use mgp_types::mgp::{AgentId, Permission, ServerId, ServerState};
 use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
-use super::operation::OperatorSections;
+use crate::kernel::Sections;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::Failure;
 
@@ -38,7 +38,7 @@ pub(super) enum DecidedAgent<'a> {
 /// # Errors
 /// -32602 with [`NameMistakes`].
 pub(super) fn check_names(
-    kernel: &OperatorSections,
+    kernel: &Sections,
     server: &ServerId,
     permission: &Permission,
     agent: DecidedAgent<'_>,
@@ -89,7 +89,7 @@ pub(super) fn check_names(
 }
 
 /// Returns the standard permissions, and those that some server is known to need.
-fn known_permissions(kernel: &OperatorSections) -> BTreeSet<String> {
+fn known_permissions(kernel: &Sections) -> BTreeSet<String> {
     let config = kernel.targets.config.load();
     let standard = Permission::KNOWN.iter().map(|one| one.as_str().to_owned());
     let mut known: BTreeSet<String> = standard.collect();
@@ -106,7 +106,7 @@ fn known_permissions(kernel: &OperatorSections) -> BTreeSet<String> {
 }
 
 /// Returns the agents that are configured or connected, have keys or rules, or about whose calls something was decided.
-fn known_agents(kernel: &OperatorSections) -> BTreeSet<String> {
+fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let mut known = BTreeSet::from([LOCAL_AGENT.to_owned(), KEYLESS_AGENT.to_owned()]);
     known.extend(kernel.targets.config.load().agents.iter().map(|agent| agent.id.clone()));
     known.extend(kernel.policies.keys.keys().iter().map(|key| key.owner.as_str().to_owned()));
@@ -120,7 +120,7 @@ fn known_agents(kernel: &OperatorSections) -> BTreeSet<String> {
     known
 }
 
-fn is_connected(kernel: &OperatorSections, server: &ServerId) -> bool {
+fn is_connected(kernel: &Sections, server: &ServerId) -> bool {
     let view = kernel.targets.visibility.fleet.views().into_iter().find(|view| view.id == *server);
     view.is_some_and(|view| view.state == ServerState::Connected)
 }

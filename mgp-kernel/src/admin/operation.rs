@@ -2,22 +2,14 @@
 
 use std::sync::Arc;
 
-use mgp_discovery::registry::Registry;
 use mgp_types::mgp::{Actor, AuditEvent, AuditPort as _, AuditTarget, EventType, Outcome, TraceId};
 use mgp_types::{Error, Principal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::command::KernelNeed;
-use crate::catalog::ToolCatalog;
-use crate::lifecycle::Lifecycle;
+use crate::kernel::Sections;
 use crate::operator::proof::OperatorConnection;
-use crate::policies::Policies;
-use crate::record::AuditTrail;
-use crate::reload::ConfigReloader;
-use crate::running::RunningConfig;
-use crate::server_inventory::AccessTargets;
-use crate::servers::fleet::Fleet;
 use crate::terminal::{Exit, Failure};
 
 /// An operation of operators. Its fields are the params of the method.
@@ -70,22 +62,9 @@ pub(crate) enum ProofNeed {
     All,
 }
 
-/// The sections of the kernel that operators look after.
-pub(crate) struct OperatorSections {
-    pub(crate) config: Arc<RunningConfig>,
-    pub(crate) policies: Arc<Policies>,
-    pub(crate) audit: Arc<AuditTrail>,
-    pub(crate) tools: ToolCatalog,
-    pub(crate) targets: AccessTargets,
-    pub(crate) fleet: Arc<Fleet>,
-    pub(crate) registry: Registry,
-    pub(crate) reload: Arc<ConfigReloader>,
-    pub(crate) lifecycle: Arc<Lifecycle>,
-}
-
 /// A call of an operation: the operator and the chain of requests, for the record, and the kernel.
 pub(crate) struct OperatorCall {
-    pub(crate) kernel: Arc<OperatorSections>,
+    pub(crate) kernel: Arc<Sections>,
     pub(crate) by: Principal,
     pub(crate) trace: Option<TraceId>,
     /// The connection, if it may have to prove that a person is there.

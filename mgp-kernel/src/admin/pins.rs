@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::command::{KernelNeed, PageRequest};
 use super::definition_status::ShownDefinitionStatus;
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
+use crate::kernel::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
 /// Lists the pins by server, kind and name: all, those of a server, or those that wait.
@@ -326,7 +327,7 @@ impl Operation for ApprovePin {
     type Reply = ApprovedPin;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedPin, Error> {
-        let OperatorSections { policies, fleet, .. } = &*call.kernel;
+        let Sections { policies, fleet, .. } = &*call.kernel;
         let definitions = &policies.definitions;
         let (server, name) = (&self.server_id, &self.name);
         let found = definitions.found_in(server, name);

@@ -12,8 +12,9 @@ use mgp_types::Error;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
+use crate::kernel::Sections;
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Lists the decisions that wait for an operator.
@@ -137,7 +138,7 @@ impl Operation for ListPending {
 }
 
 impl PendingDecisions {
-    fn of(kernel: &OperatorSections) -> Self {
+    fn of(kernel: &Sections) -> Self {
         let undecided = kernel.policies.grants.waiting().into_iter();
         let undecided = undecided.map(|(server_id, permission)| UndecidedPermission {
             risk: permission.risk(),
@@ -268,13 +269,13 @@ impl TextForm for PermissionDecided {
 }
 
 /// Returns the ids of the questions that are asked and of those that are answered.
-pub(super) fn queued_ids(kernel: &OperatorSections) -> impl Iterator<Item = String> {
+pub(super) fn queued_ids(kernel: &Sections) -> impl Iterator<Item = String> {
     let pending = &kernel.policies.pending;
     let rows = pending.list().into_iter().chain(pending.answered());
     rows.map(|open| open.id.as_str().to_owned())
 }
 
-fn all_ids(kernel: &OperatorSections) -> impl Iterator<Item = String> {
+fn all_ids(kernel: &Sections) -> impl Iterator<Item = String> {
     queued_ids(kernel).chain(registrations::questions(&kernel.registry).map(|question| question.id))
 }
 

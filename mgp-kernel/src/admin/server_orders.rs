@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::command::KernelNeed;
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::ServerList;
+use crate::kernel::Sections;
 use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, printable};
 
@@ -173,7 +174,7 @@ async fn recorded(call: &OperatorCall, id: &ServerId, what: &str) -> Result<Arc<
     Ok(server)
 }
 
-fn known(kernel: &OperatorSections, id: &ServerId) -> Result<Arc<Upstream>, Error> {
+fn known(kernel: &Sections, id: &ServerId) -> Result<Arc<Upstream>, Error> {
     let (fleet, config) = (&kernel.fleet, kernel.config.load());
     fleet.get(id.as_str()).ok_or_else(|| {
         if config.servers.iter().any(|server| server.id == id.as_str() && !server.enabled) {

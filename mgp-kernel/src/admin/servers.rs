@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::command::ServersToBegin;
 use super::definition_status::HeldCounts;
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::process_memory::ProcessGroups;
+use crate::kernel::Sections;
 use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
@@ -114,7 +115,7 @@ impl Operation for ListServers {
     type Reply = ServerList;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerList, Error> {
-        let OperatorSections { fleet, tools, .. } = &*call.kernel;
+        let Sections { fleet, tools, .. } = &*call.kernel;
         if self.begin != ServersToBegin::None {
             fleet
                 .all()
@@ -129,7 +130,7 @@ impl Operation for ListServers {
 }
 
 impl ServerList {
-    pub(super) fn of(kernel: &OperatorSections) -> Self {
+    pub(super) fn of(kernel: &Sections) -> Self {
         let (fleet, config) = (&kernel.fleet, kernel.config.load());
         let counts = HeldCounts::of(&kernel.policies.definitions);
         let processes = ProcessGroups::read();

@@ -13,8 +13,9 @@ use mgp_types::mgp::ServerId;
 use serde::{Deserialize, Serialize};
 
 use super::command::{KernelNeed, ServersToBegin};
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::CallCounts;
+use crate::kernel::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash};
 use crate::{StartError, settings};
 
@@ -68,7 +69,7 @@ impl Operation for ReadStats {
     type Reply = Stats;
 
     async fn run(self, call: &OperatorCall) -> Result<Stats, Error> {
-        let OperatorSections { config, tools, fleet, audit, policies, lifecycle, .. } = &*call.kernel;
+        let Sections { config, tools, fleet, audit, policies, lifecycle, .. } = &*call.kernel;
         let tokens = Tokens::count(&config.load(), &tools.index.snapshot())
             .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
         let servers = fleet.all();

@@ -9,8 +9,9 @@ use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::operation::{Operation, OperatorCall, OperatorSections, ProofNeed};
+use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::{ServerList, ServerRow};
+use crate::kernel::Sections;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
 
 /// Reads the status of the kernel.
@@ -83,7 +84,7 @@ impl Operation for ReadStatus {
     type Reply = KernelStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
-        let OperatorSections { lifecycle, policies, config, .. } = &*call.kernel;
+        let Sections { lifecycle, policies, config, .. } = &*call.kernel;
         let served = served(lifecycle)?;
         let clients = lifecycle.connections.clients().into_iter().map(|client| {
             let (pid, program) = client.process.map(|(pid, program)| (pid, program.into_string())).unzip();
@@ -131,7 +132,7 @@ impl Operation for StepAside {
     type Reply = SteppedAside;
 
     async fn run(self, call: &OperatorCall) -> Result<SteppedAside, Error> {
-        let OperatorSections { lifecycle, reload, .. } = &*call.kernel;
+        let Sections { lifecycle, reload, .. } = &*call.kernel;
         let served = served(lifecycle)?;
         let connections = &lifecycle.connections;
         let mut is_used = served.http.lock().is_some() || !connections.clients().is_empty();

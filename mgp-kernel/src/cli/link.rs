@@ -131,8 +131,8 @@ impl KernelLink {
             }
         };
         let connection = Arc::new(OperatorConnection::in_process());
-        let mark = ConnectionRole::Operator(connection, Arc::clone(kernel.policies()));
-        let (session, own) = (kernel.fleet().client_session(), std::env::current_dir().ok());
+        let mark = ConnectionRole::Operator(connection, Arc::clone(&kernel.sections().policies));
+        let (session, own) = (kernel.sections().fleet.client_session(), std::env::current_dir().ok());
         let client =
             builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
         Ok(Self { own: Some(kernel), ..Self::to(client, cx) })
@@ -234,7 +234,7 @@ impl KernelLink {
         if let Some(kernel) = self.own {
             kernel.shutdown(ShutdownReason::KernelShutdown, GRACE).await;
             // The events have to be written when the command ends.
-            let _ = kernel.audit().log.flush().await;
+            let _ = kernel.sections().audit.log.flush().await;
         }
     }
 }
@@ -326,7 +326,7 @@ async fn started(configured: &EffectiveConfig, reduce: fn(&mut Config)) -> Resul
     let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
     reduce(&mut config);
     let kernel = Kernel::open(config, state, files).await?;
-    let _ = kernel.config().held(wanted);
+    let _ = kernel.sections().config.held(wanted);
     Ok(kernel)
 }
 

@@ -17,7 +17,7 @@ use super::background;
 use super::context::{CommandContext, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
 use super::pipe;
-use crate::kernel::ServerStarts;
+use crate::kernel::{Sections, ServerStarts};
 use crate::listen::peer::{adopt_orphans, reap_adopted};
 use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
@@ -150,7 +150,7 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     reread_from(&kernel, settled, http_asked_for);
     let stop = until_stopped(signals, &kernel, &watched, read);
     let at = serving.socket.display().to_string();
-    let scheme = if kernel.config().load().listen.tls.is_some() { "https" } else { "http" };
+    let scheme = if kernel.sections().config.load().listen.tls.is_some() { "https" } else { "http" };
     let served = serve(&kernel, serving, stop, |http| {
         if let Some(http) = http {
             cx.output.note(&format!("listening at {scheme}://{http}/mcp"));
@@ -192,7 +192,7 @@ fn unserved(failure: StartError) -> Failure {
 
 /// Makes the kernel read its configuration from the same place when it reloads. The address of the command line stays.
 fn reread_from(kernel: &Kernel, cx: CommandContext, http_asked_for: Option<String>) {
-    kernel.reloads().read_from(move || {
+    kernel.sections().reload.read_from(move || {
         let EffectiveConfig { mut config, untrusted, .. } =
             cx.read().map_err(|failure| failure.message().to_owned())?;
         if let Some(untrusted) = untrusted {
@@ -205,7 +205,8 @@ fn reread_from(kernel: &Kernel, cx: CommandContext, http_asked_for: Option<Strin
 
 /// Returns the reasons that keep every client off this machine out, each with the command or the key that changes it.
 fn lacking_beyond(kernel: &Kernel, address: SocketAddr) -> Vec<String> {
-    let (config, policies, now) = (kernel.config().load(), kernel.policies(), kernel.audit().clock.now());
+    let Sections { config, policies, audit, .. } = kernel.sections();
+    let (config, now) = (config.load(), audit.clock.now());
     let mut lacking = Vec::new();
     let is_valid = |key: &KeyInfo| key.expires_at.is_none_or(|end| end > now);
     if config.listen.oauth.is_none() && !policies.keys.keys().iter().any(is_valid) {
@@ -328,7 +329,7 @@ fn versions(files: &[PathBuf]) -> Vec<FileVersion> {
 
 /// Reloads the configuration. If the new configuration is invalid, logs the error and keeps the old one.
 async fn reload(kernel: &Kernel) {
-    match kernel.reloads().reread().await {
+    match kernel.sections().reload.reread().await {
         Ok(applied) => {
             tracing::info!(
                 added = applied.added.len(),
@@ -338,7 +339,7 @@ async fn reload(kernel: &Kernel) {
             );
             if !applied.needs_restart.is_empty() {
                 // A kernel in the background is replaced as soon as that disturbs nobody.
-                kernel.lifecycle().connections.set_outdated();
+                kernel.sections().lifecycle.connections.set_outdated();
             }
         }
         Err(error) => tracing::error!(%error, "the configuration stays as it was"),

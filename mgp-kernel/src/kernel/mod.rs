@@ -23,18 +23,10 @@ use tokio::task::JoinSet;
 pub(crate) use self::sections::Sections;
 use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::call::resolve::awaits_first_tools;
-use crate::catalog::ToolCatalog;
-use crate::data::DataBroker;
-use crate::lifecycle::Lifecycle;
-use crate::notify::changes::{ChangeListeners, tell_endings};
+use crate::notify::changes::tell_endings;
 use crate::notify::events::publish_record;
-use crate::policies::Policies;
-use crate::record::AuditTrail;
-use crate::reload::ConfigReloader;
 use crate::router::CatalogVisibility;
 use crate::rules::AccessRules;
-use crate::running::RunningConfig;
-use crate::servers::fleet::Fleet;
 use crate::servers::registration::{self, ModelToolCreator};
 use crate::servers::upstream;
 use crate::stack::ClientStack;
@@ -103,7 +95,7 @@ impl Kernel {
         tokio::spawn(async move { tools.load_encoder().await });
         // A server that is not started logs the reason, and stays registered.
         kernel.0.sections.registry.resume().await;
-        kernel.reloads().warn_of_unmatched();
+        kernel.sections().reload.warn_of_unmatched();
         Ok(kernel)
     }
 
@@ -231,7 +223,7 @@ impl Kernel {
 
     /// Returns the service factory for clients that are this principal, and work in the directory of this process.
     pub fn accept(&self, principal: Principal) -> impl Accept<Service: Unpin> {
-        let fleet = Arc::clone(self.fleet());
+        let fleet = Arc::clone(&self.sections().fleet);
         let folder = std::env::current_dir().ok().and_then(|own| usable_folder(&own));
         self.accept_as(&AuthLayer::fixed(principal), ConnectionRole::Nothing, move |_| ConnectedClient {
             session: Some(fleet.client_session()),
@@ -250,52 +242,20 @@ impl Kernel {
     ) -> impl Accept<Service: Unpin> + use<> {
         let folder = folder.and_then(|folder| usable_folder(&folder));
         if let Some(folder) = &folder {
-            self.fleet().set_folder(&client, folder);
+            self.sections().fleet.set_folder(&client, folder);
         }
         let folders = ClientFolders::of_process(folder);
         let client = ConnectedClient { session: Some(client), folders: Arc::new(folders) };
         self.accept_as(&AuthLayer::fixed(principal), mark, move |_| client.clone())
     }
 
-    pub(crate) fn config(&self) -> &Arc<RunningConfig> {
-        &self.0.sections.config
-    }
-
-    pub(crate) fn policies(&self) -> &Arc<Policies> {
-        &self.0.sections.policies
-    }
-
-    pub(crate) fn data(&self) -> &Arc<DataBroker> {
-        &self.0.sections.data
-    }
-
-    pub(crate) fn audit(&self) -> &Arc<AuditTrail> {
-        &self.0.sections.audit
-    }
-
-    pub(crate) fn tools(&self) -> &ToolCatalog {
-        &self.0.sections.tools
-    }
-
-    pub(crate) fn fleet(&self) -> &Arc<Fleet> {
-        &self.0.sections.fleet
-    }
-
-    pub(crate) fn changes(&self) -> &Arc<ChangeListeners> {
-        &self.0.sections.changes
-    }
-
-    pub(crate) fn lifecycle(&self) -> &Arc<Lifecycle> {
-        &self.0.sections.lifecycle
-    }
-
-    pub(crate) fn reloads(&self) -> &Arc<ConfigReloader> {
-        &self.0.sections.reload
+    pub(crate) fn sections(&self) -> &Sections {
+        &self.0.sections
     }
 
     /// Returns the service factory for clients over a network, whom `auth` lets in.
     pub(crate) fn accept_remote(&self, auth: &AuthLayer) -> impl Accept<Service: Unpin> + use<> {
-        let fleet = Arc::clone(self.fleet());
+        let fleet = Arc::clone(&self.sections().fleet);
         self.accept_as(auth, ConnectionRole::Nothing, move |outbox| {
             // Requests that belong to no session have no way back to the client, and one service answers all of them.
             let session = outbox.is_open().then(|| fleet.client_session());

@@ -37,17 +37,17 @@ async fn share(
     drain: Duration,
 ) {
     let AcceptedConnection { process, reader, writer, .. } = arrived;
-    let client = kernel.fleet().client_session();
-    let connections = &kernel.lifecycle().connections;
+    let client = kernel.sections().fleet.client_session();
+    let connections = &kernel.sections().lifecycle.connections;
     let _connection = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
     // Where it is not known who started the client, an agent may have.
     let is_started = match &process {
-        PeerProcess::Known(lineage) => kernel.lifecycle().clients.note(lineage),
+        PeerProcess::Known(lineage) => kernel.sections().lifecycle.clients.note(lineage),
         PeerProcess::Unknown => true,
     };
     let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
     let accept = kernel.accept_marked(agent, mark, client, process.folder());
-    let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
+    let (_, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
     if let Err(error) = connection.run_until(told(stopped), drain).await {
         tracing::debug!(%error, "a client at the socket is gone");
     }

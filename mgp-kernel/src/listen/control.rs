@@ -22,16 +22,16 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel, stopped: watch::Re
 
 async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Receiver<bool>) {
     let AcceptedConnection { user, process, reader, writer } = arrived;
-    let _connection = kernel.lifecycle().connections.command();
+    let _connection = kernel.sections().lifecycle.connections.command();
     let connection = Arc::new(match user {
         SocketPeer::Owner(_) => OperatorConnection::of_account(&process),
         SocketPeer::Root => OperatorConnection::of_superuser(),
         SocketPeer::Member(_) => OperatorConnection::of_member(),
     });
-    let role = ConnectionRole::Operator(connection, Arc::clone(kernel.policies()));
-    let client = kernel.fleet().client_session();
+    let role = ConnectionRole::Operator(connection, Arc::clone(&kernel.sections().policies));
+    let client = kernel.sections().fleet.client_session();
     let accept = kernel.accept_marked(operator(user.uid()), role, client, process.folder());
-    let (_, connection) = connect(reader, writer, &accept, kernel.config().connection_limits());
+    let (_, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
     if let Err(error) = connection.run_until(told(stopped), LATEST_END).await {
         tracing::debug!(%error, "a connection at the socket ended");
     }

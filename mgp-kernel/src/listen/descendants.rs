@@ -55,7 +55,7 @@ impl DescendantFilter {
     }
 
     async fn record(&self, process: &PeerProcess) {
-        let audit = self.kernel.audit();
+        let audit = &self.kernel.sections().audit;
         let PeerProcess::Known(lineage) = process else { return };
         let process = lineage.process();
         tracing::warn!(

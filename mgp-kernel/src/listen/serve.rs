@@ -23,6 +23,7 @@ use super::{
     agents, control,
     socket::{SocketAudience, UserSocket},
 };
+use crate::kernel::Sections;
 use crate::lifecycle::{HttpListening, ServedKernel};
 use crate::{Kernel, StartError};
 
@@ -85,12 +86,12 @@ pub(crate) async fn serve(
     listening: impl FnOnce(Option<SocketAddr>),
 ) -> Result<(), StartError> {
     let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
-    if let (Some(address), Some(tls)) = (serving.http, &kernel.config().load().listen.tls) {
+    let Sections { config, policies, audit, changes, lifecycle, .. } = kernel.sections();
+    if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
         check_certificate(tls).map_err(unheard(address.to_string()))?;
     }
     // Whoever connects finds the note, because it is written before anybody can.
-    if let Err(error) = KernelNote::of_this_process(&kernel.config().wanted()).write(kernel.config().state())
-    {
+    if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
     #[cfg(unix)]
@@ -110,10 +111,9 @@ pub(crate) async fn serve(
     let http = bound(&serving).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
-    let (lifecycle, changes) = (kernel.lifecycle(), kernel.changes());
     // The first command that connects may ask about it.
     let served = Arc::new(ServedKernel {
-        since: kernel.audit().clock.now(),
+        since: audit.clock.now(),
         linger: serving.linger,
         files: serving.files,
         http: Mutex::default(),
@@ -167,7 +167,7 @@ pub(crate) async fn serve(
         }
     }
     tracing::info!("the kernel stops");
-    KernelNote::remove(kernel.config().state());
+    KernelNote::remove(config.state());
     kernel.stop_waiting();
     let _ = stopping.send(true);
     let drained = async {
@@ -183,8 +183,8 @@ pub(crate) async fn serve(
     operators.shutdown().await;
     clients.shutdown().await;
     sharers.shutdown().await;
-    let _ = kernel.audit().log.flush().await;
-    let _ = kernel.policies().keys.note_uses().await;
+    let _ = audit.log.flush().await;
+    let _ = policies.keys.note_uses().await;
     Ok(())
 }
 
@@ -244,9 +244,9 @@ async fn serve_stdio(
 ) -> io::Result<()> {
     let (input, output) = stdio::stdio()?;
     if let Some(lineage) = Lineage::of(std::process::id()) {
-        let _ = kernel.lifecycle().clients.note(&lineage);
+        let _ = kernel.sections().lifecycle.clients.note(&lineage);
     }
-    let limits = kernel.config().connection_limits();
+    let limits = kernel.sections().config.connection_limits();
     let (_, connection) = connect(input, output, &kernel.accept(client), limits);
     if let Err(error) = connection.run_until(told(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");

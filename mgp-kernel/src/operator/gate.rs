@@ -10,7 +10,8 @@ use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKin
 
 use super::proof::OperatorConnection;
 use crate::admin::list::OperationEntry;
-use crate::admin::operation::{OperatorCall, OperatorSections, ProofNeed};
+use crate::admin::operation::{OperatorCall, ProofNeed};
+use crate::kernel::Sections;
 use crate::record::AuditTrail;
 
 /// A gate that serves the methods under `kernel/` to operators.
@@ -22,7 +23,7 @@ use crate::record::AuditTrail;
 /// methods exists (-32601), so that they learn nothing from how the methods refuse. Methods that only read never wait;
 /// those that change something are recorded before they act. Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct OperatorGate(pub(crate) Arc<OperatorSections>);
+pub(crate) struct OperatorGate(pub(crate) Arc<Sections>);
 
 impl Gate for OperatorGate {
     type Pass = ();

@@ -31,6 +31,7 @@ use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
 pub(crate) use self::repeated::RepeatedHeadersGate;
 use crate::call::meter::exposition;
+use crate::kernel::Sections;
 use crate::{Kernel, settings};
 
 impl Kernel {
@@ -48,16 +49,17 @@ impl Kernel {
         socket: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let (running, keys) = (self.config(), &self.policies().keys);
+        let Sections { config: running, policies, audit, data, tools, fleet, lifecycle, .. } =
+            self.sections();
         let config = running.load_full();
-        self.data().serve_at(socket.local_addr()?).map_err(io::Error::other)?;
+        data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
-        let ring = keys.clone();
+        let ring = policies.keys.clone();
         let tokens = tokens::accepted(running)?;
         let guard = HttpAuthLayer::new(ring.clone());
         let guard = match &tokens {
             Some(tokens) => {
-                self.policies().tokens.come_to(tokens.clone());
+                policies.tokens.come_to(tokens.clone());
                 guard.tokens(tokens.clone())
             }
             None => guard,
@@ -88,19 +90,24 @@ impl Kernel {
         });
         // The health paths are open to clients without a key, the metrics are not.
         let beside = Arc::new(http.clone());
-        let (fleet, index) = (self.fleet().clone(), self.tools().index.clone());
-        let (policies, audit) = (self.policies().clone(), self.audit().clone());
-        let sessions = beside.clone();
-        let figures =
-            move || exposition(&fleet, &index, &policies.pending, &audit.log, sessions.open_sessions());
-        let doors = DoorsLayer { config: running.clone(), catalog: self.tools().catalog.clone() };
+        let (of, sessions) = (self.sections().clone(), beside.clone());
+        let figures = move || {
+            exposition(
+                &of.fleet,
+                &of.tools.index,
+                &of.policies.pending,
+                &of.audit.log,
+                sessions.open_sessions(),
+            )
+        };
+        let doors = DoorsLayer { config: running.clone(), catalog: tools.catalog.clone() };
         let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
         let layer = Stack::new(layer, guard);
         let layer = Stack::new(layer, SameUserLayer);
-        let layer = Stack::new(layer, FailedLoginsLayer::new(Arc::clone(self.audit())));
+        let layer = Stack::new(layer, FailedLoginsLayer::new(Arc::clone(audit)));
         let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
-        let (fleet, lifecycle) = (self.fleet().clone(), self.lifecycle().clone());
-        let open = HttpPathsLayer::open(beside, fleet, lifecycle, tokens.clone(), self.data().clone());
+        let (fleet, lifecycle) = (fleet.clone(), lifecycle.clone());
+        let open = HttpPathsLayer::open(beside, fleet, lifecycle, tokens.clone(), data.clone());
         let layer = Stack::new(layer, open);
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {

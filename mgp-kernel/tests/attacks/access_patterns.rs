@@ -45,21 +45,14 @@ fn serving(home: &Home, servers: &[(&str, &str)]) -> (Kernel, u16) {
 fn serving_by(default: &str, home: &Home, servers: &[(&str, &str)]) -> (Kernel, u16) {
     let servers: String = servers.iter().map(|(id, lines)| server::configured(home, id, lines)).collect();
     let access = format!("[access]\ndefault = {default:?}\n[listen]\nrequire_keys = true\n");
-    home.write("mgp.toml", &format!("{}{access}{servers}", home.read("mgp.toml")));
-    let kernel = Kernel::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
-    (kernel, port)
-}
-
-fn key(home: &Home, owner: &str, allowed: &[&str]) -> String {
-    let allowed = allowed.iter().flat_map(|what| ["--allow", what]);
-    home.json(["keys", "new", owner].into_iter().chain(allowed))["secret"].as_str().unwrap().to_owned()
+    home.configure(&format!("{access}{servers}"));
+    Kernel::on_http(home)
 }
 
 async fn a_key_for_a_server_is_not_for_one_whose_id_goes_on() {
     let home = Home::with_state();
     let (_kernel, port) = serving(&home, &[("one", ""), ("one.admin", "")]);
-    let client = client(port, &key(&home, "agent", &["see:one.*", "call:one.*"])).await;
+    let client = client(port, &home.key("agent", &["see:one.*", "call:one.*"])).await;
     assert!(calls(&client, "one.echo").await);
     for tool in ["one.admin.echo", "one.admin/echo", "one_admin_echo", "one.admin__echo"] {
         assert!(!calls(&client, tool).await, "{tool}");
@@ -75,13 +68,13 @@ async fn a_key_does_not_follow_a_tool_to_its_fallback() {
     let fallback =
         "[servers.tools.no_such]\nfallback = \"other.echo\"\n[servers.tools.fail]\nfallback = \"other.echo\"";
     let (_kernel, port) = serving(&home, &[("one", fallback), ("other", "")]);
-    let client = client(port, &key(&home, "agent", &["call:one.*"])).await;
+    let client = client(port, &home.key("agent", &["call:one.*"])).await;
     assert!(calls(&client, "one.echo").await);
     assert!(!calls(&client, "other.echo").await);
     assert!(!calls(&client, "one.fail").await);
     assert!(server::calls(&home, "one").contains(&"fail".to_owned()));
     assert!(server::calls(&home, "other").is_empty());
-    let whole = self::client(port, &key(&home, "agent", &["call:*"])).await;
+    let whole = self::client(port, &home.key("agent", &["call:*"])).await;
     assert!(calls(&whole, "one.fail").await, "what a key allows is called");
     assert!(!server::calls(&home, "other").is_empty());
 }
@@ -99,7 +92,7 @@ async fn a_key_for_nothing_that_can_be_meant_is_not_issued() {
 async fn an_entry_for_a_server_is_not_for_one_whose_id_goes_on() {
     let home = Home::with_state();
     let (_kernel, port) = serving_by("opt-in", &home, &[("one", ""), ("one.admin", "")]);
-    let client = client(port, &key(&home, "agent", &["call:*"])).await;
+    let client = client(port, &home.key("agent", &["call:*"])).await;
     home.json(["access", "grant", "agent", "one.*"]);
     assert!(calls(&client, "one.echo").await);
     for tool in ["one.admin.echo", "one.admin/echo", "one_admin_echo", "one.admin__echo"] {
@@ -113,7 +106,7 @@ async fn an_entry_for_a_server_is_not_for_one_whose_id_goes_on() {
 async fn a_denial_by_a_pattern_holds_under_opt_out_and_after_a_restart() {
     let home = Home::with_state();
     let (mut kernel, port) = serving(&home, &[("files", ""), ("other", "")]);
-    let secret = key(&home, "agent", &["call:*"]);
+    let secret = home.key("agent", &["call:*"]);
     let first = client(port, &secret).await;
     assert!(calls(&first, "files.echo").await && calls(&first, "other.echo").await);
     assert_eq!(home.run(["access", "deny", "agent", "*.ec*"]).code, Some(0));
@@ -135,7 +128,7 @@ async fn a_denial_by_a_pattern_holds_under_opt_out_and_after_a_restart() {
 async fn an_exact_entry_decides_before_a_pattern_and_a_tool_before_its_server() {
     let home = Home::with_state();
     let (_kernel, port) = serving(&home, &[("files", ""), ("other", "")]);
-    let client = client(port, &key(&home, "agent", &["call:*"])).await;
+    let client = client(port, &home.key("agent", &["call:*"])).await;
     home.json(["access", "deny", "agent", "*", "e*"]);
     assert!(!calls(&client, "files.echo").await && !calls(&client, "other.echo").await);
     home.json(["access", "grant", "agent", "files", "echo"]);
@@ -151,7 +144,7 @@ async fn an_exact_entry_decides_before_a_pattern_and_a_tool_before_its_server() 
 async fn a_denial_that_stands_for_nothing_is_refused_unless_it_is_forced() {
     let home = Home::with_state();
     let (_kernel, port) = serving(&home, &[("files", "")]);
-    let client = client(port, &key(&home, "agent", &["call:*"])).await;
+    let client = client(port, &home.key("agent", &["call:*"])).await;
     assert!(calls(&client, "files.echo").await);
     for (target, said) in [
         (&["fiels"][..], "`mgp access deny agent files`"),
@@ -212,7 +205,7 @@ async fn an_operator_of_the_protocol_is_refused_the_same() {
 async fn a_name_with_dots_is_a_server_or_a_tool_and_never_guessed() {
     let home = Home::with_state();
     let (_kernel, port) = serving_by("opt-in", &home, &[("one", ""), ("one.admin", ""), ("one.echo", "")]);
-    let client = client(port, &key(&home, "agent", &["call:*"])).await;
+    let client = client(port, &home.key("agent", &["call:*"])).await;
     home.json(["access", "grant", "agent", "one.admin"]);
     assert!(calls(&client, "one.admin.echo").await && !calls(&client, "one.echo").await);
     let both = home.run(["access", "grant", "agent", "one.echo"]);
@@ -232,7 +225,7 @@ async fn a_rule_of_the_configuration_that_stands_for_nothing_is_told() {
     let rules = [rule("fiels", "echo"), rule("files", "delete_everythin"), rule("*", "delete_*")].concat();
     let off = "[servers.tools.\"write_*\"]\nenabled = false";
     let server = server::configured(&home, "files", off);
-    home.write("mgp.toml", &format!("{}{rules}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{rules}{server}"));
     let checked = home.run(["config", "check"]);
     assert!(checked.code == Some(0) && checked.out.contains("did you mean `files`"), "{checked:?}");
     let doctor = home.run(["doctor"]);

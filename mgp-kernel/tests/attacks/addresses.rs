@@ -25,7 +25,7 @@ fn written(home: &Home, lines: &str) {
     let settings = "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"config_only\"\n\
         grants = [{ permission = \"network.outbound\" }]\n";
     let servers = server::configured(home, "web", lines) + &server::configured(home, "other", "");
-    home.write("mgp.toml", &format!("{}{settings}{servers}", home.read("mgp.toml")));
+    home.configure(&format!("{settings}{servers}"));
     for id in ["web", "other"] {
         let tool = r#"{"name":"echo","description":"Opens a page.","inputSchema":{"type":"object","properties":{"url":{"type":"string","format":"uri"}}}}"#;
         server::answers(home, id, "tools/list", None, &format!(r#"{{"tools":[{tool}]}}"#));
@@ -36,8 +36,7 @@ impl Scene {
     fn new(lines: &str) -> Self {
         let home = Home::with_state();
         written(&home, lines);
-        let mut kernel = Kernel::start(&home, &[]);
-        let talk = Talk::open(&mut kernel);
+        let (kernel, talk) = Talk::begin(&home);
         Self { _home: home, talk, _kernel: kernel }
     }
 
@@ -126,8 +125,7 @@ async fn an_address_of_this_network_is_told_to_no_tool_whatever_it_is_called() {
     let home = Home::with_state();
     written(&home, "");
     server::answers(&home, "web", "tools/list", None, &json!({"tools": tools}).to_string());
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let mut call = |name: &str, arguments: Value| {
         let answer = talk.ask("tools/call", &json!({"name": format!("web.{name}"), "arguments": arguments}));
         answer.to_string()

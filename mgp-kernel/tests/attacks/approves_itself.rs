@@ -23,7 +23,7 @@ fn home_with(script: &str) -> Home {
 
 fn home_from(home: Home, script: &str) -> Home {
     let server = server::configured(&home, "turned", "");
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     let folder = home.path("");
     let begins = format!("cd '{0}'; export MGP_CONFIG_PATH='{0}/mgp.toml'", folder.display());
     home.write(
@@ -74,8 +74,7 @@ $mgp permissions pending; echo ended $?
 
 async fn a_process_of_a_server_decides_nothing() {
     let home = home_with(&format!("mgp={}; {DECISIONS}", mgp()));
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let told = nightly(&mut talk);
     assert_eq!(told.matches("ended 3").count(), 4, "{told}");
     assert!(told.contains("was started by the kernel or by one of its servers"), "{told}");
@@ -102,8 +101,7 @@ async fn a_process_that_leaves_its_server_twice_decides_nothing() {
     );
     let home = home_with(&script);
     assert!(std::process::Command::new("mkfifo").arg(home.path("go")).status().unwrap().success());
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     nightly(&mut talk);
     home.write("go", "go\n");
     let told = told(&home);
@@ -118,8 +116,7 @@ async fn a_process_of_a_server_is_no_client() {
         "clientInfo": {"name": "claude-code", "version": "1"},
     }});
     let home = home_with(&format!("echo '{hello}' | {} serve", mgp()));
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let told = nightly(&mut talk);
     assert!(told.contains("was started by the kernel") && !told.contains("serverInfo"), "{told}");
     assert_eq!(refusals(&home, "agents").len(), 1);

@@ -30,15 +30,8 @@ tests![
 fn home() -> Home {
     let home = Home::with_state();
     let server = server::configured(&home, "honest", "");
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     home
-}
-
-/// A kernel whose client is this program.
-fn with_client(home: &Home) -> (Kernel, Talk) {
-    let mut kernel = Kernel::start(home, &[]);
-    let talk = Talk::open(&mut kernel);
-    (kernel, talk)
 }
 
 /// Runs a command as the agent does.
@@ -92,7 +85,7 @@ const PASSED_GATE: usize = DECISIONS.len() - 1;
 
 async fn what_a_client_starts_decides_nothing() {
     let home = home();
-    let (_kernel, _talk) = with_client(&home);
+    let (_kernel, _talk) = Talk::begin(&home);
     for decision in DECISIONS {
         let ran = run(&home, decision);
         assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
@@ -109,7 +102,7 @@ async fn what_a_client_starts_decides_nothing() {
 async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
     let home = Home::without_linger();
     let server = server::configured(&home, "honest", "");
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     // The kernel outlives the client that it was started for, and knows the next one as well.
     let mut first = Kernel::in_background(&home);
     let one = Talk::open(&mut first);
@@ -128,7 +121,7 @@ async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
 async fn what_a_client_leaves_behind_decides_nothing() {
     let home = home();
     assert!(Command::new("mkfifo").arg(home.path("go")).status().unwrap().success());
-    let (_kernel, _talk) = with_client(&home);
+    let (_kernel, _talk) = Talk::begin(&home);
     let script = format!(
         "setsid sh -c '(read -r _ < go; {} keys new attacker > told 2>&1; echo ended $? >> told) &' > /dev/null 2>&1",
         env!("CARGO_BIN_EXE_mgp")
@@ -151,7 +144,7 @@ async fn what_a_client_leaves_behind_decides_nothing() {
 
 async fn what_outlives_its_client_and_the_kernel_decides_nothing() {
     let home = home();
-    let (mut kernel, mut talk) = with_client(&home);
+    let (mut kernel, mut talk) = Talk::begin(&home);
     talk.ask("tools/list", &json!({}));
     kernel.child.kill().unwrap();
     kernel.child.wait().unwrap();
@@ -166,7 +159,7 @@ async fn what_outlives_its_client_and_the_kernel_decides_nothing() {
 
 async fn what_only_takes_away_needs_no_proof() {
     let home = home();
-    let (_kernel, mut talk) = with_client(&home);
+    let (_kernel, mut talk) = Talk::begin(&home);
     talk.ask("tools/list", &json!({}));
     for command in [&["permissions", "deny", "honest", "shell.execute"][..], &["stop", "honest"], &["stop"]] {
         let ran = run(&home, command);
@@ -184,7 +177,7 @@ async fn a_call_from_the_command_line_leaves_the_proof_to_be_set_up() {
 
 async fn a_client_decides_nothing_by_calling_as_an_operator() {
     let home = home();
-    let (_kernel, _talk) = with_client(&home);
+    let (_kernel, _talk) = Talk::begin(&home);
     while !home.run(["tools"]).out.contains("honest.echo") {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -199,7 +192,7 @@ async fn a_client_decides_nothing_by_calling_as_an_operator() {
 
 async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
     let home = home();
-    let (_kernel, mut talk) = with_client(&home);
+    let (_kernel, mut talk) = Talk::begin(&home);
     while !home.run(["tools"]).out.contains("honest.delete_everything") {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -236,7 +229,7 @@ async fn the_agents_second_client_does_not_answer_for_a_human() {
     // What the agent has the shell of the first client run; it would say yes to whatever it is asked.
     for line in ["cat input | \"$0\" serve --foreground | cat", "exec \"$0\" serve --foreground < input"] {
         let home = home();
-        let (_kernel, _talk) = with_client(&home);
+        let (_kernel, _talk) = Talk::begin(&home);
         assert!(Command::new("mkfifo").arg(home.path("input")).status().unwrap().success());
         let mut second = in_home(&home, "sh");
         second.args(["-c", line, env!("CARGO_BIN_EXE_mgp")]).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -267,7 +260,7 @@ async fn with_a_passphrase_a_decision_takes_it() {
     // Set while no client is connected.
     let set = run_with(&home, PASSPHRASE, None, "correct horse\n");
     assert_eq!(set.code, Some(0), "{set:?}");
-    let (_kernel, _talk) = with_client(&home);
+    let (_kernel, _talk) = Talk::begin(&home);
     let grant = ["access", "grant", "agent.one", "honest"];
     let ran = run(&home, &grant);
     assert!(ran.code == Some(3) && ran.err.contains("mgp operators token"), "{ran:?}");

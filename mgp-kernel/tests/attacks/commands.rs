@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::Talk;
 use crate::runner::tests;
 use crate::server;
 
@@ -26,7 +26,7 @@ dangerous = false
 permission = \"shell.execute\"
 ";
     let server = server::configured(&home, "box", "");
-    home.write("mgp.toml", &format!("{}{settings}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{settings}{server}"));
     home
 }
 
@@ -37,8 +37,7 @@ fn ran(talk: &mut Talk, command: &str) -> Value {
 /// None of `commands` comes to the server; each is refused by the validator.
 fn refused(commands: &[&str]) {
     let home = home_with_shell();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     for command in commands {
         let answer = ran(&mut talk, command);
         assert!(server::calls(&home, "box").is_empty(), "{command} came through: {answer}");
@@ -121,8 +120,7 @@ async fn packages_from_addresses_are_not_installed_and_work_is_not_thrown_away()
 
 async fn what_is_built_anew_is_deleted_and_daily_commands_run() {
     let home = home_with_shell();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     for command in [
         "rm -rf node_modules",
         "rm -rf target ./build",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::sync::LazyLock;
 
 use serde_json::json;
 
@@ -28,13 +29,12 @@ tests![
 
 /// Says that a test cannot be made here, so that nobody takes it for one that passed.
 pub(crate) fn is_possible() -> bool {
-    let home = Home::with_state();
-    let told = home.run(["doctor"]).out;
-    let possible = told.contains("by Landlock and seccomp");
-    if !possible {
+    static HAS_LANDLOCK: LazyLock<bool> =
+        LazyLock::new(|| Home::with_state().run(["doctor"]).out.contains("by Landlock and seccomp"));
+    if !*HAS_LANDLOCK {
         println!("skipped: no Landlock");
     }
-    possible
+    *HAS_LANDLOCK
 }
 
 /// A kernel in which nobody is asked, with a confined server `jail` that notes its requests, and a talk with it.
@@ -50,6 +50,11 @@ impl Jail {
         Self::in_home(Home::with_state(), open, more)
     }
 
+    /// One to which nothing more is open, where servers can be confined.
+    fn plain() -> Option<Self> {
+        is_possible().then(|| Self::new("", ""))
+    }
+
     fn in_home(home: Home, open: &str, more: &str) -> Self {
         let notes = home.path("notes/jail").display().to_string();
         let lines = format!(
@@ -58,9 +63,8 @@ impl Jail {
         );
         let server = server::configured(&home, "jail", &lines);
         let rest = "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-        home.write("mgp.toml", &format!("{}{rest}{more}{server}", home.read("mgp.toml")));
-        let mut kernel = Kernel::start(&home, &[]);
-        let talk = Talk::open(&mut kernel);
+        home.configure(&format!("{rest}{more}{server}"));
+        let (kernel, talk) = Talk::begin(&home);
         Self { home, talk, _kernel: kernel }
     }
 
@@ -75,10 +79,7 @@ impl Jail {
 }
 
 async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     jail.home.write("diary", "dear diary");
     let diary = jail.home.path("diary").display().to_string();
     for file in ["/etc/passwd", "/etc/hostname", &diary, "/proc/self/environ", "/proc/1/environ", "/dev/tty"]
@@ -92,10 +93,7 @@ async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
 }
 
 async fn a_confined_server_writes_to_its_temporary_folder_and_nowhere_else() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     jail.home.write(".bashrc", "# mine");
     let state = jail.home.path("state");
     for file in
@@ -197,10 +195,7 @@ async fn a_confined_server_reaches_no_socket_of_the_kernel() {
 }
 
 async fn what_a_confined_server_starts_is_confined_like_it() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     let nested = "sh -c \"setsid sh -c 'sh -c \\\"cat /etc/passwd\\\"'\" 2>&1; echo status $?";
     let read = jail.runs(nested);
     assert!(read.contains("denied") && !read.contains("root:"), "{read}");
@@ -212,10 +207,7 @@ async fn what_a_confined_server_starts_is_confined_like_it() {
 }
 
 async fn a_confined_server_touches_no_other_process() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     let traced = jail.runs(
         "/usr/bin/python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); \
          print(c.ptrace(16, os.getppid(), 0, 0), ctypes.get_errno())'",
@@ -232,10 +224,7 @@ async fn a_confined_server_touches_no_other_process() {
 }
 
 async fn a_confined_server_changes_the_limits_of_no_other_process() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     let victim = Ending(std::process::Command::new("sleep").arg("60").spawn().unwrap());
     let pid = victim.0.id();
     for attempt in [
@@ -329,7 +318,7 @@ async fn a_server_that_cannot_be_confined_is_not_started() {
     let home = Home::with_state();
     let socket = home.path("state/x").display().to_string();
     let server = server::configured(&home, "jail", &format!("[servers.confinement]\nread = [{socket:?}]"));
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     let told = home.run(["tools", "--server", "jail"]);
     let doctor = home.run(["doctor"]);
     assert!(doctor.out.contains("is not started: it is to be confined, and"), "{told:?} {doctor:?}");
@@ -337,10 +326,7 @@ async fn a_server_that_cannot_be_confined_is_not_started() {
 }
 
 async fn real_interpreters_start_in_a_confinement() {
-    if !is_possible() {
-        return;
-    }
-    let mut jail = Jail::new("", "");
+    let Some(mut jail) = Jail::plain() else { return };
     assert_eq!(jail.runs("/usr/bin/python3 -c 'import json, ssl, sqlite3; print(1 + 1)' 2>&1").trim(), "2");
     if std::process::Command::new("node").arg("--version").output().is_ok() {
         assert_eq!(jail.runs("node -e 'require(\"http\"); console.log(1 + 1)' 2>&1").trim(), "2");

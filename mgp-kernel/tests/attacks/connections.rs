@@ -170,9 +170,8 @@ async fn connections_that_send_half_a_request_shut_nobody_out() {
 
 async fn health_answers_though_every_connection_is_at_work() {
     let home = Home::with_state();
-    home.write("mgp.toml", &format!("{}\n[listen]\nmax_connections = 8\n", home.read("mgp.toml")));
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    home.configure("[listen]\nmax_connections = 8\n");
+    let (_kernel, port) = Kernel::on_http(&home);
     let sse = format!("GET /sse HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/event-stream\r\n\r\n");
     // Half of them may be of one address.
     let mut streams = Vec::new();
@@ -205,8 +204,7 @@ fn with_key(lines: &str, until: &[&str]) -> (Home, Kernel, u16, String, String) 
         "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
     let state = home.read("mgp.toml");
     home.write("mgp.toml", &format!("{state}[listen]\nrequire_keys = true\n{lines}\n{quiet}{server}"));
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    let (kernel, port) = Kernel::on_http(&home);
     let new = ["keys", "new", "agent.lab", "--allow", "list", "--allow", "call:*"];
     let key = home.json(new.into_iter().chain(until.iter().copied()));
     home.json(["access", "grant", "agent.lab", "box"]);

@@ -22,7 +22,7 @@ tests![
 fn attacked(lines: &str) -> (Home, Kernel) {
     let home = Home::with_state();
     let server = server::configured(&home, "box", "");
-    home.write("mgp.toml", &format!("{}{lines}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{lines}{server}"));
     let kernel = Kernel::start(&home, &[]);
     (home, kernel)
 }

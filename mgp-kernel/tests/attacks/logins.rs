@@ -24,7 +24,7 @@ fn in_front_of(server: &Protected, more: &str) -> Home {
     let home = Home::with_state();
     let entry =
         format!("[[servers]]\nid = \"inner\"\nurl = \"http://127.0.0.1:{}/mcp\"\n{more}\n", server.port);
-    home.write("mgp.toml", &format!("{}{entry}", home.read("mgp.toml")));
+    home.configure(&entry);
     home
 }
 

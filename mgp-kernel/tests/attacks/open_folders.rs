@@ -38,7 +38,7 @@ const FREE: &str = "[permissions]\npolicy = \"config_only\"\n\
 fn home(lines: &str) -> Home {
     let home = Home::without_linger();
     let server = server::configured(&home, "files", "");
-    home.write("mgp.toml", &format!("{}{FREE}{lines}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{FREE}{lines}{server}"));
     for name in ["a", "b"] {
         home.write(&format!("work/{name}/file.txt"), &format!("of {name}"));
     }

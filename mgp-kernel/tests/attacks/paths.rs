@@ -30,9 +30,8 @@ impl Scene {
         let granted = "[permissions]\npolicy = \"config_only\"\n\
             grants = [{ permission = \"filesystem.read\" }, { permission = \"filesystem.write\" }]\n\
             [confirmation]\ndangerous = false\n";
-        home.write("mgp.toml", &format!("{}{granted}{lines}{server}", home.read("mgp.toml")));
-        let mut kernel = Kernel::start(&home, &[]);
-        let talk = Talk::open(&mut kernel);
+        home.configure(&format!("{granted}{lines}{server}"));
+        let (kernel, talk) = Talk::begin(&home);
         Self { home, talk, _kernel: kernel }
     }
 

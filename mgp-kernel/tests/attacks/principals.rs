@@ -66,10 +66,7 @@ async fn the_holder_of_a_key_is_not_the_client_that_started_the_kernel() {
     let home = Home::with_state();
     let desk = "\n[[agents]]\nid = \"desk\"\nstdio = true\nhuman = true\n";
     let server = server::configured(&home, "files", "");
-    home.write(
-        "mgp.toml",
-        &format!("{}{desk}{server}\n[permissions]\npatience_secs = 1\n", home.read("mgp.toml")),
-    );
+    home.configure(&format!("{desk}{server}\n[permissions]\npatience_secs = 1\n"));
     let key = home.run(["keys", "new", "desk", "--allow", "list", "--allow", "call:*"]);
     let kernel = Kernel::start(&home, LISTENS);
     // The client says that somebody in front of it can be asked, and would answer by itself.
@@ -85,7 +82,7 @@ async fn nobody_speaks_for_the_client_that_started_the_kernel() {
     let home = Home::with_state();
     let server = server::configured(&home, "files", "");
     let agents = "\n[[agents]]\nid = \"host\"\nspeaks_for = [\"*\"]\n";
-    home.write("mgp.toml", &format!("{}{agents}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{agents}{server}"));
     let key = home.run(["keys", "new", "host", "--allow", "list", "--allow", "call:*"]);
     let kernel = Kernel::start(&home, LISTENS);
     let said = |agent: &str| {

@@ -21,10 +21,8 @@ tests![
 fn asking(home: &Home, lines: &str) -> (Kernel, Talk) {
     let server = server::configured(home, "files", "");
     let agent = "\n[[agents]]\nid = \"local\"\nhuman = false\n";
-    home.write("mgp.toml", &format!("{}{agent}{server}{lines}", home.read("mgp.toml")));
-    let mut kernel = Kernel::start(home, &[]);
-    let talk = Talk::open(&mut kernel);
-    (kernel, talk)
+    home.configure(&format!("{agent}{server}{lines}"));
+    Talk::begin(home)
 }
 
 /// The one question that waits, when it does.
@@ -147,7 +145,7 @@ async fn a_yes_holds_for_the_agent_that_asked_and_no_other() {
 
 async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
     let home = Home::with_state();
-    home.write("mgp.toml", &format!("{}{}", home.read("mgp.toml"), server::configured(&home, "files", "")));
+    home.configure(&server::configured(&home, "files", ""));
     let refused = home.run(["permissions", "approve", "files", "memory.write"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     assert!(refused.err.contains("--agent AGENT") && refused.err.contains("--all-agents"), "{refused:?}");

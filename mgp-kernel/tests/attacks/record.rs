@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk, found};
+use crate::kernel::{Talk, found};
 use crate::runner::tests;
 use crate::server;
 
@@ -68,7 +68,7 @@ async fn a_record_of_which_the_end_was_cut_does_not_verify() {
 async fn an_end_that_is_kept_by_another_owner_tells_of_a_cut_too() {
     let home = Home::with_state();
     let ends = home.path("elsewhere");
-    home.write("mgp.toml", &format!("{}\n[audit]\nends = {ends:?}\n", home.read("mgp.toml")));
+    home.configure(&format!("[audit]\nends = {ends:?}\n"));
     // What is in the folder of a project is for its user to decide.
     let config = home.path("mgp.toml").display().to_string();
     let run = |args: &[&str]| home.run(["--config", &config].iter().chain(args));
@@ -101,15 +101,14 @@ fn with_server() -> Home {
     let rest =
         "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
     let server = server::configured(&home, "one", "");
-    home.write("mgp.toml", &format!("{}{rest}{server}", home.read("mgp.toml")));
+    home.configure(&format!("{rest}{server}"));
     home
 }
 
 async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
     for renames in [false, true] {
         let home = with_server();
-        let mut kernel = Kernel::start(&home, &[]);
-        let mut talk = Talk::open(&mut kernel);
+        let (_kernel, mut talk) = Talk::begin(&home);
         let mut call = || {
             let call = json!({"name": "one.echo", "arguments": {"text": "x"}});
             talk.ask("tools/call", &call).to_string()
@@ -132,8 +131,7 @@ async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
 
 async fn a_call_of_a_kernel_that_was_killed_is_told_by_the_next() {
     let home = with_server();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (kernel, mut talk) = Talk::begin(&home);
     talk.tell("tools/call", &json!({"name": "one.execute_command", "arguments": {"command": "sleep 60"}}));
     let calls = home.path("state/audit.calls");
     let noted = found("the call ends", || {

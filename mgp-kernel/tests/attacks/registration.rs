@@ -42,10 +42,17 @@ impl Registering {
         home.write("server/helper.py", HELPER);
         let more = "[[agents]]\nid = 'coder'\nstdio = true\n[registration]\nagents = ['coder']\n\
                     commands = ['/usr/bin/python3', 'awk', 'docker', 'sed', 'perl', 'find']\nenv = ['LD_PRELOAD', 'TOKEN']\n";
-        home.write("mgp.toml", &format!("{}{more}", home.read("mgp.toml")));
-        let mut kernel = Kernel::start(&home, &[]);
-        let agent = Talk::open(&mut kernel);
+        home.configure(more);
+        let (kernel, agent) = Talk::begin(&home);
         Self { home, agent, kernel }
+    }
+
+    /// One whose script was registered and approved.
+    fn approved() -> Self {
+        let mut world = Self::new();
+        assert!(world.register_script().contains("pending_approval"));
+        assert_eq!(world.approve().code, Some(0));
+        world
     }
 
     fn register(&mut self, id: &str, command: &str, args: &[&str], env: &Value) -> String {
@@ -186,9 +193,7 @@ async fn what_was_not_inspected_does_not_run() {
     if !is_possible() {
         return;
     }
-    let mut world = Registering::new();
-    assert!(world.register_script().contains("pending_approval"));
-    assert_eq!(world.approve().code, Some(0));
+    let mut world = Registering::approved();
     // None of these is loaded by name, and each would be by an interpreter that begins in that folder.
     world.home.write("server/re.py", "raise SystemExit(1)\n");
     world.home.write("server/codecs.py", "raise SystemExit(1)\n");
@@ -202,9 +207,7 @@ async fn a_registered_server_is_confined() {
     if !is_possible() {
         return;
     }
-    let mut world = Registering::new();
-    assert!(world.register_script().contains("pending_approval"));
-    assert_eq!(world.approve().code, Some(0));
+    let mut world = Registering::approved();
     assert_eq!(world.looks(), "\"inspected\"");
     let row = world.home.json(["registrations", "list"])["registrations"][0].clone();
     assert_eq!(row["confined"], true);

@@ -17,7 +17,7 @@ tests![
 /// A kernel in front of the server `odd`, of which `mgp.toml` says these lines.
 fn started(home: &Home, lines: &str) -> Kernel {
     let server = server::configured(home, "odd", lines);
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     Kernel::start(home, &[])
 }
 
@@ -72,7 +72,7 @@ async fn a_passed_method_is_confirmed() {
 async fn a_passed_method_is_held_to_access() {
     let home = Home::with_state();
     let rule = "[[access.rules]]\nagent = \"local\"\nserver = \"odd\"\npermission = \"deny\"\n";
-    home.write("mgp.toml", &format!("{}\n{rule}", home.read("mgp.toml")));
+    home.configure(rule);
     let mut kernel = started(&home, "pass_methods = [\"vendor/*\"]\nsafe_methods = [\"vendor/*\"]");
     let mut talk = Talk::open(&mut kernel);
     for params in [json!({}), json!({"_meta": {"dev.cloto/mgp/server": "odd"}})] {

@@ -3,15 +3,9 @@
 use crate::home::Home;
 use crate::kernel::Kernel;
 
-fn with_clock() -> Home {
-    let home = Home::with_state();
-    home.add_server("clock", &home.clock());
-    home
-}
-
 #[test]
 fn a_misspelled_permission_is_refused_with_the_command_that_is_meant() {
-    let home = with_clock();
+    let home = Home::with_clock();
     for (verb, whose, written, meant) in [
         ("approve", " --all-agents", "filesystem.raed", "filesystem.read"),
         ("deny", "", "network.outbond", "network.outbound"),
@@ -35,7 +29,7 @@ fn a_misspelled_permission_is_refused_with_the_command_that_is_meant() {
 
 #[test]
 fn what_is_meant_is_said_once() {
-    let home = with_clock();
+    let home = Home::with_clock();
     for args in [
         &["access", "grant", "ada", "clokc"][..],
         &["access", "deny", "ada", "clokc"],
@@ -82,7 +76,7 @@ fn a_server_that_never_ran_says_why() {
         call.code == Some(4) && call.err.contains(why) && call.err.contains("[servers.env] PATH"),
         "{call:?}"
     );
-    let quiet = with_clock().run(["logs", "clock"]);
+    let quiet = Home::with_clock().run(["logs", "clock"]);
     assert!(quiet.err.contains("clock is connected and has written nothing"), "{quiet:?}");
 }
 
@@ -154,8 +148,8 @@ fn a_start_without_an_answer_names_the_time_and_its_key() {
 
 #[test]
 fn a_key_without_effect_is_told_by_every_command_that_runs_servers() {
-    let home = with_clock();
-    home.write("mgp.toml", &format!("{}\ntimeout = 3\n", home.read("mgp.toml")));
+    let home = Home::with_clock();
+    home.configure("timeout = 3\n");
     for command in [&["servers"][..], &["tools"], &["call", "clock.now"]] {
         let ran = home.run(command);
         assert!(ran.code == Some(0), "{ran:?}");
@@ -166,7 +160,7 @@ fn a_key_without_effect_is_told_by_every_command_that_runs_servers() {
 
 #[test]
 fn an_unknown_argument_is_named_with_the_one_that_is_meant() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let meant = "`strt` is not an argument";
     let ran = home.run(["call", "clock.time_between", "strt=a", "end=b"]);
     assert!(ran.code == Some(1) && ran.err.contains(meant) && ran.err.contains("`start`"), "{ran:?}");
@@ -256,7 +250,7 @@ fn common_mistakes_in_the_file_are_told_with_what_to_write() {
 
 #[test]
 fn a_server_in_the_place_of_a_tool_is_told_so() {
-    let ran = with_clock().run(["call", "clock", "now"]);
+    let ran = Home::with_clock().run(["call", "clock", "now"]);
     assert!(ran.code == Some(1) && ran.err.contains("`mgp tools clock` lists its tools"), "{ran:?}");
 }
 
@@ -269,7 +263,7 @@ fn nothing_to_undo_is_said_so() {
 
 #[test]
 fn a_busy_address_is_told_once_with_the_option_that_names_another() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ran = home.run(["serve", "--http", &taken.local_addr().unwrap().to_string()]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -294,7 +288,7 @@ fn a_client_that_starts_a_server_itself_is_told_of_replace() {
 
 #[test]
 fn a_kernel_that_no_client_can_reach_says_what_is_lacking() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let kernel = Kernel::spawn(&home, &["--http", "0.0.0.0:0"]);
     kernel.tells("run `mgp keys new AGENT --allow list --allow 'call:*'`");
     kernel.tells("run `mgp access grant AGENT SERVER`");
@@ -303,7 +297,7 @@ fn a_kernel_that_no_client_can_reach_says_what_is_lacking() {
 
 #[test]
 fn keys_allow_what_their_words_say_and_older_words_are_understood() {
-    let home = with_clock();
+    let home = Home::with_clock();
     for word in ["read", "admin:read", "register", "admin:write"] {
         assert_eq!(home.run(["keys", "new", "ada", "--allow", word]).code, Some(0), "{word}");
     }

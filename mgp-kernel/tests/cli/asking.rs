@@ -32,8 +32,7 @@ const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
 fn home(lines: &str) -> Home {
     let home = Home::with_state();
     home.add_server("notes", &home.notes());
-    let config = home.read("mgp.toml");
-    home.write("mgp.toml", &format!("{config}\n{lines}"));
+    home.configure(lines);
     home.let_person_decide();
     home
 }

@@ -24,6 +24,14 @@ fn assert_works(talk: &mut Talk) {
     assert_ne!(called["result"]["isError"], true, "{called}");
 }
 
+/// A client of the kernel in the background, whose calls are answered.
+fn working(home: &Home) -> (Kernel, Talk) {
+    let mut client = Kernel::in_background(home);
+    let mut talk = Talk::open(&mut client);
+    assert_works(&mut talk);
+    (client, talk)
+}
+
 fn until_gone(home: &Home) {
     found("the kernel is gone", || {
         let ran = home.run(["status", "--json"]);
@@ -87,9 +95,7 @@ fn a_client_that_is_killed_while_it_starts_a_kernel_blocks_nobody() {
         // Wherever it is by then, what it leaves behind is a kernel or none.
         drop(Kernel::in_background(&home));
     }
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    assert_works(&mut talk);
+    let (mut client, talk) = working(&home);
     found("one client is left", || {
         (home.json(["status"])["clients"].as_array().unwrap().len() == 1).then_some(())
     });
@@ -129,9 +135,7 @@ fn a_kernel_that_is_killed_is_replaced_and_the_session_goes_on() {
 #[test]
 fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
     let home = with_clock(Home::with_state());
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    assert_works(&mut talk);
+    let (mut client, talk) = working(&home);
     let running = home.json(["status"]);
     drop(talk);
     assert_eq!(client.ended(), Some(0));
@@ -143,9 +147,7 @@ fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
     assert!(home.run(["tools"]).out.contains("clock.now"));
     assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
     // The next client finds the same kernel.
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    assert_works(&mut talk);
+    let (_client, _talk) = working(&home);
     assert_eq!(home.json(["status"])["pid"], running["pid"]);
     let stopped = home.run(["stop"]);
     assert_eq!(stopped.code, Some(0), "{stopped:?}");
@@ -185,9 +187,7 @@ fn a_call_that_a_stopped_kernel_does_not_wait_for_is_answered_with_the_reason() 
         "mgp.toml",
         &format!("[kernel]\ndrain_secs = 0\n{}", home.read("mgp.toml").replace("[kernel]", "")),
     );
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    assert_works(&mut talk);
+    let (_client, mut talk) = working(&home);
     talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
     let call = talk.last_id();
     talk.ask("ping", &json!({}));
@@ -211,10 +211,8 @@ fn an_address_that_another_program_has_keeps_no_client_out_and_is_tried_again() 
     let home = with_clock(Home::without_linger());
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    home.write("mgp.toml", &format!("{}[listen]\nhttp = \"{address}\"\n", home.read("mgp.toml")));
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    assert_works(&mut talk);
+    home.configure(&format!("[listen]\nhttp = \"{address}\"\n"));
+    let (_client, mut talk) = working(&home);
     let status = home.run(["status"]);
     assert!(status.out.contains(&format!("http: does not listen at {address} yet")), "{status:?}");
     let doctor = home.run(["doctor"]);
@@ -242,7 +240,7 @@ fn servers_keep_the_environment_of_the_first_client_and_others_are_told() {
         "[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [{file:?}]\n\
          env = {{ TOKEN = \"${{TOKEN:-none}}\" }}\n"
     );
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     let mut first = Kernel::in_background(&home);
     let _talk = Talk::open(&mut first);
     let mut command = home.command(["serve"]);

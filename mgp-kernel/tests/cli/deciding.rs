@@ -15,20 +15,17 @@ fn home(lines: &str) -> Home {
     let call = r#"result='{"content":[{"type":"text","text":"said"}]}'"#;
     home.write("plain.sh", &shell_server(TOOLS, call));
     let script = home.path("plain.sh").display().to_string();
-    let config = format!(
-        "{}\n[permissions]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
-         [[servers]]\nid = \"plain\"\ncommand = \"sh\"\nargs = [{script:?}]\n{lines}\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+    home.configure(&format!(
+        "[permissions]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
+         [[servers]]\nid = \"plain\"\ncommand = \"sh\"\nargs = [{script:?}]\n{lines}\n"
+    ));
     home
 }
 
 const NEEDS: &str = "security = { permissions = [\"memory.write\"] }";
 
 fn client(home: &Home) -> (Kernel, Talk) {
-    let mut kernel = Kernel::start(home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (kernel, mut talk) = Talk::begin(home);
     until("the server comes", || talk.ask("tools/list", &json!({})).to_string().contains("plain__say"));
     (kernel, talk)
 }

@@ -11,16 +11,13 @@ use crate::kernel::{Kernel, found, until};
 pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
-    let config = format!(
-        "{}\n[listen]\nrest = true\n{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
+    home.configure(&format!(
+        "[listen]\nrest = true\n{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
          args = [\"server\", \"context\"]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
-         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
+    ));
+    let (kernel, port) = Kernel::on_http(&home);
     if !further.contains("require_keys") {
         // A list waits for a server that starts, but not for long.
         until("the tools are listed", || {
@@ -241,8 +238,7 @@ fn doors_are_shut_unless_they_are_opened_and_nobody_passes_them_without_a_key() 
     drop(home);
 
     let home = Home::with_state();
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    let (_kernel, port) = Kernel::on_http(&home);
     for path in ["/catalog", "/openapi.json", "/capabilities"] {
         assert_eq!(get(port, path).0, 404, "{path}");
     }

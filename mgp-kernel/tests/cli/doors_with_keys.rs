@@ -137,14 +137,12 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
     );
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
-    let config = format!(
-        "{}\n[listen]\nrest = true\nrequire_keys = true\n{tls}[[servers]]\nid = \"context\"\n\
+    home.configure(&format!(
+        "[listen]\nrest = true\nrequire_keys = true\n{tls}[[servers]]\nid = \"context\"\n\
          command = {program:?}\nargs = [\"server\", \"context\"]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
-         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
+    ));
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let address = kernel.tells("listening at https://");
     let port: u16 = address.strip_suffix("/mcp").unwrap().rsplit_once(':').unwrap().1.parse().unwrap();

@@ -20,13 +20,11 @@ fn with_bank() -> Home {
     let home = Home::with_state();
     home.write("bank.sh", &shell_server(TOOLS, PAY));
     let script = home.path("bank.sh").display().to_string();
-    let config = format!(
-        "{}\n[effects]\nenabled = true\n[confirmation]\ndangerous = false\n\
+    home.configure(&format!(
+        "[effects]\nenabled = true\n[confirmation]\ndangerous = false\n\
          [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\
-         [[servers]]\nid = \"bank\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+         [[servers]]\nid = \"bank\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
+    ));
     home
 }
 
@@ -43,8 +41,7 @@ fn pay(key: &str) -> Value {
 #[test]
 fn a_key_outlives_a_kernel_that_is_killed_and_a_call_that_nobody_knows_the_end_of_is_not_made_again() {
     let home = with_bank();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (mut kernel, mut talk) = Talk::begin(&home);
     let first = talk.ask("tools/call", &pay("done"));
     assert_eq!(first["result"]["content"][0]["text"], "payment 1", "{first}");
     assert_eq!(first["result"]["_meta"]["was_replay"], false, "{first}");
@@ -55,8 +52,7 @@ fn a_key_outlives_a_kernel_that_is_killed_and_a_call_that_nobody_knows_the_end_o
     kernel.child.wait().unwrap();
     std::fs::remove_file(home.path("bank.sh.hold")).unwrap();
 
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let again = talk.ask("tools/call", &pay("done"));
     assert_eq!(again["result"]["_meta"]["was_replay"], true, "{again}");
     for member in ["idempotency_key", "original_timestamp"] {
@@ -80,8 +76,7 @@ fn post(port: u16, head: &str, meta: &Value) -> String {
 #[test]
 fn a_key_may_stand_in_the_head_of_an_http_request() {
     let home = with_bank();
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    let (_kernel, port) = Kernel::on_http(&home);
     let header = "X-Idempotency-Key: order-7\r\n";
     let first = post(port, header, &json!({}));
     assert!(first.contains(r#""was_replay":false"#) && first.contains("payment 1"), "{first}");

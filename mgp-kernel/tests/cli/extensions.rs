@@ -12,13 +12,11 @@ fn home() -> Home {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
     let [sh, clock] = home.clock();
-    let config = format!(
-        "{}\n[limits]\nagent_calls_per_minute = 500\n[tools]\nlevel = \"L0\"\n\
+    home.configure(&format!(
+        "[limits]\nagent_calls_per_minute = 500\n[tools]\nlevel = \"L0\"\n\
          [[servers]]\nid = \"context\"\ncommand = {program:?}\nargs = [\"server\", \"context\"]\n\
-         [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+         [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n"
+    ));
     home
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};
-use crate::kernel::{Kernel, Talk, found, until};
+use crate::kernel::{Talk, found, until};
 
 /// `[[servers]]` with a server that writes its variable `TOKEN` to a file, and has the tools `count` and `crash`.
 fn counting(home: &Home, id: &str) -> String {
@@ -20,13 +20,6 @@ fn counting(home: &Home, id: &str) -> String {
 /// What the file says of MGP.
 const OF_MGP: &str = "[servers.mgp]\nextensions = [\"security\", \"com.example.later\"]\n\
     permissions_required = [\"memory.read\"]\ntrust_level = \"standard\"\nrestart_policy = \"never\"\n";
-
-fn started(home: &Home) -> (Kernel, Talk) {
-    home.let_person_decide();
-    let mut kernel = Kernel::start(home, &[]);
-    let talk = Talk::open(&mut kernel);
-    (kernel, talk)
-}
 
 /// What a tool of the kernel answers.
 fn ask(talk: &mut Talk, tool: &str, arguments: &Value) -> Value {
@@ -57,8 +50,8 @@ fn a_server_is_what_the_keys_of_the_file_say() {
     let trusted = "[servers.security]\ntrust_level = \"trusted\"\n";
     let env = "[servers.env]\nTOKEN = \"${OWN_TOKEN:-none} and more\"\n";
     let quiet = "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-    home.write("mgp.toml", &format!("{}{server}{OF_MGP}{trusted}{env}{quiet}", home.read("mgp.toml")));
-    let (_kernel, mut talk) = started(&home);
+    home.configure(&format!("{server}{OF_MGP}{trusted}{env}{quiet}"));
+    let (_kernel, mut talk) = Talk::begin(&home);
     assert_eq!(counts(&mut talk, "mind.counts"), "1");
     assert_eq!(home.read("token"), "none and more");
 
@@ -85,14 +78,14 @@ fn what_the_file_says_of_mgp_is_in_a_table_of_its_own_that_may_be_left_out() {
         let home = Home::with_state();
         let server = counting(&home, "counts");
         let quiet = "[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-        home.write("mgp.toml", &format!("{}{server}{of_mgp}{quiet}", home.read("mgp.toml")));
+        home.configure(&format!("{server}{of_mgp}{quiet}"));
         // What a client that only knows MCP reads is there, whatever else is.
         let text = home.read("mgp.toml");
         let (_, table) = text.split_once("[[servers]]\n").unwrap();
         let keys: Vec<_> = table.lines().take_while(|line| !line.starts_with('[')).collect();
         let names: Vec<_> = keys.iter().map(|line| line.split(" = ").next().unwrap()).collect();
         assert_eq!(names, ["id", "command", "args", "transport"]);
-        let (_kernel, mut talk) = started(&home);
+        let (_kernel, mut talk) = Talk::begin(&home);
         assert_eq!(counts(&mut talk, "counts"), "1");
         let found = servers(&mut talk, &json!({}));
         assert_eq!(found[0].get("mgp_version"), None, "it is a server of MCP: {found:?}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk, found};
+use crate::kernel::{Talk, found};
 
 /// A user with so many servers. Each begins when there is a file `go`, and writes what the script of sed in `edit` makes of it.
 fn with_held_servers(servers: usize) -> Home {
@@ -22,7 +22,7 @@ fn with_held_servers(servers: usize) -> Home {
         )
     };
     let servers: String = (0..servers).map(server).collect();
-    home.write("mgp.toml", &format!("{}{servers}", home.read("mgp.toml")));
+    home.configure(&servers);
     home
 }
 
@@ -40,8 +40,7 @@ fn until(talk: &mut Talk, is_wanted: impl Fn(&[String]) -> bool) -> Vec<String> 
 /// Runs a kernel until it has listed the tools of so many servers.
 fn run_once(home: &Home, servers: usize) -> Vec<String> {
     home.write("go", "");
-    let mut kernel = Kernel::start(home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (mut kernel, mut talk) = Talk::begin(home);
     let all = until(&mut talk, |listed| count_of_now(listed) == servers);
     drop(talk);
     assert_eq!(kernel.ended(), Some(0));
@@ -58,8 +57,7 @@ const CHANGED: &str = "notifications/tools/list_changed";
 #[test]
 fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tools_at_once() {
     let home = with_held_servers(10);
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let first = listed(&mut talk);
     assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
     assert_eq!(count_of_now(&first), 0, "{first:?}");
@@ -76,8 +74,7 @@ fn while_servers_start_for_the_first_time_the_search_is_listed_and_then_all_tool
 fn an_operator_who_wants_all_tools_listed_gets_no_empty_list_either() {
     let home = with_held_servers(2);
     home.write("mgp.toml", &format!("[tools]\nlevel = \"L0\"\n{}", home.read("mgp.toml")));
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     let first = listed(&mut talk);
     assert!(first.iter().any(|name| name.contains("discover")), "{first:?}");
     home.write("go", "");
@@ -89,8 +86,7 @@ fn an_operator_who_wants_all_tools_listed_gets_no_empty_list_either() {
 fn the_tools_of_the_last_start_are_listed_at_once_and_their_calls_wait_for_the_server() {
     let home = with_held_servers(10);
     let before = run_once(&home, 10);
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     assert_eq!(listed(&mut talk), before);
     talk.tell(
         "tools/call",
@@ -118,8 +114,7 @@ fn a_tool_that_changed_while_the_kernel_was_away_vanishes_and_is_held() {
     let home = with_held_servers(2);
     let before = run_once(&home, 2);
     home.write("edit", r#"s/"name":"now","description":"/&And more: /"#);
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = Talk::begin(&home);
     assert_eq!(listed(&mut talk), before, "as they were approved");
     talk.tell("tools/call", &json!({"name": "clock1__now", "arguments": {}}));
     let called = talk.last_id();

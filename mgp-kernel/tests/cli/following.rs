@@ -24,7 +24,10 @@ fn ended(child: &mut Child) -> Option<i32> {
 fn with_talker() -> Home {
     let home = Home::with_state();
     let script = "for n in 1 2 3; do echo line $n >&2; done; exec cat >/dev/null";
-    home.write("mgp.toml", &format!("{}\n[[servers]]\nid = \"talker\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\nstartup_timeout_ms = 60000\n", home.read("mgp.toml")));
+    home.configure(&format!(
+        "[[servers]]\nid = \"talker\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n\
+         startup_timeout_ms = 60000\n"
+    ));
     home
 }
 

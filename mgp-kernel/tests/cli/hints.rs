@@ -28,14 +28,11 @@ fn budgets_sizes_costs_and_origins_hold_in_front_of_a_server_that_knows_nothing_
     let home = Home::with_state();
     home.write("studio.sh", &shell_server(TOOLS, RENDER));
     let script = home.path("studio.sh");
-    let config = format!(
-        "{}\n[[agents]]\nid = \"local-http\"\nbudget = {{ units = 5 }}\n\
-         [[servers]]\nid = \"studio\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    home.configure(&format!(
+        "[[agents]]\nid = \"local-http\"\nbudget = {{ units = 5 }}\n\
+         [[servers]]\nid = \"studio\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
+    ));
+    let (_kernel, port) = Kernel::on_http(&home);
     let all = ["structured_errors", "cost_transparency", "provenance", "intent_hints"];
     let calls = || std::fs::read_to_string(home.path("studio.sh.calls")).unwrap_or_default().lines().count();
 

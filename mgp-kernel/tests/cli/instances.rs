@@ -44,12 +44,11 @@ fn with_keeper(settings: &str) -> Home {
     let home = Home::with_state();
     home.write("keeper.sh", KEEPER);
     let script = json!(home.path("keeper.sh"));
-    let config = format!(
-        "{}\n[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n\
-         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n[servers.definitions]\ngrows = true\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+    home.configure(&format!(
+        "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n\
+         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n\
+         [servers.definitions]\ngrows = true\n"
+    ));
     home
 }
 
@@ -87,6 +86,25 @@ fn keeps(talk: &mut Talk, word: &str) {
 
 fn kept(talk: &mut Talk) -> String {
     call(talk, "kept", &json!({}))
+}
+
+/// Returns whether the instance of this client was told nothing yet.
+fn knows_nothing(talk: &mut Talk) -> Option<()> {
+    (answer(talk, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
+}
+
+/// Calls a tool, and sees the call fail.
+fn refused(talk: &mut Talk, tool: &str) {
+    let refused = answer(talk, tool, &json!({}));
+    assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
+}
+
+/// Returns two clients of one kernel, the first of which has the tools.
+fn two_clients(home: &Home) -> ([Kernel; 2], Talk, Talk) {
+    let mut kernels = [Kernel::start(home, &[]), Kernel::spawn(home, &[])];
+    let [mut one, other] = kernels.each_mut().map(Talk::open);
+    has_tools(&mut one);
+    (kernels, one, other)
 }
 
 #[test]
@@ -156,17 +174,12 @@ fn one_client_alone_has_one_program_and_the_next_one_finds_it_fresh() {
 #[test]
 fn a_crash_of_one_clients_instance_touches_no_other() {
     let home = with_keeper("");
-    let (mut first, mut second) = (Kernel::start(&home, &[]), Kernel::spawn(&home, &[]));
-    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
-    has_tools(&mut one);
+    let (_kernels, mut one, mut other) = two_clients(&home);
     keeps(&mut one, "red");
     keeps(&mut other, "blue");
-    let lost = answer(&mut other, "die", &json!({}));
-    assert!(lost["error"].is_object() || lost["result"]["isError"] == true, "{lost}");
+    refused(&mut other, "die");
     assert_eq!(kept(&mut one), "red");
-    found("the instance is started again", || {
-        (answer(&mut other, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
-    });
+    found("the instance is started again", || knows_nothing(&mut other));
     assert_eq!((kept(&mut one).as_str(), starts(&home)), ("red", 3));
 }
 
@@ -188,26 +201,20 @@ fn a_server_has_as_many_instances_as_it_may_and_the_one_that_was_unused_longest_
 #[test]
 fn an_instance_in_use_is_not_taken_away_and_the_refusal_names_the_key() {
     let home = with_keeper("max_instances = 1");
-    let (mut first, mut second) = (Kernel::start(&home, &[]), Kernel::spawn(&home, &[]));
-    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
-    has_tools(&mut one);
+    let (_kernels, mut one, mut other) = two_clients(&home);
     one.tell("tools/call", &json!({"name": "keeper__wait", "arguments": {}}));
     found("the call is in work", || home.path("keeper.sh.waits").exists().then_some(()));
     let refused = answer(&mut other, "kept", &json!({})).to_string();
     assert!(refused.contains("max_instances") && refused.contains("`keeper`"), "{refused}");
     home.write("keeper.sh.go", "");
     // Once it is done, the place is free.
-    found("the other client has its turn", || {
-        (answer(&mut other, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
-    });
+    found("the other client has its turn", || knows_nothing(&mut other));
 }
 
 #[test]
 fn a_tool_that_appears_for_one_client_appears_for_no_other() {
     let home = with_keeper("");
-    let (mut first, mut second) = (Kernel::start(&home, &[]), Kernel::spawn(&home, &[]));
-    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
-    has_tools(&mut one);
+    let (_kernels, mut one, mut other) = two_clients(&home);
     keeps(&mut one, "red");
     keeps(&mut other, "blue");
     let secret = "keeper__secret".to_owned();
@@ -219,9 +226,7 @@ fn a_tool_that_appears_for_one_client_appears_for_no_other() {
 #[test]
 fn what_is_shared_is_one_for_all() {
     let home = with_keeper("sharing = \"shared\"");
-    let (mut first, mut second) = (Kernel::start(&home, &[]), Kernel::spawn(&home, &[]));
-    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
-    has_tools(&mut one);
+    let (_kernels, mut one, mut other) = two_clients(&home);
     keeps(&mut one, "red");
     assert_eq!((kept(&mut other).as_str(), starts(&home)), ("red", 1));
 }
@@ -229,21 +234,16 @@ fn what_is_shared_is_one_for_all() {
 #[test]
 fn stop_and_start_act_on_all_instances() {
     let home = with_keeper("");
-    let (mut first, mut second) = (Kernel::start(&home, &[]), Kernel::spawn(&home, &[]));
-    let (mut one, mut other) = (Talk::open(&mut first), Talk::open(&mut second));
-    has_tools(&mut one);
+    let (_kernels, mut one, mut other) = two_clients(&home);
     keeps(&mut one, "red");
     keeps(&mut other, "blue");
     assert_eq!(home.json(["stop", "keeper"])["state"], "disconnected");
     for talk in [&mut one, &mut other] {
-        let refused = answer(talk, "kept", &json!({}));
-        assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
+        refused(talk, "kept");
     }
     home.json(["start", "keeper"]);
     for talk in [&mut one, &mut other] {
-        found("the server is there again", || {
-            (answer(talk, "kept", &json!({}))["result"]["content"][0]["text"] == "nothing").then_some(())
-        });
+        found("the server is there again", || knows_nothing(talk));
     }
 }
 
@@ -258,8 +258,7 @@ fn post(port: u16, session: Option<&str>, body: &Value) -> (Option<String>, Valu
 #[test]
 fn each_session_over_http_has_an_instance() {
     let home = with_keeper("");
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    let (_kernel, port) = Kernel::on_http(&home);
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}}});
     let sessions: Vec<_> = (0..3).map(|_| post(port, None, &hello).0.unwrap()).collect();
@@ -288,13 +287,11 @@ fn rules_for_local_hold_for_its_clients_and_a_rule_for_one_of_them_wins() {
     has_tools(&mut one);
     home.json(["access", "deny", "local", "keeper.kept"]);
     for talk in [&mut one, &mut other] {
-        let refused = answer(talk, "kept", &json!({}));
-        assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
+        refused(talk, "kept");
     }
     home.json(["access", "grant", "local/claude-code", "keeper.kept"]);
     assert_eq!(kept(&mut one), "nothing");
-    let refused = answer(&mut other, "kept", &json!({}));
-    assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
+    refused(&mut other, "kept");
     // The record has each client under its name.
     let events = home.json(["audit", "query", "--type", "TOOL_EXECUTED", "--agent", "local/claude-code"]);
     assert_eq!(events["events"].as_array().unwrap().len(), 1, "{events}");

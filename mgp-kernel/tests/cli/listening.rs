@@ -18,8 +18,7 @@ fn with_address() -> Home {
 #[test]
 fn an_address_in_the_file_stands_beside_standard_input_and_output() {
     let home = with_address();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (mut kernel, mut talk) = Talk::begin(&home);
     assert!(talk.ask("tools/list", &json!({}))["result"]["tools"].is_array());
     assert!(home.read("stderr").contains("listening at http://127.0.0.1:"), "{}", home.read("stderr"));
     // Whoever started it wanted it for as long as it talks to it.

@@ -35,12 +35,8 @@ async fn a_client_on_the_network_lists_searches_and_calls_what_its_key_permits()
     home.add_server("notes", &home.notes());
     let kernel = Kernel::start(&home, &["--http", "0.0.0.0:0", "--no-stdio"]);
     let port = kernel.port();
-    let new = |owner, allowed: &[&str]| {
-        let allowed = allowed.iter().flat_map(|what| ["--allow", what]);
-        home.json(["keys", "new", owner].into_iter().chain(allowed))["secret"].as_str().unwrap().to_owned()
-    };
-    let build = new("agent.build", &["list", "call:*"]);
-    let narrow = new("agent.narrow", &["see:clock.*", "call:clock.*"]);
+    let build = home.key("agent.build", &["list", "call:*"]);
+    let narrow = home.key("agent.narrow", &["see:clock.*", "call:clock.*"]);
     home.json(["access", "grant", "agent.build", "clock"]);
     home.json(["access", "grant", "agent.narrow", "clock"]);
     home.json(["access", "grant", "agent.narrow", "notes"]);

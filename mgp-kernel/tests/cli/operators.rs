@@ -7,9 +7,8 @@ use crate::http;
 use crate::kernel::Kernel;
 
 fn with_clock(further: &str) -> Home {
-    let home = Home::with_state();
-    home.add_server("clock", &home.clock());
-    home.write("mgp.toml", &format!("{}{further}", home.read("mgp.toml")));
+    let home = Home::with_clock();
+    home.configure(further);
     home
 }
 
@@ -17,7 +16,7 @@ fn with_clock(further: &str) -> Home {
 fn an_operator_revokes_keys_however_few_calls_agents_may_make() {
     let home = Home::with_state();
     let limits = "[limits]\nagent_calls_per_minute = 2\nagent_calls_per_day = 3\n";
-    home.write("mgp.toml", &format!("{}{limits}", home.read("mgp.toml")));
+    home.configure(limits);
     let _kernel = Kernel::start(&home, &["--no-stdio"]);
     for _ in 0..4 {
         let issued = home.json(["keys", "new", "agent.ada", "--allow", "list"]);
@@ -59,8 +58,7 @@ fn the_crash_of_a_server_is_logged_with_its_exit_and_counted_and_so_is_that_it_i
     home.add_server("clock", &home.clock());
     let config = home.read("mgp.toml").replace("[[servers]]\n", "[[servers]]\nmax_restarts = 1\n");
     home.write("mgp.toml", &format!("{config}\n[telemetry]\nmetrics = true\n"));
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
+    let (kernel, port) = Kernel::on_http(&home);
     for crash in 1..=2 {
         let pid = loop {
             let servers: Value = home.json(["servers"]);

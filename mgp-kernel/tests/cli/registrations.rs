@@ -1,14 +1,13 @@
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::Talk;
 use crate::user;
 
 #[test]
 fn an_operator_decides_by_command_about_what_an_agent_registered() {
     let home = where_the_coder_may_register();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut agent = Talk::open(&mut kernel);
+    let (_kernel, mut agent) = Talk::begin(&home);
     let told = register(&home, &mut agent, "adds");
     assert!(told.contains("pending_approval") && told.contains("mgp registrations approve adds"), "{told}");
     register(&home, &mut agent, "other");
@@ -37,8 +36,7 @@ fn an_operator_decides_by_command_about_what_an_agent_registered() {
 #[test]
 fn a_registration_waits_in_the_list_of_all_that_needs_a_person() {
     let home = where_the_coder_may_register();
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut agent = Talk::open(&mut kernel);
+    let (_kernel, mut agent) = Talk::begin(&home);
     for id in ["adds", "other"] {
         let told = register(&home, &mut agent, id);
         let words =

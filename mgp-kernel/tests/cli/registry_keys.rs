@@ -17,19 +17,12 @@ fn home(listen: &str) -> Home {
     let call = r#"result='{"content":[{"type":"text","text":"done"}]}'"#;
     home.write("notes.sh", &shell_server(TOOLS, call));
     let script = home.path("notes.sh").display().to_string();
-    let config = format!(
-        "{}\n[listen]\nrequire_keys = true\n{listen}\n[access]\ndefault = \"opt-out\"\n[confirmation]\ndangerous = false\n\
-         [tools]\nlevel = \"L0\"\n[[servers]]\nid = \"notes\"\ncommand = \"sh\"\nargs = [{script:?}]\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+    home.configure(&format!(
+        "[listen]\nrequire_keys = true\n{listen}\n[access]\ndefault = \"opt-out\"\n\
+         [confirmation]\ndangerous = false\n[tools]\nlevel = \"L0\"\n\
+         [[servers]]\nid = \"notes\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
+    ));
     home
-}
-
-fn start(home: &Home) -> (Kernel, u16) {
-    let kernel = Kernel::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let port = kernel.port();
-    (kernel, port)
 }
 
 /// Issues a key, and returns it.
@@ -147,7 +140,7 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
     assert_eq!(stored["permissions"].as_array().unwrap().len(), 2, "{stored}");
     assert!(stored["created_at"].as_str().unwrap().starts_with("20"), "{stored}");
 
-    let (mut kernel, port) = start(&home);
+    let (mut kernel, port) = Kernel::on_http(&home);
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let used = post(port, &format!("Authorization: Bearer {one}\r\n"), &list).0;
     assert_ne!(used, 401);
@@ -175,7 +168,7 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
 fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() {
     let home = home("auth_member = true");
     let good = key(&home, "agent.one", &["--allow", "list", "--allow", "call:*"]);
-    let (kernel, port) = start(&home);
+    let (kernel, port) = Kernel::on_http(&home);
     until_listed(&home, port);
     let wrong = format!("{}{}", &good[..21], "A".repeat(43));
     let message = |auth: Value| {
@@ -236,7 +229,7 @@ fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() 
     // Where the configuration does not say so, a message has no key.
     let home = self::home("");
     let good = key(&home, "agent.one", &["--allow", "list"]);
-    let (_kernel, port) = start(&home);
+    let (_kernel, port) = Kernel::on_http(&home);
     let (status, _, answer) = post(port, "", &message(bearer(&good)));
     assert_eq!((status, answer), (401, Value::Null));
 }
@@ -245,7 +238,7 @@ fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() 
 #[test]
 fn each_rate_of_a_key_refuses_alone_and_says_when_to_come_back() {
     let home = home("auth_member = true");
-    let (_kernel, port) = start(&home);
+    let (_kernel, port) = Kernel::on_http(&home);
     let ask = |key: &str| {
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}, "auth": bearer(key)});
         post(port, "", &ping)
@@ -301,9 +294,9 @@ fn each_rate_of_a_key_refuses_alone_and_says_when_to_come_back() {
 fn each_permission_of_a_key_opens_its_own_and_nothing_else() {
     let home = home("auth_member = true");
     let python = "\n[registration]\nagents = [\"agent.registers\"]\ncommands = [\"python3\"]\n";
-    home.write("mgp.toml", &format!("{}{python}", home.read("mgp.toml")));
+    home.configure(python);
     home.write("adds.py", ADDS);
-    let (_kernel, port) = start(&home);
+    let (_kernel, port) = Kernel::on_http(&home);
     until_listed(&home, port);
     let client = |owner: &str, allowed: &[&str]| {
         let options: Vec<_> = allowed.iter().flat_map(|what| ["--allow", *what]).collect();

@@ -97,7 +97,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
     let server = with_token(telling(&home, "token"), "${secret:HUB}");
     let [program, file] = home.clock();
     let clock = format!("[[servers]]\nid = \"clock\"\ncommand = {program:?}\nargs = [{file:?}]\n");
-    home.write("mgp.toml", &format!("{}{}{clock}", home.read("mgp.toml"), table("hub", &server)));
+    home.configure(&format!("{}{clock}", table("hub", &server)));
     let servers = home.run(["servers", "--wait"]);
     assert!(servers.code == Some(0) && servers.err.contains("`mgp secrets set HUB`"), "{servers:?}");
     assert!(servers.out.contains("faulty") && servers.out.contains("connected"), "{servers:?}");
@@ -143,7 +143,7 @@ fn a_value_is_taken_from_no_argument_and_not_repeated() {
 fn secrets_that_others_could_read_are_used_for_nothing_until_that_is_mended() {
     let home = Home::with_state();
     let server = with_token(telling(&home, "token"), "${secret:HUB}");
-    home.write("mgp.toml", &format!("{}{}", home.read("mgp.toml"), table("hub", &server)));
+    home.configure(&table("hub", &server));
     home.run_with(["secrets", "set", "HUB"], SECRET);
     let mode = |mode| fs::set_permissions(home.path(STORE), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);

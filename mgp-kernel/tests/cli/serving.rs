@@ -144,10 +144,8 @@ fn a_socket_that_a_dead_kernel_left_is_no_kernel() {
 #[test]
 fn a_message_that_is_too_long_ends_its_call_only_wherever_its_id_stands() {
     let home = Home::with_state();
-    let config = home.read("mgp.toml");
-    home.write("mgp.toml", &format!("{config}[limits]\nmax_message_bytes = 100_000\n"));
-    let mut kernel = Kernel::start(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    home.configure("[limits]\nmax_message_bytes = 100_000\n");
+    let (_kernel, mut talk) = Talk::begin(&home);
     let long = "x".repeat(2_000_000);
     for (id, line) in [
         ("first", format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"x":"{long}"}}}}"#)),

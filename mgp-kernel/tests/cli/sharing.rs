@@ -3,13 +3,6 @@ use serde_json::json;
 use crate::home::Home;
 use crate::kernel::{Kernel, Talk, until};
 
-/// A user with a server.
-fn with_clock() -> Home {
-    let home = Home::with_state();
-    home.add_server("clock", &home.clock());
-    home
-}
-
 fn calls_a_tool(talk: &mut Talk) {
     until("the tool is listed", || {
         talk.ask("tools/list", &json!({})).to_string().contains(r#""clock__now""#)
@@ -21,7 +14,7 @@ fn calls_a_tool(talk: &mut Talk) {
 
 #[test]
 fn a_second_client_shares_the_kernel_of_the_first_and_ends_with_it() {
-    let home = with_clock();
+    let home = Home::with_clock();
     // Clients start what they are given at the same time.
     let mut first = Kernel::spawn(&home, &[]);
     let mut second = Kernel::spawn(&home, &[]);
@@ -43,7 +36,7 @@ fn a_second_client_shares_the_kernel_of_the_first_and_ends_with_it() {
 
 #[test]
 fn a_client_that_joined_leaves_the_kernel_as_it_is_and_ends_when_it_ends() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let mut first = Kernel::start(&home, &[]);
     let mut one = Talk::open(&mut first);
     let mut second = Kernel::spawn(&home, &[]);
@@ -62,7 +55,7 @@ fn a_client_that_joined_leaves_the_kernel_as_it_is_and_ends_when_it_ends() {
 
 #[test]
 fn who_has_other_files_or_is_another_agent_does_not_join() {
-    let home = with_clock();
+    let home = Home::with_clock();
     home.write("other.toml", "");
     let _first = Kernel::start(&home, &[]);
     let other = home.run(["--config", "other.toml", "--state", "state", "serve"]);
@@ -77,7 +70,7 @@ fn who_has_other_files_or_is_another_agent_does_not_join() {
 
 #[test]
 fn calls_in_work_are_answered_when_the_kernel_stops() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let mut first = Kernel::start(&home, &[]);
     let mut one = Talk::open(&mut first);
     let mut second = Kernel::spawn(&home, &[]);
@@ -100,7 +93,7 @@ fn calls_in_work_are_answered_when_the_kernel_stops() {
 
 #[test]
 fn who_comes_while_a_kernel_stops_has_the_next_one() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let mut first = Kernel::start(&home, &[]);
     let mut one = Talk::open(&mut first);
     calls_a_tool(&mut one);
@@ -117,7 +110,7 @@ fn who_comes_while_a_kernel_stops_has_the_next_one() {
 
 #[test]
 fn what_is_answered_after_the_input_has_ended_still_arrives() {
-    let home = with_clock();
+    let home = Home::with_clock();
     let _first = Kernel::start(&home, &["--http", "127.0.0.1:0"]);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     let ran = home.run_with(["serve"], &format!("{hello}\n"));

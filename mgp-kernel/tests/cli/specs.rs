@@ -19,7 +19,7 @@ fn with_clock() -> Home {
     let [program, file] = home.clock();
     let script = format!("{program} {file} | sed -u -f {edit}");
     let server = format!("[[servers]]\nid = \"clock\"\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n");
-    home.write("mgp.toml", &format!("{}{server}", home.read("mgp.toml")));
+    home.configure(&server);
     home
 }
 

@@ -84,8 +84,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}]);
-    let host = Host::with(config).await;
-    host.up("paint").await;
+    let host = Host::ready_with(config).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let shown = Arc::<Mutex<Vec<String>>>::default();
         let showing = Arc::clone(&shown);
@@ -218,13 +217,12 @@ async fn a_dangerous_call_runs_only_after_its_permission_was_granted() {
         r#"[{"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}]"#,
     );
     // As it is by default, but that nobody is waited for so long.
-    let host = Host::with(json!({
+    let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions": {"patience_secs": 1},
         "servers": [script.server("shell")],
     }))
     .await;
-    host.up("shell").await;
     let (client, operator) = (host.client("robot").await, host.operator().await);
     let call = || client.call_tool("shell.execute_command", json!({"command": "ls"})).into_future();
     refused(call().await);
@@ -246,14 +244,13 @@ async fn automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be
         (json!({"policy": "auto_approve", "patience_secs": 1}), false),
         (json!({"policy": "auto_approve", "patience_secs": 1, "never_automatic": []}), true),
     ] {
-        let host = Host::with(json!({
+        let host = Host::ready_with(json!({
             "tools": {"level": "L0"},
             "confirmation": {"dangerous": false},
             "permissions": permissions,
             "servers": [script.server("shell")],
         }))
         .await;
-        host.up("shell").await;
         let client = host.client("robot").await;
         let before = script.calls().len();
         assert_ne!(
@@ -309,8 +306,7 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
     let mut config = quiet([script.server("studio")]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
-    let host = Host::with(config).await;
-    host.up("studio").await;
+    let host = Host::ready_with(config).await;
     let (robot, operator) = (host.client("robot").await, host.operator().await);
     say(&robot, "studio.sketch", json!({})).await;
     for (method, is_made) in [("kernel/permissions/approve", true), ("kernel/permissions/deny", false)] {
@@ -349,8 +345,7 @@ async fn asking_host(script: &Script) -> Host {
     let mut config = quiet([script.server("site")]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
-    let host = Host::with(config).await;
-    host.up("site").await;
+    let host = Host::ready_with(config).await;
     host
 }
 

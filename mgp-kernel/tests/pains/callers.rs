@@ -59,9 +59,7 @@ async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
             {"agent": "intern", "server": "files", "tool": "write_note", "permission": "deny"},
         ],
     });
-    let host = Host::with(config).await;
-    host.up("bank").await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (intern, boss) = (host.client("intern").await, host.client("boss").await);
     listed(&boss, "bank.transfer_money").await;
     assert_eq!(names(&boss).await.len(), 4);

@@ -37,11 +37,7 @@ pub(crate) fn serve() -> ExitCode {
     let server = Server::new("streaming", "1.0.0")
         .streaming()
         .tool(Tool::new("hang", "Streams two words and never ends."), hang);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match runtime.block_on(server.serve_stdio()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    host::serve(server.serve_stdio())
 }
 
 async fn client(host: &Host, revision: Revision) -> Plain {
@@ -74,8 +70,7 @@ async fn recorded(host: &Host) -> Vec<(String, bool)> {
 
 async fn a_server_that_can_stop_a_call_does_and_says_what_there_is() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let host = Host::start([host::child("files", [SERVE])]).await;
-        host.up("files").await;
+        let host = Host::ready([host::child("files", [SERVE])]).await;
         let client = client(&host, revision).await;
         let mut call = client.call_tool("files.hang", ()).stream().unwrap();
         for word in ["half ", "done"] {
@@ -94,8 +89,7 @@ async fn a_server_that_can_stop_a_call_does_and_says_what_there_is() {
 async fn a_call_at_a_server_that_knows_no_mgp_is_taken_back_from_it() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let script = Script::named(&["wait"]);
-        let host = Host::start([script.server("files")]).await;
-        host.up("files").await;
+        let host = Host::ready([script.server("files")]).await;
         let client = client(&host, revision).await;
         let mut call = client.call_tool("files.wait", ()).stream().unwrap();
         running(&mut call, || !script.calls().is_empty()).await;
@@ -107,8 +101,7 @@ async fn a_call_at_a_server_that_knows_no_mgp_is_taken_back_from_it() {
 }
 
 async fn a_server_that_only_says_it_can_is_not_waited_for() {
-    let host = Host::start([talking::server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([talking::server("files")]).await;
     let client = client(&host, Revision::V2025_11_25).await;
     let mut call = client.call_tool("files.count", json!({"to": 1_000_000})).stream().unwrap();
     assert!(call.next().await.is_some());
@@ -120,8 +113,7 @@ async fn a_call_that_waits_in_line_is_stopped_there() {
     let script = Script::named(&["wait"]);
     let mut server = script.server("files");
     server["limits"] = json!({"concurrency": 1});
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     let client = client(&host, Revision::V2025_11_25).await;
     let mut first = client.call_tool("files.wait", ()).stream().unwrap();
     running(&mut first, || !script.calls().is_empty()).await;
@@ -138,8 +130,7 @@ async fn a_call_that_waits_in_line_is_stopped_there() {
 
 async fn nobody_stops_the_call_of_another_client() {
     let script = Script::named(&["wait"]);
-    let host = Host::start([script.server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([script.server("files")]).await;
     let (own, other) = (client(&host, Revision::V2025_11_25).await, host.client("eve").await);
     let mut call = own.call_tool("files.wait", ()).stream().unwrap();
     running(&mut call, || !script.calls().is_empty()).await;

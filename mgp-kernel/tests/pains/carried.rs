@@ -86,8 +86,7 @@ fn odd(number: usize) -> Value {
 async fn state_passes_unread_between_a_server_and_the_agent_that_it_was_given_to() {
     let brought = Brought::default();
     let docs = Served::start("docs", server("docs", &brought)).await;
-    let host = Host::with(quiet([docs.config.clone()])).await;
-    host.up("docs").await;
+    let host = Host::ready_with(quiet([docs.config.clone()])).await;
     for revision in ERAS {
         brought.lock().clear();
         let mut ada = carrier(&host, "ada", revision).await;
@@ -118,9 +117,7 @@ async fn state_that_was_given_to_another_reaches_no_server() {
     let (brought, of_mail) = (Brought::default(), Brought::default());
     let docs = Served::start("docs", server("docs", &brought)).await;
     let mail = Served::start("mail", server("mail", &of_mail)).await;
-    let host = Host::with(quiet([docs.config.clone(), mail.config.clone()])).await;
-    host.up("docs").await;
-    host.up("mail").await;
+    let host = Host::ready_with(quiet([docs.config.clone(), mail.config.clone()])).await;
     for revision in ERAS {
         let (mut ada, mut bob) =
             (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
@@ -152,8 +149,7 @@ async fn state_that_was_given_to_another_reaches_no_server() {
 // covers: EXT-14-03
 async fn a_client_that_carries_no_state_is_given_none() {
     let docs = Served::start("docs", server("docs", &Brought::default())).await;
-    let host = Host::with(quiet([docs.config.clone()])).await;
-    host.up("docs").await;
+    let host = Host::ready_with(quiet([docs.config.clone()])).await;
     for revision in ERAS {
         let mut plain = Raw::plain(&host, "ada", revision).await;
         for tool in ["docs.keep", "docs.flood"] {
@@ -183,8 +179,7 @@ fn counting() -> Server {
 
 async fn a_conversation_with_the_state_of_another_agent_is_begun_anew() {
     let docs = Served::start("docs", counting()).await;
-    let host = Host::with(quiet([docs.config.clone()])).await;
-    host.up("docs").await;
+    let host = Host::ready_with(quiet([docs.config.clone()])).await;
     for revision in ERAS {
         let builder = || Client::builder("tests", "1.0.0").revisions([revision]).session_state();
         let (ada, bob) = (host.connect("ada", builder()).await, host.connect("bob", builder()).await);
@@ -205,8 +200,7 @@ async fn a_conversation_with_the_state_of_another_agent_is_begun_anew() {
 // covers: EXT-14-06
 async fn what_happens_to_a_session_is_told_to_the_agent_whose_it_is() {
     let docs = Served::start("docs", counting()).await;
-    let host = Host::with(quiet([docs.config.clone()])).await;
-    host.up("docs").await;
+    let host = Host::ready_with(quiet([docs.config.clone()])).await;
     for revision in ERAS {
         let (mut ada, mut bob) =
             (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
@@ -236,8 +230,7 @@ async fn state_whose_place_is_written_with_escapes_is_kept_from_such_a_client_to
     let script = Script::named(&["keep"])
         .capabilities(&format!(r#"{{"tools":{{}},"extensions":{{"{extension}":{{}}}}}}"#))
         .answers("tools/call", r#"{"content":[],"\u005fmeta":{"session_state":"TOKEN"}}"#);
-    let host = Host::with(quiet([script.server("docs")])).await;
-    host.up("docs").await;
+    let host = Host::ready_with(quiet([script.server("docs")])).await;
     let mut ada = Raw::plain(&host, "ada", Revision::V2025_11_25).await;
     let answer = call(&mut ada, "docs.keep", &Value::Null).await;
     assert!(answer["result"]["content"].is_array(), "{answer}");

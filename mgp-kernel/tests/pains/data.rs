@@ -388,8 +388,7 @@ async fn a_reference_whose_name_is_written_with_escapes_is_taken_over_too() {
     let script = Script::named(&["export"]).answers("tools/call", result);
     let mut config = quiet([script.server("shop")]);
     config["listen"] = json!({"data_references": true});
-    let host = Host::with(config).await;
-    host.up("shop").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["data_references"]).await;
     let answer = ada.call("tools/call", json!({"name": "shop.export", "arguments": {}})).await;
     let reference = &answer["result"]["content"][0]["_meta"]["data_reference"];

@@ -54,8 +54,7 @@ fn told(answer: &Value) -> &Value {
 // covers: EXT-05-01, EXT-05-04, EXT-05-05, EXT-05-07, EXT-05-09
 async fn a_call_with_a_key_is_made_once_for_a_server_that_knows_no_keys() {
     let script = Script::named(&["pay"]);
-    let host = Host::with(with_effects([script.server("bank")])).await;
-    host.up("bank").await;
+    let host = Host::ready_with(with_effects([script.server("bank")])).await;
     for (number, revision) in ERAS.into_iter().enumerate() {
         let mut ada = Raw::declaring(&host, "ada", revision, EFFECTS).await;
         let key = format!("order-{number}");
@@ -86,8 +85,7 @@ async fn a_call_with_a_key_is_made_once_for_a_server_that_knows_no_keys() {
 // covers: EXT-05-10
 async fn calls_with_one_key_that_come_at_once_are_made_once() {
     let script = Script::named(&["pay"]);
-    let host = Host::with(with_effects([script.server("bank")])).await;
-    host.up("bank").await;
+    let host = Host::ready_with(with_effects([script.server("bank")])).await;
     let calls = (0..8).map(|_| async {
         let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, EFFECTS).await;
         ada.call("tools/call", keyed("bank__pay", json!({"a": "5"}), "order-7")).await
@@ -101,9 +99,7 @@ async fn calls_with_one_key_that_come_at_once_are_made_once() {
 
 async fn a_key_means_nothing_in_the_name_of_another_agent() {
     let (bank, shop) = (Script::named(&["pay", "refund"]), Script::named(&["pay"]));
-    let host = Host::with(with_effects([bank.server("bank"), shop.server("shop")])).await;
-    host.up("bank").await;
-    host.up("shop").await;
+    let host = Host::ready_with(with_effects([bank.server("bank"), shop.server("shop")])).await;
     for (agent, tool) in
         [("ada", "bank__pay"), ("bob", "bank__pay"), ("ada", "bank__refund"), ("ada", "shop__pay")]
     {
@@ -173,8 +169,7 @@ fn bank(
 async fn a_key_is_told_to_a_server_that_knows_keys_as_one_of_its_agent() {
     let paid = Arc::default();
     let served = Served::start("bank", bank(&paid)).await;
-    let host = Host::with(with_effects([served.config.clone()])).await;
-    host.up("bank").await;
+    let host = Host::ready_with(with_effects([served.config.clone()])).await;
     for (number, agent) in ["ada", "bob"].into_iter().enumerate() {
         let mut client = Raw::declaring(&host, agent, Revision::V2025_11_25, EFFECTS).await;
         for is_again in [false, true] {
@@ -190,8 +185,7 @@ async fn a_key_is_told_to_a_server_that_knows_keys_as_one_of_its_agent() {
 
 async fn without_effects_keys_pass_as_they_are_and_transactions_are_refused() {
     let script = Script::named(&["pay"]);
-    let host = Host::with(quiet([script.server("bank")])).await;
-    host.up("bank").await;
+    let host = Host::ready_with(quiet([script.server("bank")])).await;
     for revision in ERAS {
         let before = script.calls().len();
         let mut ada = Raw::declaring(&host, "ada", revision, EFFECTS).await;

@@ -120,8 +120,7 @@ async fn a_manifest_a_check_and_a_negotiation_lead_to_the_call() {
     let script = Script::new(&json!([definition]).to_string());
     let mut config = quiet([script.server("docs")]);
     config["agents"] = json!([{"id": "ada", "scopes": ["read:docs", "write:docs"]}]);
-    let host = Host::with(config).await;
-    host.up("docs").await;
+    let host = Host::ready_with(config).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let extensions = &["scoped_auth", "service_manifest"];
         let mut client = Raw::declaring(&host, "ada", revision, extensions).await;

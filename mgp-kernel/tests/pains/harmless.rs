@@ -49,13 +49,12 @@ fn with_argument(name: &str, argument: &str) -> String {
 async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     // All is as it is by default, but for what its operator has said of the server once.
     let script = Script::new(&with_argument("execute_command", "command"));
-    let host = Host::with(json!({
+    let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions": {"patience_secs": 1},
         "servers": [script.server("shell")],
     }))
     .await;
-    host.up("shell").await;
     let client = host.plain("one").await;
     listed(&client, "shell.execute_command").await;
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
@@ -84,8 +83,7 @@ async fn pain_20_harmless_words_pass() {
     let script = Script::new(&with_argument("search_history", "pattern"));
     let mut server: Value = script.server("notes");
     server["security"] = json!({"validators": ["sandbox"]});
-    let host = Host::start([server]).await;
-    host.up("notes").await;
+    let host = Host::ready([server]).await;
     let client = host.plain("one").await;
     listed(&client, "notes.search_history").await;
     assert_eq!(stopped(&client, "notes.search_history", "pattern", rows(WORDS)).await, Vec::<String>::new());
@@ -112,14 +110,13 @@ async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_pla
         tool("transfer_money", &["amount"]),
     ]);
     let script = Script::new(&tools.to_string());
-    let host = Host::with(json!({
+    let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions": {"patience_secs": 0},
         "validators": {"roots": [path("")]},
         "servers": [script.server("office")],
     }))
     .await;
-    host.up("office").await;
     let client = host.plain("one").await;
     listed(&client, "office.read_file").await;
     // A permission of the server covers none of these calls.
@@ -155,7 +152,7 @@ async fn a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
     let script = Script::new(&with_argument("write_file", "path"));
-    let host = Host::with(json!({
+    let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions":
             {"patience_secs": 0, "policy": "auto_approve", "never_automatic": ["filesystem.write"]},
@@ -163,7 +160,6 @@ async fn a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too
         "servers": [script.server("office")],
     }))
     .await;
-    host.up("office").await;
     let client = host.plain("one").await;
     listed(&client, "office.write_file").await;
     let outcome = client.call_tool("office.write_file", json!({"path": folder.join("new.txt")})).await;

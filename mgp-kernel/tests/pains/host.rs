@@ -3,6 +3,7 @@
 #[path = "../support/host.rs"]
 mod shared;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
@@ -25,6 +26,22 @@ pub(crate) use self::shared::{
 impl Host {
     pub(crate) async fn with(config: Value) -> Self {
         Self::start_with(read(config)).await
+    }
+
+    /// A kernel with these servers, all of which are up.
+    pub(crate) async fn ready(servers: impl IntoIterator<Item = Value>) -> Self {
+        Self::ready_with(quiet(servers)).await
+    }
+
+    /// A kernel with this configuration, whose servers are all up.
+    pub(crate) async fn ready_with(config: Value) -> Self {
+        let config = read(config);
+        let ids: Vec<_> = config.servers.iter().map(|server| server.id.clone()).collect();
+        let host = Self::start_with(config).await;
+        for id in ids {
+            host.up(&id).await;
+        }
+        host
     }
 
     /// A client of this agent that speaks all of MGP.
@@ -66,6 +83,12 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+/// Serves as a process of its own, to the end.
+pub(crate) fn serve<E>(serving: impl Future<Output = Result<(), E>>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    if runtime.block_on(serving).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn speaking() -> ClientBuilder {

@@ -102,12 +102,11 @@ fn reply(asked: &Value) -> Option<Value> {
 
 async fn a_server_of_http_and_sse_is_spoken_to_in_its_way_from_the_start_and_with_its_headers() {
     let legacy = Legacy::start().await;
-    let host = Host::with(quiet([json!({
+    let host = Host::ready_with(quiet([json!({
         "id": "old", "url": format!("http://{}/sse", legacy.address), "transport": "sse",
         "headers": {"Authorization": "Bearer secret"},
     })]))
     .await;
-    host.up("old").await;
     let client = host.client("one").await;
     listed(&client, "old.look").await;
     assert_eq!(say(&client, "old.look", json!({})).await, "seen");

@@ -82,8 +82,7 @@ async fn pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever() {
     let mut server = script.server("files");
     server["max_restarts"] = json!(2);
     server["restart_window_secs"] = json!(6);
-    let host = Host::start([server]).await;
-    host.up("files").await;
+    let host = Host::ready([server]).await;
     let client = host.client("one").await;
     // More crashes than the budget has, but each after the ones before it are forgiven.
     for crash in 1..=4_u64 {
@@ -109,8 +108,7 @@ async fn pain_02_the_budget_of_restarts_is_over_a_window_and_not_for_ever() {
 
 async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
     let script = Script::named(&["crash", "old"]);
-    let host = Host::start([script.server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([script.server("files")]).await;
     let client = host.client("one").await;
     listed(&client, "files.old").await;
     script.tools(r#"[{"name":"new","description":"Is new.","inputSchema":{"type":"object"}}]"#);
@@ -158,8 +156,7 @@ async fn a_plain_client_is_told_what_became_of_its_call_and_what_to_do() {
     let script = Script::named(&["crash"]);
     let mut server = script.server("files");
     server["restart_policy"] = json!("never");
-    let host = Host::start([server]).await;
-    host.up("files").await;
+    let host = Host::ready([server]).await;
     let client = host.plain("one").await;
     let lost = client.call_tool("files.crash", json!({})).await.unwrap_err();
     assert!(lost.code() == -32603 && lost.message().contains("whether the call was carried out"), "{lost}");

@@ -37,8 +37,7 @@ async fn start(argument_types: Option<&str>) -> (Host, Script) {
     if let Some(types) = argument_types {
         config["validators"] = json!({"argument_types": types});
     }
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     (host, script)
 }
 
@@ -92,8 +91,7 @@ async fn a_server_in_the_dialect_of_the_published_examples_is_an_ordinary_one_to
     let script = Script::new(tool).answers("tools/call", told);
     let mut server = script.server("tracker");
     server["dialect"] = json!("ext-reference");
-    let host = Host::with(quiet([server])).await;
-    host.up("tracker").await;
+    let host = Host::ready_with(quiet([server])).await;
     let ada = host.client("ada").await;
     let refusal = refused(ada.call_tool("tracker.find", json!({})).await);
     assert!(refusal.contains("query"), "the schema holds: {refusal}");

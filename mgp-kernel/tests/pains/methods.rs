@@ -24,8 +24,7 @@ tests![
 
 async fn the_health_of_a_server_is_for_operators() {
     let script = Script::named(&["works"]);
-    let host = Host::start([script.server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([script.server("files")]).await;
     let operator = host.operator().await;
     let files = || json!({"server_id": "files"});
     let ping = ask(&operator, "mgp/health/ping", files()).await;
@@ -62,8 +61,7 @@ async fn agents_that_may_manage_ask_about_servers_that_they_reach() {
     config["access"] = json!({"default": "opt-in", "rules": [
         {"agent": "ada", "server": "files", "permission": "allow"},
     ]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (ada, eve) = (host.client("ada").await, host.client("eve").await);
     assert_eq!(ask(&ada, "mgp/health/ping", json!({"server_id": "files"})).await["status"], "healthy");
     let of_eve = |server: &str| eve.request("mgp/health/ping", json!({"server_id": server}));
@@ -85,9 +83,7 @@ async fn a_plain_client_lists_the_servers_that_it_reaches() {
     config["access"] = json!({"default": "opt-out", "rules": [
         {"agent": "intern", "server": "bank", "permission": "deny"},
     ]});
-    let host = Host::with(config).await;
-    host.up("files").await;
-    host.up("bank").await;
+    let host = Host::ready_with(config).await;
     for (agent, expected) in [("intern", vec!["files"]), ("boss", vec!["bank", "files"])] {
         let client = host.plain(agent).await;
         let listed = as_tool(&client, "mgp.discovery.list", json!({})).await;
@@ -100,8 +96,7 @@ async fn a_plain_client_lists_the_servers_that_it_reaches() {
 
 async fn a_plain_client_hears_the_events_that_it_subscribed_to() {
     let script = Script::named(&["crash"]);
-    let host = Host::start([script.server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([script.server("files")]).await;
     let heard = Arc::<Mutex<Vec<String>>>::default();
     let hearing = Arc::clone(&heard);
     let builder = Client::builder("tests", "1.0.0")
@@ -136,8 +131,7 @@ async fn an_agent_hears_no_events_of_servers_that_it_may_not_use() {
     let script = Script::named(&["crash"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": "opt-in"});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let heard = Arc::<Mutex<usize>>::default();
     let connect = async |agent: &'static str| {
         let hearing = Arc::clone(&heard);
@@ -177,11 +171,10 @@ async fn a_server_behind_a_unix_socket_is_one_like_any_other() {
         tokio::spawn(server.serve_unix(socket.clone()))
     };
     let serving = serve();
-    let host = Host::start([json!({
+    let host = Host::ready([json!({
         "id": "near", "socket": socket, "sharing": "shared", "backoff_base_ms": 20, "backoff_max_ms": 50,
     })])
     .await;
-    host.up("near").await;
     for client in [host.client("one").await, host.plain("other").await] {
         listed(&client, "near.hello").await;
         assert_eq!(say(&client, "near.hello", json!({})).await, "hello");

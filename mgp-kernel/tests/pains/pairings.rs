@@ -24,9 +24,7 @@ tests![
 // covers: MGP-1.3-01..05, MGP-8.1-02, MGP-8.2-01
 async fn all_four_pairings_work_with_the_same_configuration() {
     let script = Script::named(&["works"]);
-    let host = Host::start([script.server("plain"), talking::server("speaking")]).await;
-    host.up("plain").await;
-    host.up("speaking").await;
+    let host = Host::ready([script.server("plain"), talking::server("speaking")]).await;
     assert!(host.view("plain").mgp.is_none());
     let agreed = host.view("speaking").mgp.unwrap();
     assert!(agreed.extensions.iter().any(|name| name == "lifecycle"), "{agreed:?}");
@@ -66,8 +64,7 @@ async fn a_server_that_says_only_that_it_speaks_mgp_does() {
         r#"{"tools":{},"experimental":{"mgp":{"version":"0.6.0","extensions":["security"]}}}"#,
     ] {
         let script = Script::named(&["works"]).capabilities(capabilities);
-        let host = Host::start([script.server("files")]).await;
-        host.up("files").await;
+        let host = Host::ready([script.server("files")]).await;
         let agreed = host.view("files").mgp.expect(capabilities);
         assert_eq!(agreed.extensions, ["security"], "{capabilities}");
         let client = host.client("one").await;
@@ -105,8 +102,7 @@ async fn access_is_enforced_in_front_of_a_server_that_knows_nothing_of_it() {
     config["access"] = json!({"default": "opt-in", "rules": [
         {"agent": "ada", "server": "files", "permission": "allow"},
     ]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (ada, eve) = (host.plain("ada").await, host.plain("eve").await);
     listed(&ada, "files.works").await;
     assert_eq!(names(&eve).await, Vec::<String>::new());
@@ -120,8 +116,7 @@ async fn an_agent_hears_when_its_access_ends_by_itself() {
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": "opt-in"});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let operator = host.operator().await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let end = Timestamp::now().saturating_add(Duration::from_millis(2500));

@@ -27,8 +27,7 @@ tests![
 async fn the_time_in_which_a_human_is_asked_is_not_held_against_the_server() {
     let mut server = talking::server("paint");
     server["limits"] = json!({"timeout_ms": 400});
-    let host = Host::start([server]).await;
-    host.up("paint").await;
+    let host = Host::ready([server]).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let builder =
             Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(|_, _| async {
@@ -49,8 +48,7 @@ async fn a_kernel_that_stops_does_not_wait_for_clients_that_are_away() {
     let mut config = quiet([server]);
     config["confirmation"] = json!({"dangerous": true});
     config["agents"] = json!([{"id": "ada", "human": true}]);
-    let host = Host::with(config).await;
-    host.up("bank").await;
+    let host = Host::ready_with(config).await;
     let asked = Arc::new(Notify::new());
     let asking = Arc::clone(&asked);
     let builder = Client::builder("claude-code", "1.0.0").revisions([Revision::V2026_07_28]).on_elicitation(
@@ -91,8 +89,7 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
     server["sharing"] = json!("shared");
     let mut config = quiet([server]);
     config["limits"] = json!({"waiting_calls": 0});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (ada, bob) = (host.client("ada").await, host.plain("bob").await);
     let call = ada.call_tool("files.wait", json!({})).into_future();
     let call = tokio::spawn(call);
@@ -121,8 +118,7 @@ async fn a_call_and_what_is_tried_again_of_it_have_the_configured_time_together(
     let script = Script::new(&json!([tool]).to_string());
     let mut server = script.server("files");
     server["limits"] = json!({"timeout_ms": 500});
-    let host = Host::start([server]).await;
-    host.up("files").await;
+    let host = Host::ready([server]).await;
     let error = host.client("ada").await.call_tool("files.wait", json!({})).await.unwrap_err();
     assert_eq!(error.code(), 3003, "{error:?}");
     assert_eq!(script.calls().len(), 1, "there is no time left for another attempt");

@@ -37,8 +37,7 @@ async fn pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_va
     config["access"] = json!({"rules": [
         {"agent": "ada", "server": "files", "tool": "secret", "permission": "deny"},
     ]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     say(&ada, "files.works", arguments()).await;
     refused(ada.call_tool("files.secret", arguments()).await);
@@ -69,8 +68,7 @@ async fn pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never()
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["audit"] = json!({"arguments": "redacted"});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     say(&ada, "files.works", arguments()).await;
     let written = ask(&operator, "kernel/audit/export", json!({})).await.to_string();
@@ -91,8 +89,7 @@ async fn every_security_relevant_action_is_recorded() {
         "permissions": {"policy": "interactive", "patience_secs": 1},
         "servers": [script.server("shell")],
     });
-    let host = Host::with(config).await;
-    host.up("shell").await;
+    let host = Host::ready_with(config).await;
     let (ada, operator) = (host.client("ada").await, host.operator().await);
     let command = |text: &str| json!({"command": text});
 

@@ -47,8 +47,7 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
 async fn pain_17_a_reload_changes_what_is_asked_of_calls() {
     let script = Script::named(&["works"]);
     let config = quiet([script.server("files")]);
-    let host = Host::with(config.clone()).await;
-    host.up("files").await;
+    let host = Host::ready_with(config.clone()).await;
     let client = host.client("one").await;
     listed(&client, "files.works").await;
     say(&client, "files.works", json!({})).await;
@@ -68,8 +67,7 @@ async fn pain_17_a_reload_changes_who_may_use_what_and_how_often() {
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": "opt-out"});
-    let host = Host::with(config.clone()).await;
-    host.up("files").await;
+    let host = Host::ready_with(config.clone()).await;
     let (client, operator) = (host.client("one").await, host.operator().await);
     listed(&client, "files.works").await;
     say(&client, "files.works", json!({})).await;

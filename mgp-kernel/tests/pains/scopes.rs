@@ -35,8 +35,7 @@ async fn kernel() -> (Host, Script) {
     let script = Script::new(&json!((0..8).map(tool).collect::<Vec<_>>()).to_string());
     let mut config = quiet([script.server("files")]);
     config["agents"] = json!([{"id": "ada", "scopes": &SCOPES[..2]}]);
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     (host, script)
 }
 

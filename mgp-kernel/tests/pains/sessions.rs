@@ -13,8 +13,7 @@ tests![pain_05_no_refresh_leaks_a_session, pain_06_a_session_that_the_server_for
 
 async fn pain_05_no_refresh_leaks_a_session() {
     let web = Web::start().await;
-    let host = Host::start([web.server("web")]).await;
-    host.up("web").await;
+    let host = Host::ready([web.server("web")]).await;
     let client = host.client("one").await;
     let operator = host.operator().await;
     let lists = web.seen().lists;
@@ -44,8 +43,7 @@ async fn pain_05_no_refresh_leaks_a_session() {
 
 async fn pain_06_a_session_that_the_server_forgot_is_begun_anew() {
     let web = Web::start().await;
-    let host = Host::start([web.server("web")]).await;
-    host.up("web").await;
+    let host = Host::ready([web.server("web")]).await;
     let client = host.client("one").await;
     assert_eq!(say(&client, "web.look", json!({})).await, "nobody");
     for round in 2..=3 {

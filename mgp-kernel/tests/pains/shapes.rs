@@ -32,8 +32,7 @@ async fn kernel() -> (Host, Script) {
     config["access"] =
         json!({"rules": [{"agent": "ada", "server": "box", "tool": "secret", "permission": "deny"}]});
     config["permissions"] = json!({"policy": "deny_all"});
-    let host = Host::with(config).await;
-    host.up("box").await;
+    let host = Host::ready_with(config).await;
     (host, script)
 }
 
@@ -87,8 +86,7 @@ async fn what_is_no_tool_is_refused_to_an_agent_that_was_granted_a_tool() {
         {"agent": "ada", "server": "box", "tool": "echo", "permission": "allow"},
         {"agent": "boss", "server": "box", "permission": "allow"},
     ]});
-    let host = Host::with(config).await;
-    host.up("box").await;
+    let host = Host::ready_with(config).await;
     let of_prompt = json!({"type": "ref/prompt", "name": "box.brief"});
     let requests = [
         ("resources/read", json!({"uri": "mgp://box/memo://all"})),

@@ -23,9 +23,7 @@ async fn pain_19_an_oversize_result_says_how_large_it_is_and_what_to_do() {
     let (script, web) = (Script::named(&["big"]), Web::start().await);
     let mut config = quiet([script.server("files"), web.server("web")]);
     config["limits"] = json!({"max_message_bytes": 1 << 16});
-    let host = Host::with(config).await;
-    host.up("files").await;
-    host.up("web").await;
+    let host = Host::ready_with(config).await;
     for client in [host.client("one").await, host.plain("other").await] {
         assert_eq!(say(&client, "files.big", json!({"bytes": 9_000})).await.len(), 9_000);
         let result = client.call_tool("files.big", json!({"bytes": 70_000})).await.unwrap();
@@ -104,8 +102,7 @@ async fn pain_19_a_search_answers_within_its_budget() {
     let script = Script::new(&json!(tools).to_string());
     let mut config = quiet([script.server("files")]);
     config["tools"] = json!({"level": "L3", "budget": {"max_tokens": 4_000}});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let client = host.plain("one").await;
     listed(&client, "mgp_tools_discover").await;
     let whole = json!(tools).to_string().len();
@@ -131,8 +128,7 @@ async fn pain_19_a_search_answers_within_its_budget() {
 
 async fn messages_of_many_megabytes_pass_both_ways() {
     let script = Script::named(&["works", "big"]);
-    let host = Host::start([script.server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([script.server("files")]).await;
     let client = host.client("one").await;
     let arguments = json!({"a": "x".repeat(20 << 20)});
     let wanted = arguments.to_string();

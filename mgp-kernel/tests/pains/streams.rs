@@ -74,8 +74,7 @@ fn answering(builder: ClientBuilder, name: &'static str) -> ClientBuilder {
 }
 
 async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for() {
-    let host = Host::start([talking::server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([talking::server("files")]).await;
     let one = Listening::start(&host, "one", Revision::V2025_11_25).await;
     let other = Listening::start(&host, "other", Revision::V2025_06_18).await;
     let stateless = Listening::start(&host, "stateless", Revision::V2026_07_28).await;
@@ -100,8 +99,7 @@ async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are
 }
 
 async fn a_client_that_does_not_speak_mgp_hears_nothing_of_it() {
-    let host = Host::start([talking::server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([talking::server("files")]).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         for offer in [Some(Offer::new(ExtensionSet::standard())), None] {
             let (speaks, heard) = (offer.is_some(), Arc::<Mutex<Vec<&str>>>::default());
@@ -125,8 +123,7 @@ async fn a_client_that_does_not_speak_mgp_hears_nothing_of_it() {
 }
 
 async fn a_result_says_what_the_kernel_is_and_not_what_its_server_is() {
-    let host = Host::start([talking::server("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([talking::server("files")]).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = host.connect("one", Client::builder("tests", "1.0.0").revisions([revision])).await;
         let call = json!({"name": "files.variable", "arguments": {"name": "serverInfo"}});

@@ -28,11 +28,7 @@ pub(crate) fn needing<'a>(id: &str, permissions: impl IntoIterator<Item = &'a st
 
 /// Serves on this process' standard input and output.
 pub(crate) fn serve() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match runtime.block_on(talking().serve_stdio()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    host::serve(talking().serve_stdio())
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

@@ -80,8 +80,7 @@ async fn recorded(operator: &Plain, transaction: &str) -> Vec<String> {
 async fn a_transaction_reaches_its_server_and_is_recorded_from_its_beginning_to_its_end() {
     let done = Arc::default();
     let served = Served::start("tracker", tracker(&done)).await;
-    let host = Host::with(with_effects([served.config.clone()])).await;
-    host.up("tracker").await;
+    let host = Host::ready_with(with_effects([served.config.clone()])).await;
     let operator = host.operator().await;
     for revision in ERAS {
         done.lock().clear();
@@ -176,8 +175,7 @@ async fn a_transaction_goes_on_when_another_kernel_takes_over() {
     let served = Served::start("tracker", tracker(&done)).await;
     for end in ["commit", "rollback"] {
         done.lock().clear();
-        let host = Host::with(with_effects([served.config.clone()])).await;
-        host.up("tracker").await;
+        let host = Host::ready_with(with_effects([served.config.clone()])).await;
         let mut ada = Raw::declaring(&host, "ada", Revision::V2026_07_28, EFFECTS).await;
         ada.result("transaction/begin", of(end)).await;
         ada.call("tools/call", step("a", end)).await;
@@ -233,8 +231,7 @@ async fn a_request_for_a_transaction_says_what_is_missing() {
 async fn a_rollback_and_a_commit_at_once_have_one_end() {
     let done = Arc::default();
     let served = Served::start("tracker", tracker(&done)).await;
-    let host = Host::with(with_effects([served.config.clone()])).await;
-    host.up("tracker").await;
+    let host = Host::ready_with(with_effects([served.config.clone()])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, EFFECTS).await;
     let mut also_ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, EFFECTS).await;
     for round in 0..10 {
@@ -284,9 +281,7 @@ async fn a_compensation_steers_nobody() {
         .answers("transaction/rollback", &report.to_string())
         .answers("tools/call", &step.to_string());
     let bank = Script::named(&["transfer"]);
-    let host = Host::with(with_effects([evil.server("evil"), bank.server("bank")])).await;
-    host.up("evil").await;
-    host.up("bank").await;
+    let host = Host::ready_with(with_effects([evil.server("evil"), bank.server("bank")])).await;
     for revision in ERAS {
         let mut ada = Raw::declaring(&host, "ada", revision, EFFECTS).await;
         ada.result("transaction/begin", of("tx-1")).await;

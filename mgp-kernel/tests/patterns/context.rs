@@ -25,15 +25,13 @@ fn home(further: &str) -> Home {
     let memory = home.path("memory.jsonl").display().to_string();
     let program = patterns(&home);
     let [sh, clock] = home.clock();
-    let config = format!(
-        "{}{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
+    home.configure(&format!(
+        "{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
          args = [\"context\", \"--memory\", {memory:?}]\n\
          [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
-         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n",
-        home.read("mgp.toml")
-    );
-    home.write("mgp.toml", &config);
+         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
+    ));
     home
 }
 

@@ -49,8 +49,7 @@ impl Elsewhere {
             let config = home.read("mgp.toml");
             home.write("mgp.toml", &format!("{config}\n[[servers]]\nid = \"work\"\nurl = {url:?}\n"));
         }
-        let config = home.read("mgp.toml");
-        home.write("mgp.toml", &format!("{config}\n[listen]\nrequire_keys = true\n"));
+        home.configure("[listen]\nrequire_keys = true\n");
         let mut elsewhere = Self { home, kernel: None, port: free_port(), key: String::new() };
         elsewhere.run();
         elsewhere.key = elsewhere.key_for("agent.federation");
@@ -90,15 +89,13 @@ impl Here {
     fn home(arguments: &[&str], key: &str) -> Home {
         let home = Home::with_state();
         let arguments = [&["federation"], arguments].concat();
-        let config = format!(
-            "{}[confirmation]\ndangerous = false\n\
+        home.configure(&format!(
+            "[confirmation]\ndangerous = false\n\
              [[permissions.grants]]\nserver = \"federation\"\npermission = \"network.outbound\"\n\
              [[servers]]\nid = \"federation\"\ncommand = {:?}\nargs = {arguments:?}\n\
              env = {{ PROD_KEY = \"${{secret:PROD_KEY}}\" }}\n",
-            home.read("mgp.toml"),
             patterns(&home)
-        );
-        home.write("mgp.toml", &config);
+        ));
         assert_eq!(home.run_with(["secrets", "set", "PROD_KEY", "--file"], key).code, Some(0));
         home
     }
@@ -150,6 +147,18 @@ fn strs(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()
 }
 
+/// Searches until the clock is found: tools are searched a moment after they are listed.
+async fn clock_found(client: &Client, asked: &Value) -> Value {
+    let mut found = Value::Null;
+    until("the clock is found", async || {
+        let result = client.call_tool("federation.federated_discover", asked.clone()).await.unwrap();
+        found = result.structured_content.unwrap().to().unwrap();
+        found["tools"].as_array().unwrap().iter().any(|tool| tool["tool_name"] == "now")
+    })
+    .await;
+    found
+}
+
 // covers: P-3-04, P-3-10, P-3-11, P-3-12
 async fn a_tool_elsewhere_is_found_called_denied_and_named_in_the_record() {
     let elsewhere = Elsewhere::start(None);
@@ -157,14 +166,7 @@ async fn a_tool_elsewhere_is_found_called_denied_and_named_in_the_record() {
     let client = here.client("federation.federated_call").await;
 
     let asked = json!({"query": "what time is it", "instances": ["prod"], "strategy": "keyword"});
-    let mut found = Value::Null;
-    // Tools are searched a moment after they are listed.
-    until("the clock is found", async || {
-        let result = client.call_tool("federation.federated_discover", asked.clone()).await.unwrap();
-        found = result.structured_content.unwrap().to().unwrap();
-        found["tools"].as_array().unwrap().iter().any(|tool| tool["tool_name"] == "now")
-    })
-    .await;
+    let found = clock_found(&client, &asked).await;
     let now = found["tools"].as_array().unwrap().iter().find(|tool| tool["tool_name"] == "now").unwrap();
     assert_eq!((&now["instance"], &now["server_id"]), (&json!("prod"), &json!("clock")));
 
@@ -222,13 +224,7 @@ async fn what_is_found_at_several_kernels_comes_with_how_each_of_them_does() {
     let here = Here::start(&strs(&arguments), &prod.key);
     let client = here.client("federation.federated_call").await;
     let asked = json!({"query": "what time is it", "strategy": "keyword"});
-    let mut found = Value::Null;
-    until("the clock is found", async || {
-        let result = client.call_tool("federation.federated_discover", asked.clone()).await.unwrap();
-        found = result.structured_content.unwrap().to().unwrap();
-        found["tools"].as_array().unwrap().iter().any(|tool| tool["tool_name"] == "now")
-    })
-    .await;
+    let found = clock_found(&client, &asked).await;
     let of = |found: &Value, name: &str| {
         let instances = found["instances"].as_array().unwrap();
         instances.iter().find(|one| one["instance"] == name).unwrap().clone()

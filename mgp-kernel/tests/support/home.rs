@@ -58,7 +58,7 @@ impl Home {
     /// As [`with_state`](Self::with_state), where a kernel in the background ends with its last client.
     pub(crate) fn without_linger() -> Self {
         let home = Self::with_state();
-        home.write("mgp.toml", &format!("{}linger = 0\n", home.read("mgp.toml")));
+        home.configure("linger = 0\n");
         home
     }
 
@@ -71,6 +71,18 @@ impl Home {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+    }
+
+    /// Adds lines to the configuration.
+    pub(crate) fn configure(&self, lines: &str) {
+        self.write("mgp.toml", &format!("{}\n{lines}", self.read("mgp.toml")));
+    }
+
+    /// Issues a key that allows this, and returns it.
+    pub(crate) fn key(&self, owner: &str, allowed: &[&str]) -> String {
+        let allowed = allowed.iter().flat_map(|what| ["--allow", what]);
+        let issued = self.json(["keys", "new", owner].into_iter().chain(allowed));
+        issued["secret"].as_str().unwrap().to_owned()
     }
 
     /// Lets the kernel that keeps its state in `state` take commands of this home for those of a person.

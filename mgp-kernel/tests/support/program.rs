@@ -28,6 +28,13 @@ impl Kernel {
         kernel
     }
 
+    /// Starts one that listens for HTTP alone, and returns its port.
+    pub(crate) fn on_http(home: &Home) -> (Self, u16) {
+        let kernel = Self::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
+        let port = kernel.port();
+        (kernel, port)
+    }
+
     /// Starts one, and does not wait until it listens.
     pub(crate) fn spawn(home: &Home, args: &[&str]) -> Self {
         // It is this process, and ends with it.
@@ -97,6 +104,13 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
+    /// Starts a kernel, and opens a session with it.
+    pub(crate) fn begin(home: &Home) -> (Kernel, Self) {
+        let mut kernel = Kernel::start(home, &[]);
+        let talk = Self::open(&mut kernel);
+        (kernel, talk)
+    }
+
     /// Opens a session.
     pub(crate) fn open(kernel: &mut Kernel) -> Self {
         Self::open_with(kernel, &json!({}))

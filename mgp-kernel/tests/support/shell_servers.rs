@@ -29,6 +29,13 @@ done
 }
 
 impl Home {
+    /// A user with a server that tells the time.
+    pub(crate) fn with_clock() -> Self {
+        let home = Self::with_state();
+        home.add_server("clock", &home.clock());
+        home
+    }
+
     /// Adds a server that a command starts.
     pub(crate) fn add_server(&self, id: &str, command: &[String; 2]) {
         self.json(["add", id, "--", &command[0], &command[1]]);

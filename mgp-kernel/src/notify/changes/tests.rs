@@ -1,15 +1,33 @@
 //! What clients are told, and what servers are asked for it.
 
 use mgp_types::mgp::ServerId;
-use mgp_types::{Method, Object, Request, Revision, Severity};
+use mgp_types::{Error, Method, Object, Request, Response, Revision, Severity};
+use tokio::task::JoinHandle;
 
-use crate::router::test_kernel::{GRANTED, TestClient, TestKernel, until};
+use crate::router::test_kernel::{GRANTED, TestClient, TestKernel, TestServer, until};
 use crate::servers::upstream::ServerNotifications as _;
 use crate::servers::upstream::{ConnectionKey, ListKind};
 
 /// What comes on a connection that all agents share.
 fn whole(server: &ServerId) -> ConnectionKey {
     ConnectionKey::shared(server.clone())
+}
+
+/// A kernel with a server without sessions, and a client that began a task there.
+async fn with_task() -> (TestKernel, TestServer, TestClient) {
+    let scene = TestKernel::open().await;
+    let server = scene.server_in("a", Revision::V2026_07_28);
+    let tool = scene.tool("a", "run");
+    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
+    let peer = TestClient::stateless("some");
+    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    (scene, server, peer)
+}
+
+/// Lets a client listen until the task is aborted.
+fn listen(scene: &TestKernel, peer: &TestClient, params: &str) -> JoinHandle<Result<Response, Error>> {
+    let request = peer.request("subscriptions/listen", params);
+    tokio::spawn(tower_service::Service::call(&mut scene.router.clone(), request))
 }
 
 fn log(level: &str) -> Request {
@@ -115,7 +133,7 @@ async fn a_subscription_that_the_server_refuses_is_refused() {
     let server = scene.server("a");
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
-    server.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -1, "no"));
+    server.refuses(Error::from_origin(mgp_types::Origin::Peer, -1, "no"));
     let some = TestClient::begin(&scene, "some").await;
     let error = some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap_err();
     assert_eq!((error.code(), error.message()), (-1, "no"));
@@ -147,10 +165,7 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
     scene.grant("some", "a").await;
     let peer = TestClient::stateless("some");
     let wanted = r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"resourceSubscriptions":["file:///a","file:///b"]}}"#;
-    let listening = tokio::spawn({
-        let (router, request) = (scene.router.clone(), peer.request("subscriptions/listen", wanted));
-        async move { tower_service::Service::call(&mut { router }, request).await }
-    });
+    let listening = listen(&scene, &peer, wanted);
     let first = peer.told().await;
     assert_eq!(first.method, Method::ACKNOWLEDGED);
     let honoured = first.params.get("notifications").unwrap();
@@ -175,9 +190,7 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
 async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
     let scene = TestKernel::open().await;
     let peer = TestClient::stateless("some");
-    let mut router = scene.router.clone();
-    let request = peer.request("subscriptions/listen", r#"{"notifications":{}}"#);
-    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    let listening = listen(&scene, &peer, r#"{"notifications":{}}"#);
     assert_eq!(peer.told().await.method, Method::ACKNOWLEDGED);
     scene.changes.end();
     assert_eq!(listening.await.unwrap().unwrap().result.as_bytes(), b"{}");
@@ -199,17 +212,8 @@ async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
 
 #[tokio::test]
 async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listens() {
-    let scene = TestKernel::open().await;
-    let server = scene.server_in("a", Revision::V2026_07_28);
-    let tool = scene.tool("a", "run");
-    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = TestClient::stateless("some");
-    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
-    let wanted = r#"{"notifications":{"taskIds":["t","unknown"]}}"#;
-    let _listening = tokio::spawn({
-        let (router, request) = (scene.router.clone(), peer.request("subscriptions/listen", wanted));
-        async move { tower_service::Service::call(&mut { router }, request).await }
-    });
+    let (scene, server, peer) = with_task().await;
+    let _listening = listen(&scene, &peer, r#"{"notifications":{"taskIds":["t","unknown"]}}"#);
     let honoured = peer.told().await.params.get("notifications").unwrap();
     assert_eq!(honoured.as_bytes(), br#"{"taskIds":["t"]}"#);
     until(|| !server.listening().is_empty()).await;
@@ -228,7 +232,7 @@ async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_o
         scene.resource(id, &format!("file:///{id}"));
         scene.server_in(id, Revision::V2026_07_28)
     });
-    refuses.refuses(mgp_types::Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
+    refuses.refuses(Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
     deaf.honours_nothing();
     let peer = TestClient::begin(&scene, "some").await;
     tokio::time::pause();
@@ -241,15 +245,8 @@ async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_o
 
 #[tokio::test]
 async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
-    let scene = TestKernel::open().await;
-    let server = scene.server_in("a", Revision::V2026_07_28);
-    let tool = scene.tool("a", "run");
-    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = TestClient::stateless("some");
-    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
-    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
-    let mut router = scene.router.clone();
-    let _listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    let (scene, server, peer) = with_task().await;
+    let _listening = listen(&scene, &peer, r#"{"notifications":{"taskIds":["t"]}}"#);
     until(|| !server.listening().is_empty()).await;
     server.end_listening();
     tokio::time::pause();
@@ -260,17 +257,10 @@ async fn a_server_that_ends_what_it_tells_of_tasks_is_asked_again() {
 
 #[tokio::test]
 async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
-    let scene = TestKernel::open().await;
-    let server = scene.server_in("a", Revision::V2026_07_28);
-    let tool = scene.tool("a", "run");
-    server.answers(r#"{"resultType":"task","taskId":"t"}"#);
-    let peer = TestClient::stateless("some");
-    peer.call_tool(&scene, &tool, r#"{"name":"run"}"#).await;
+    let (scene, server, peer) = with_task().await;
     let in_use = || scene.changes.watches_on(&whole(&"a".into()));
     assert!(!in_use());
-    let request = peer.request("subscriptions/listen", r#"{"notifications":{"taskIds":["t"]}}"#);
-    let mut router = scene.router.clone();
-    let listening = tokio::spawn(tower_service::Service::call(&mut router, request));
+    let listening = listen(&scene, &peer, r#"{"notifications":{"taskIds":["t"]}}"#);
     until(|| !server.listening().is_empty()).await;
     assert!(in_use());
     listening.abort();

@@ -101,8 +101,7 @@ async fn errors_have_the_numbers_of_the_registry_and_say_whether_to_try_again() 
 // covers: GGEN-5-16
 async fn an_error_keeps_the_address_that_explains_it() {
     let script = Script::named(&["fail"]).capabilities(SPEAKS_MGP);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, &["ggen"]).await;
     let data = json!({"field": "ticker", "documentation_url": "https://docs.example.com/ticker-format"});
     script.fails_with(&json!({"code": 4000, "message": "Validation failed", "data": data}).to_string());
@@ -119,8 +118,7 @@ async fn a_call_that_takes_too_long_is_told_of_with_its_tool_its_time_and_what_t
     let script = Script::named(&["wait"]);
     let mut server = script.server("files");
     server["limits"] = json!({"timeout_ms": 300});
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, &["ggen"]).await;
     let trace = "0af76519-16cd-43dd-8448-eb211c80319c";
     let params = json!({"name": "files.wait", "arguments": {}, "_meta": {"trace_id": trace}});
@@ -185,8 +183,7 @@ async fn one_request_too_many_is_refused_with_the_time_to_wait() {
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["limits"] = json!({"agent_calls_per_minute": 60});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let mut ada = client(&host, "ada").await;
     let refused = loop {
         let answer = ada.call("tools/call", json!({"name": "files.works", "arguments": {}})).await;
@@ -223,8 +220,7 @@ async fn a_limit_of_one_tool_refuses_that_tool_alone() {
     let script = Script::new(&tools.to_string());
     let mut server = script.server("files");
     server["tools"] = json!({"search": {"calls_per_minute": 1}});
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     let extensions = &["service_manifest", "ggen", "structured_errors"];
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, extensions).await;
     let manifest = ada.result("mgp/manifest/get", json!({})).await;
@@ -254,8 +250,7 @@ async fn a_refusal_is_an_error_to_the_registry_and_a_structured_result_to_others
     let script = Script::named(&["works"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"rules": [{"agent": "ada", "server": "files", "permission": "deny"}]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let call = || json!({"name": "files.works", "arguments": {}});
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut structured = Raw::declaring(&host, "ada", revision, &["structured_errors"]).await;
@@ -282,8 +277,7 @@ async fn calls_in_envelopes_are_of_a_compatible_version_and_within_the_limits() 
     let script = Script::named(&["works"]);
     let mut server = script.server("files");
     server["limits"] = json!({"calls_per_minute": 3});
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     let mut ada = Raw::plain(&host, "ada", SESSIONS).await;
     let mut in_envelope = async |version: &str| {
         let wish = json!({"io.github.mcp-extension-proposals/env": {"envelope": true, "version": version}});

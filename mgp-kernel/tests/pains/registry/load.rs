@@ -18,8 +18,7 @@ const CALLS_OF_CLIENT: usize = 250;
 // covers: GGEN-8.5-04
 async fn calls_of_many_clients_are_answered_in_time_and_leave_nothing_behind() {
     let script = Script::named(&["works"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     // The first round fills caches and pools, whose size is no leak.
     round(&host).await;
     let before = Held::now();

@@ -19,8 +19,7 @@ tests![
 // covers: GGEN-2-01, GGEN-8.1-01, GGEN-5-03, GGEN-5-19
 async fn every_message_is_one_of_json_rpc_on_both_sides_of_the_kernel() {
     let script = Script::named(&["works"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::plain(&host, "ada", Revision::V2025_11_25).await;
     for id in [json!("seven"), json!(-7), json!(0), json!("")] {
         let call = json!({"name": "files__works", "arguments": {"a": id.to_string()}});
@@ -74,8 +73,7 @@ async fn every_message_is_one_of_json_rpc_on_both_sides_of_the_kernel() {
 // covers: GGEN-2-02
 async fn tools_are_listed_with_empty_parameters_and_with_none() {
     let script = Script::named(&["read", "write"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["ggen"]).await;
     let empty = ada.say(r#"{"jsonrpc":"2.0","id":"empty","method":"tools/list","params":{}}"#).await;
     let absent = ada.say(r#"{"jsonrpc":"2.0","id":"absent","method":"tools/list"}"#).await;
@@ -91,8 +89,7 @@ async fn tools_are_listed_with_empty_parameters_and_with_none() {
 // covers: GGEN-1-03
 async fn conversations_that_take_turns_do_not_mix() {
     let script = Script::named(&["works"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     for revision in ERAS {
         let mut ada = Raw::plain(&host, "ada", revision).await;
         let mut bob = Raw::plain(&host, "bob", revision).await;
@@ -122,8 +119,7 @@ const CAPABILITIES: [&str; 8] =
 // covers: EXT-00-01
 async fn what_is_beyond_mcp_stands_under_names_of_extensions_and_tells_of_no_model() {
     let script = Script::named(&["works"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let is_of_vendor = |name: &str| {
         name.split_once('/').is_some_and(|(vendor, rest)| vendor.contains('.') && !rest.is_empty())
     };

@@ -150,8 +150,7 @@ async fn a_manifest_says_which_tools_send_parts_pages_and_take_many_things_at_on
     };
     let tools: Vec<_> = SUPPORTS.iter().map(|member| tool(member, &[member])).collect();
     let script = Script::new(&json!([tools, vec![tool("plain", &[])]].concat()).to_string());
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
     let manifest = ada.result("mgp/manifest/get", json!({})).await;
     let listed = manifest["tools"].as_array().unwrap();
@@ -179,8 +178,7 @@ async fn what_a_tool_does_not_declare_is_read_as_the_harmless_default() {
         full[member] = value.clone();
     }
     let script = Script::new(&json!([plain, full]).to_string());
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
     let told = ada.result("mgp/manifest/get", json!({})).await;
     let manifest: ServiceManifest = serde_json::from_value(told.clone()).unwrap();

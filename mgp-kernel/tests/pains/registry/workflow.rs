@@ -25,8 +25,7 @@ async fn work_goes_from_the_catalog_to_the_record() {
     config["access"] = json!({"rules": [
         {"agent": "ada", "server": "finance", "tool": "sell", "permission": "deny"},
     ]});
-    let host = Host::with(config).await;
-    host.up("finance").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["ggen", "structured_errors"]).await;
 
     let catalog = ada.result("mgp/discovery/catalog", json!({})).await;

@@ -24,8 +24,7 @@ async fn kernel(default: &str) -> (Host, Script) {
     let script = Script::named(&["read", "write"]);
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": default});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     (host, script)
 }
 

@@ -36,9 +36,7 @@ async fn kernel(change: impl FnOnce(&mut Value)) -> (Host, Script, Script) {
         .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["audit"]}}"#);
     let mut config = quiet([shell.server("shell"), collector.server("record")]);
     change(&mut config);
-    let host = Host::with(config).await;
-    host.up("record").await;
-    host.up("shell").await;
+    let host = Host::ready_with(config).await;
     (host, shell, collector)
 }
 

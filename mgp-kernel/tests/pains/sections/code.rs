@@ -25,8 +25,7 @@ async fn kernel(tools: &[Value]) -> (Host, Script) {
         .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["security","code_safety"]}}"#);
     let mut server = script.server("lab");
     server["security"] = json!({"trust_level": "trusted"});
-    let host = Host::with(quiet([server])).await;
-    host.up("lab").await;
+    let host = Host::ready_with(quiet([server])).await;
     (host, script)
 }
 

@@ -53,9 +53,7 @@ async fn codes_of_security_say_who_refused_what() {
         ],
     });
     config["access"] = json!({"rules": [{"agent": "eve", "server": "granted", "permission": "deny"}]});
-    let host = Host::with(config).await;
-    host.up("granted").await;
-    host.up("other").await;
+    let host = Host::ready_with(config).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         let mut eve = Raw::agent(&host, "eve", revision).await;
@@ -77,8 +75,7 @@ async fn codes_of_authentication_say_whether_to_log_in_or_to_log_in_again() {
     let mut config = quiet([script.server("files")]);
     config["listen"] = json!({"require_keys": true});
     config["access"] = json!({"default": "opt-out"});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     // Of a server that knows its users.
     for revision in ERAS {
         for (code, message) in [(1002, "log in first"), (1003, "the token has expired")] {
@@ -202,8 +199,7 @@ async fn codes_of_validation_say_what_the_caller_got_wrong() {
     let script = Script::named(&["works", "off"]);
     let mut server = script.server("files");
     server["tools"] = json!({"off": {"enabled": false}});
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         is(&ada.refused("files.works", json!({"a": ["no text"]})).await, 4000, "validation", false);
@@ -229,8 +225,7 @@ async fn codes_of_external_services_come_through() {
         .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
     let mut server = script.server("weather");
     server["restart_policy"] = json!("never");
-    let host = Host::with(quiet([server])).await;
-    host.up("weather").await;
+    let host = Host::ready_with(quiet([server])).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         for (code, message) in [
@@ -259,8 +254,7 @@ async fn codes_of_external_services_come_through() {
 // covers: MGP-14.2-01
 async fn codes_of_json_rpc_keep_their_meaning() {
     let script = Script::named(&["works"]);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         assert_eq!(ada.say("{this is no JSON").await["error"]["code"], -32700);
@@ -276,8 +270,7 @@ async fn advice_of_a_server_comes_through_as_it_is_and_only_to_who_speaks_mgp() 
     let script =
         Script::named(&["fail"]).capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
     for revision in ERAS {
-        let host = Host::with(quiet([script.server("web")])).await;
-        host.up("web").await;
+        let host = Host::ready_with(quiet([script.server("web")])).await;
         for (strategy, after) in [("immediate", 0), ("fixed_delay", 1), ("exponential_backoff", 1)] {
             let advice = json!({
                 "category": "resource", "retryable": true, "retry_after_ms": after, "retry_strategy": strategy,

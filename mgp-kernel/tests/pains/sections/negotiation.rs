@@ -31,8 +31,7 @@ fn lab() -> Script {
 }
 
 async fn kernel(script: &Script) -> Host {
-    let host = Host::with(quiet([script.server("lab")])).await;
-    host.up("lab").await;
+    let host = Host::ready_with(quiet([script.server("lab")])).await;
     host
 }
 
@@ -98,8 +97,7 @@ async fn both_sides_use_what_both_offer() {
     // The kernel as a client of its server.
     let script = Script::named(&["works"])
         .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["audit","com.example.later"]}}"#);
-    let host = Host::with(quiet([script.server("files")])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([script.server("files")])).await;
     let hello = asked(&script, "initialize");
     let params = &hello["params"];
     assert!(params["protocolVersion"].is_string() && params["clientInfo"]["name"] == "mgp", "{params}");
@@ -136,8 +134,7 @@ async fn a_peer_without_mgp_or_with_another_major_version_has_mcp() {
         }
         // The kernel as a client: what it says after the greeting is MCP alone, or it is not.
         let script = Script::named(&["works"]).capabilities(&capabilities.to_string());
-        let host = Host::with(quiet([script.server("files")])).await;
-        host.up("files").await;
+        let host = Host::ready_with(quiet([script.server("files")])).await;
         assert_eq!(host.view("files").mgp.is_some(), speaks, "{offer}");
         let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
         ada.tool("files.works", json!({})).await;
@@ -191,8 +188,7 @@ async fn mcp_is_the_same_with_and_without_mgp() {
     .answers("completion/complete", r#"{"completion":{"values":["one"]}}"#);
     let mut server = script.server("files");
     server["sharing"] = json!("shared");
-    let host = Host::with(quiet([server])).await;
-    host.up("files").await;
+    let host = Host::ready_with(quiet([server])).await;
     for revision in ERAS {
         // One style of names for both, so that answers can be compared.
         let mut clients =
@@ -249,8 +245,7 @@ async fn every_frame_has_the_form_and_the_names_of_the_specification() {
         .answers("mgp/health/ping", r#"{"status":"healthy","server_id":"files","uptime_secs":1}"#);
     let mut config = quiet([script.server("files")]);
     config["permissions"] = json!({"policy": "deny_all", "grants": [{"permission": "memory.read"}]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::agent(&host, "ada", Revision::V2025_11_25).await;
     ada.result("mgp/events/subscribe", json!({"channels": ["lifecycle"]})).await;
     let answer = ada.call("tools/call", json!({"name": "files.works", "arguments": {}})).await;

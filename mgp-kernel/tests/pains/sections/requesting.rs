@@ -1,10 +1,10 @@
 //! Tools that are asked for in the middle of a task (§16.6).
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, PATIENCE, quiet};
+use super::searching::indexed;
+use crate::host::{Host, quiet};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -48,14 +48,9 @@ async fn kernel() -> (Host, Script) {
     let mut config = quiet([server]);
     config["tools"] = json!({"level": "L3"});
     config["permissions"] = json!({"policy": "interactive"});
-    let host = Host::with(config).await;
-    host.up("data").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
-    let began = Instant::now();
-    while ada.result("mgp/tools/discover", json!({"query": "x"})).await["total_available"] != 6 {
-        assert!(began.elapsed() < PATIENCE, "not all tools are searched");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    indexed(&mut ada, 6).await;
     (host, script)
 }
 

@@ -18,8 +18,7 @@ async fn kernel(error: &Value) -> (Host, Script) {
     let script =
         Script::named(&["fail"]).capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
     script.fails_with(&error.to_string());
-    let host = Host::with(quiet([script.server("web")])).await;
-    host.up("web").await;
+    let host = Host::ready_with(quiet([script.server("web")])).await;
     (host, script)
 }
 

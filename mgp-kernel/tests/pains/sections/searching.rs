@@ -97,7 +97,7 @@ impl Office {
 }
 
 /// Waits until so many tools are searched: that is a moment after they are listed.
-async fn indexed(client: &mut Raw, tools: u64) {
+pub(super) async fn indexed(client: &mut Raw, tools: u64) {
     let began = Instant::now();
     while discover(client, json!({"query": "anything"})).await["total_available"] != tools {
         assert!(began.elapsed() < PATIENCE, "not all tools are searched");

@@ -31,9 +31,7 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
     let served = Served::start("disk", disk).await;
     let mut config = quiet([served.config.clone(), talking::server("files")]);
     config["access"] = json!({"default": "opt-out"});
-    let host = Host::with(config).await;
-    host.up("disk").await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
 
     // Subscribed to, and pushed.
@@ -62,9 +60,7 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
 async fn a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too() {
     let mut config = quiet([talking::server("files"), talking::server("mail")]);
     config["access"] = json!({"default": "opt-out"});
-    let host = Host::with(config).await;
-    host.up("files").await;
-    host.up("mail").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::declaring(&host, "ada", ERAS[0], &["subscribe_notify"]).await;
     let mut bob = Raw::declaring(&host, "bob", ERAS[0], &["subscribe_notify"]).await;
     let wish = json!({

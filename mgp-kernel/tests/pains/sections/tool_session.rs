@@ -1,10 +1,10 @@
 //! The tools of a session, and the budget that they share (§16.3, §16.7 and §16.8).
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, PATIENCE, quiet};
+use super::searching::indexed;
+use crate::host::{Host, quiet};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -34,14 +34,9 @@ async fn kernel(tools: Value) -> (Host, Script) {
     let mut config = quiet([server]);
     config["tools"] = tools;
     config["tools"]["level"] = json!("L3");
-    let host = Host::with(config).await;
-    host.up("walls").await;
+    let host = Host::ready_with(config).await;
     let mut ada = Raw::agent(&host, "nobody", ERAS[0]).await;
-    let began = Instant::now();
-    while ada.result("mgp/tools/discover", json!({"query": "x"})).await["total_available"] != 6 {
-        assert!(began.elapsed() < PATIENCE, "not all tools are searched");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    indexed(&mut ada, 6).await;
     (host, script)
 }
 

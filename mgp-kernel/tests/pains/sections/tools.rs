@@ -90,8 +90,7 @@ async fn a_validator_stops_what_it_is_for_and_nothing_else() {
     let mut server = script.server("any");
     // What a trusted server says of itself counts.
     server["security"] = json!({"trust_level": "trusted"});
-    let host = Host::start([server]).await;
-    host.up("any").await;
+    let host = Host::ready([server]).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         for (tool, stopped, passing, code) in &cases {
@@ -181,8 +180,7 @@ async fn a_call_is_confirmed_as_its_risk_demands() {
         let mut config = quiet([server]);
         config["confirmation"] = json!({"dangerous": true, "moderate": moderate_too});
         config["permissions"]["patience_secs"] = json!(1);
-        let host = Host::with(config).await;
-        host.up("any").await;
+        let host = Host::ready_with(config).await;
         let operator = host.operator().await;
         for revision in ERAS {
             let mut ada = Raw::agent(&host, "ada", revision).await;

@@ -36,8 +36,7 @@ async fn a_call_by_the_meta_tool_comes_out_as_the_direct_one_does_and_is_recorde
     let mut config = quiet([server]);
     config["tools"] = json!({"level": "L3"});
     config["access"] = json!({"default": "opt-out", "rules": [{"agent": "barred", "server": "files", "permission": "deny"}]});
-    let host = Host::with(config).await;
-    host.up("files").await;
+    let host = Host::ready_with(config).await;
     for revision in ERAS {
         for (agent, call) in
             [("ada", "mgp/tools/call"), ("plain", "mgp_tools_call"), ("barred", "mgp.tools.call")]

@@ -274,8 +274,7 @@ async fn each_agent_is_told_of_a_resource_on_its_own_connection() {
 async fn a_resource_is_told_of_after_the_server_was_connected_to_anew() {
     let mut server = child("mail");
     server["env"] = json!({"WHOSE": "everybody"});
-    let host = Host::start(vec![server.clone()]).await;
-    host.up("mail").await;
+    let host = Host::ready(vec![server.clone()]).await;
     let (client, heard) = subscriber(&host, "ada").await;
     assert!(hears(&client, &heard).await);
     server["env"]["OTHER"] = json!("1");

@@ -7,11 +7,9 @@ use mgp_types::Object;
 use mgp_types::mgp::{AuditEvent, EventType, ExtensionSet, Offer, method};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 use super::{child, config};
-use crate::host::{Host, say, until};
+use crate::host::{Host, Served, say, until};
 use crate::runner::tests;
 
 tests![
@@ -23,14 +21,11 @@ tests![
 /// A server that keeps what it is told.
 struct Collector {
     heard: Arc<Mutex<Vec<Object>>>,
-    serving: JoinHandle<()>,
-    config: Value,
+    served: Served,
 }
 
 impl Collector {
     async fn serve(id: &str, extensions: &[&str]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let heard = Arc::<Mutex<Vec<Object>>>::default();
         let told = heard.clone();
         let server = Server::new("collector", "1.0.0")
@@ -40,8 +35,7 @@ impl Collector {
                 told.lock().push(event);
                 std::future::ready(())
             });
-        let serving = tokio::spawn(async move { drop(server.serve_http(listener).await) });
-        Self { heard, serving, config: json!({"id": id, "url": url}) }
+        Self { heard, served: Served::start(id, server).await }
     }
 
     /// Returns the numbers of all events that it was told, in the order in which it was.
@@ -66,18 +60,10 @@ impl Collector {
     }
 }
 
-impl Drop for Collector {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
 // covers: MGP-6.3-02, MGP-6.3-11
 async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order() {
     let collector = Collector::serve("record", &["audit"]).await;
-    let host = Host::start(vec![child("files"), collector.config.clone()]).await;
-    host.up("files").await;
-    host.up("record").await;
+    let host = Host::ready(vec![child("files"), collector.served.config.clone()]).await;
     let client = host.client("one").await;
     for _ in 0..20 {
         say(&client, "files.pid", json!({})).await;
@@ -102,15 +88,16 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
 // covers: MGP-2.2-08, MGP-6.3-11
 async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit() {
     let mut sandboxed = Collector::serve("curious", &["audit"]).await;
-    sandboxed.config["security"] = json!({"trust_level": "sandboxed"});
+    sandboxed.served.config["security"] = json!({"trust_level": "sandboxed"});
     let other = Collector::serve("other", &["events"]).await;
     let witness = Collector::serve("record", &["audit"]).await;
-    let servers =
-        vec![child("files"), sandboxed.config.clone(), other.config.clone(), witness.config.clone()];
-    let host = Host::start(servers).await;
-    for server in ["files", "curious", "other", "record"] {
-        host.up(server).await;
-    }
+    let servers = vec![
+        child("files"),
+        sandboxed.served.config.clone(),
+        other.served.config.clone(),
+        witness.served.config.clone(),
+    ];
+    let host = Host::ready(servers).await;
     let client = host.client("one").await;
     // Whoever is told of one call is told of it before the next one.
     for calls in 1..=2 {
@@ -123,11 +110,8 @@ async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_aud
 // covers: P-4-19
 async fn a_kernel_that_starts_again_tells_what_a_server_missed_and_nothing_else_again() {
     let collector = Collector::serve("record", &["audit"]).await;
-    let servers = || vec![child("files"), collector.config.clone()];
-    let host = Host::start(servers()).await;
-    for server in ["files", "record"] {
-        host.up(server).await;
-    }
+    let servers = || vec![child("files"), collector.served.config.clone()];
+    let host = Host::ready(servers()).await;
     say(&host.client("one").await, "files.pid", json!({})).await;
     until("the call is told", || (collector.executed().len() == 1).then_some(())).await;
     // The next kernel has only the other server, so that nobody is told what it records.

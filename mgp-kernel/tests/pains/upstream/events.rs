@@ -9,12 +9,10 @@ use mgp_stream::event::Publisher;
 use mgp_transport::era::EraMode;
 use mgp_types::mgp::{Event, EventSeverity, EventSubscribe, ExtensionSet, Offer};
 use mgp_types::{Object, Revision, RpcService};
-use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
+use serde_json::json;
 
 use super::{ask, child};
-use crate::host::{Host, PATIENCE, say};
+use crate::host::{Host, PATIENCE, Served, say};
 use crate::runner::tests;
 
 tests![
@@ -24,9 +22,7 @@ tests![
 ];
 
 /// A server of one revision that publishes when its tool is called.
-async fn publishing(id: &str, revision: Revision, serving: &mut JoinSet<()>) -> Value {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+async fn publishing(id: &str, revision: Revision) -> Served {
     let publisher = Publisher::new(["model.token_usage", "disk.full", "lifecycle"]).unwrap();
     let told = publisher.clone();
     let server = Server::new("publishing", "1.0.0")
@@ -39,8 +35,7 @@ async fn publishing(id: &str, revision: Revision, serving: &mut JoinSet<()>) -> 
             std::future::ready("worked")
         })
         .events(&publisher);
-    serving.spawn(async move { drop(server.serve_http(listener).await) });
-    json!({"id": id, "url": url})
+    Served::start(id, server).await
 }
 
 async fn subscribe<S: RpcService>(client: &Client<S>, channels: &[&str]) -> EventStream<S> {
@@ -73,12 +68,9 @@ fn speaking(era: EraMode) -> ClientBuilder {
 
 // covers: MGP-13.2-01, MGP-13.3-01..05, MGP-13.5-01
 async fn what_a_server_publishes_is_found_by_its_family_in_every_pair_of_eras() {
-    let mut serving = JoinSet::new();
-    let servers = [
-        publishing("files", Revision::V2025_11_25, &mut serving).await,
-        publishing("mail", Revision::V2026_07_28, &mut serving).await,
-    ];
-    let host = Host::start(servers).await;
+    let files = publishing("files", Revision::V2025_11_25).await;
+    let mail = publishing("mail", Revision::V2026_07_28).await;
+    let host = Host::start([files.config.clone(), mail.config.clone()]).await;
     for server in ["files", "mail"] {
         host.up(server).await;
         for era in [EraMode::Session, EraMode::Stateless] {
@@ -102,8 +94,7 @@ async fn what_a_server_publishes_is_found_by_its_family_in_every_pair_of_eras() 
 
 // covers: MGP-13.5-03, MGP-13.5-04
 async fn operators_are_told_what_is_recorded_and_agents_of_their_own_calls() {
-    let host = Host::start([child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([child("files")]).await;
     let operator = host.operator().await;
     let ada = host.connect("ada", speaking(EraMode::Session)).await;
     let bob = host.connect("bob", speaking(EraMode::Stateless)).await;
@@ -161,8 +152,7 @@ async fn operators_are_told_what_is_recorded_and_agents_of_their_own_calls() {
 
 // covers: MGP-13.5-05
 async fn whoever_asks_for_a_channel_that_nobody_has_is_told_which_there_are() {
-    let host = Host::start([child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready([child("files")]).await;
     let ada = host.connect("ada", speaking(EraMode::Session)).await;
     let answer =
         ask(&ada, "mgp/events/subscribe", json!({"channels": ["weather.*", "model.*"]})).await.unwrap();

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use mgp_types::Revision;
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::server::{self, SLOW};
 use super::{child, config};
-use crate::host::{Host, gone, names, say, until};
+use crate::host::{Host, Served, gone, names, say, until};
 use crate::runner::tests;
 
 tests![
@@ -22,10 +21,8 @@ tests![
 ];
 
 async fn a_child_and_an_http_server_are_listed_and_answer() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let serving = tokio::spawn(server::server().serve_http(listener));
-    let host = Host::start(vec![child("near"), json!({"id": "far", "url": url})]).await;
+    let far = Served::start("far", server::server()).await;
+    let host = Host::start([child("near"), far.config.clone()]).await;
     let client = host.client("one").await;
     let (near, far) = (host.up("near").await, host.up("far").await);
     let listed = names(&client).await;
@@ -35,14 +32,10 @@ async fn a_child_and_an_http_server_are_listed_and_answer() {
     assert_eq!(say(&client, "far.pid", json!({})).await, std::process::id().to_string());
     assert_eq!((far.pid, far.last_error, far.restarts), (None, None, 0));
     assert!(near.uptime.is_some());
-    serving.abort();
 }
 
 async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let newest_only = server::server().revisions([Revision::V2026_07_28]);
-    let serving = tokio::spawn(newest_only.serve_http(listener));
+    let newest_only = Served::start("only", server::server().revisions([Revision::V2026_07_28])).await;
     let told = |id: &str, protocol: &str| {
         let mut server = child(id);
         server["protocol"] = protocol.into();
@@ -53,7 +46,7 @@ async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configurat
         told("auto", "auto"),
         told("newest", "2026-07-28"),
         told("older", "2025-06-18"),
-        json!({"id": "only", "url": url}),
+        newest_only.config.clone(),
     ];
     let host = Host::start(servers).await;
     for (id, revision, reason) in [
@@ -67,19 +60,16 @@ async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configurat
         assert_eq!(protocol.revision, revision, "{id}");
         assert!(protocol.reason.contains(reason), "{id}: {}", protocol.reason);
     }
-    serving.abort();
 }
 
 async fn what_a_child_writes_to_its_standard_error_is_kept() {
-    let host = Host::start(vec![child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready(vec![child("files")]).await;
     assert_eq!(host.kernel.server_log("files", 10), Ok(vec!["the server has begun".to_owned()]));
     assert_eq!(host.kernel.server_log("flies", 10), Err(vec!["files".into()]));
 }
 
 async fn a_storm_of_changed_lists_is_listed_a_few_times() {
-    let host = Host::start(vec![child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready(vec![child("files")]).await;
     let client = host.client("one").await;
     let before: u64 = say(&client, "files.lists", json!({})).await.parse().unwrap();
     say(&client, "files.storm", json!({"to": 500})).await;
@@ -93,8 +83,7 @@ async fn a_storm_of_changed_lists_is_listed_a_few_times() {
 }
 
 async fn a_list_that_could_not_be_had_is_asked_for_again() {
-    let host = Host::start(vec![child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready(vec![child("files")]).await;
     let client = host.client("one").await;
     say(&client, "files.stumble", json!({})).await;
     while !names(&client).await.contains(&"files.late".to_owned()) {

@@ -8,7 +8,7 @@ use mgp_types::{RpcService, code};
 use serde_json::{Value, json};
 
 use super::{ask, child, config, has_python};
-use crate::host::{Host, gone, names, say, until};
+use crate::host::{Host, Plain, gone, names, say, until};
 use crate::runner::tests;
 
 tests![
@@ -42,6 +42,14 @@ fn written(host: &Host, code: &str) -> PathBuf {
     let path = host.folder().join("adds.py");
     std::fs::write(&path, code).unwrap();
     path
+}
+
+/// A kernel at which `coder` may register a script, and its clients.
+async fn with_script() -> (Host, PathBuf, Plain, Plain) {
+    let host = Host::start_with(allowing(config(vec![]))).await;
+    let script = written(&host, SCRIPT);
+    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    (host, script, coder, operator)
 }
 
 fn registration(id: &str, script: &std::path::Path) -> Value {
@@ -88,9 +96,7 @@ async fn nobody_registers_what_nobody_allowed_and_nothing_is_started() {
 
 // covers: MGP-15.4-01..10
 async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
-    let host = Host::start_with(allowing(config(vec![]))).await;
-    let script = written(&host, SCRIPT);
-    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    let (host, script, coder, operator) = with_script().await;
     let mut wanted = registration("adds", &script);
     // An agent does not say itself how far it is trusted.
     wanted["mgp"] = json!({
@@ -145,9 +151,7 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
     if !has_python() {
         return;
     }
-    let host = Host::start_with(allowing(config(vec![]))).await;
-    let script = written(&host, SCRIPT);
-    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    let (host, script, coder, operator) = with_script().await;
     let told = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
     assert!(told["message"].as_str().unwrap().contains("approve"), "{told}");
@@ -207,9 +211,7 @@ async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload(
     if !has_python() {
         return;
     }
-    let host = Host::start_with(allowing(config(vec![]))).await;
-    let script = written(&host, SCRIPT);
-    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    let (host, script, coder, operator) = with_script().await;
     for id in ["adds", "waits"] {
         ask(&coder, "mgp/discovery/register", registration(id, &script)).await.unwrap();
     }
@@ -238,9 +240,7 @@ async fn a_script_that_changed_is_not_started_again() {
     if !has_python() {
         return;
     }
-    let host = Host::start_with(allowing(config(vec![]))).await;
-    let script = written(&host, SCRIPT);
-    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    let (host, script, coder, operator) = with_script().await;
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     written(&host, &SCRIPT.replace("return arguments", "return 0 + arguments"));
     let approve = ask(&operator, "kernel/registrations/approve", json!({"server_id": "adds"})).await;
@@ -276,9 +276,7 @@ async fn the_script_that_is_started_is_the_one_that_was_inspected() {
 }
 
 async fn operators_alone_decide_about_what_was_registered() {
-    let host = Host::start_with(allowing(config(vec![]))).await;
-    let script = written(&host, SCRIPT);
-    let (coder, operator) = (host.client("coder").await, host.operator().await);
+    let (host, script, coder, operator) = with_script().await;
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     let named = json!({"server_id": "adds"});
     for method in ["approve", "deny", "keep", "list"] {

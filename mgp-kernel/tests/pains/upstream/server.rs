@@ -11,17 +11,15 @@ use mgp_types::{BoxFuture, Error as RpcError, Method, Request, Response, Revisio
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
+use crate::host;
+
 /// The argument by which the test binary is a server.
 pub(crate) const SERVE: &str = "--serve";
 
 /// Serves on this process' standard input and output.
 pub(crate) fn serve_stdio() -> ExitCode {
     eprintln!("the server has begun");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match runtime.block_on(server().serve_stdio()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    host::serve(server().serve_stdio())
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]

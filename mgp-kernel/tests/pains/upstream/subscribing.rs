@@ -14,8 +14,7 @@ tests![a_resource_that_changes_is_told_to_clients_of_both_eras,];
 const WATCHED: &str = "test://watched";
 
 async fn a_resource_that_changes_is_told_to_clients_of_both_eras() {
-    let host = Host::start(vec![child("files")]).await;
-    host.up("files").await;
+    let host = Host::ready(vec![child("files")]).await;
     for era in [EraMode::Session, EraMode::Stateless] {
         let client = host.connect("ada", Client::builder("tests", "1.0.0").era(era)).await;
         let filter = SubscriptionFilter::new().with_resource_subscriptions(vec![WATCHED.into()]);

@@ -140,6 +140,19 @@ impl Workspace {
         Ok(self.target.join(profile.name()).join(program))
     }
 
+    /// Builds the kernel to be tried, and returns its path.
+    pub(crate) fn build_mgp(&self) -> Result<PathBuf> {
+        self.build_program("mgp-kernel", "mgp", Profile::Release)
+    }
+
+    /// Returns `given`, or builds an example to be tried and returns its path.
+    pub(crate) fn example_or(&self, given: Option<&Path>, package: &str, example: &str) -> Result<PathBuf> {
+        match given {
+            Some(program) => Ok(program.to_owned()),
+            None => self.build_example(package, example, Features::Default, Profile::Release),
+        }
+    }
+
     /// Every file that belongs to the project, relative to the root, in a stable order.
     pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();

@@ -13,7 +13,7 @@ use crate::workspace::{Features, Profile, Workspace};
 pub(super) fn run(workspace: &Workspace, options: &SearchOptions) -> Result<()> {
     let tools = workspace.root.join(options.folder()).join("sets").join(SERVERS).join("tools.jsonl");
     ensure!(tools.exists(), "there is no {}; name the folder of the sets with --search-dir", tools.display());
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let mgp = workspace.build_mgp()?;
     let counted = Features::Only("mgp-toolindex/tiktoken");
     let example = workspace.build_example("mgp-kernel", "tokens", counted, Profile::Release)?;
     println!("playing tasks");

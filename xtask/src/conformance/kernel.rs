@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     process::{self, Background},
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 
 /// Starts the kernel in front of the example, for clients of this revision; returns where it listens.
@@ -16,9 +16,8 @@ pub(super) fn start(
     folder: &Path,
     revision: &str,
 ) -> Result<(String, Option<Background>)> {
-    let everything =
-        workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
+    let mgp = workspace.build_mgp()?;
     let home = folder.join("kernel");
     if home.exists() {
         fs::remove_dir_all(&home)?;

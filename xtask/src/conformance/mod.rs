@@ -18,7 +18,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     table::Table,
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 use results::{Scenario, Verdict};
 
@@ -68,10 +68,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     if !args.server && !args.kernel {
         let command = match &args.command {
             Some(command) => command.clone(),
-            None => workspace
-                .build_example("mgp-client-sdk", "conformance", Features::Default, Profile::Release)?
-                .display()
-                .to_string(),
+            None => workspace.example_or(None, "mgp-client-sdk", "conformance")?.display().to_string(),
         };
         for revision in &revisions {
             failed +=
@@ -90,8 +87,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 }
 
 fn start_server(workspace: &Workspace, suite: &Suite) -> Result<(String, Option<Background>)> {
-    let everything =
-        workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
+    let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
     let port = process::free_port()?;
     let mut command = Command::new(everything);
     command.args(["http", &port.to_string()]);

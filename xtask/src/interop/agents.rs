@@ -16,7 +16,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     python,
-    workspace::{Profile, Workspace},
+    workspace::Workspace,
 };
 
 pub(super) const NAME: &str = "agents";
@@ -34,7 +34,7 @@ const AI_SDK_RELEASES: [&str; 2] = ["ai@6.0.326", "@ai-sdk/mcp@1.0.102"];
 
 /// Runs each agent over each transport, and adds a row for each run to the report.
 pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> Result<()> {
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let mgp = workspace.build_mgp()?;
     let folder = folder.join(NAME);
     fs::create_dir_all(&folder)?;
     for script in ["agent_loops.py", "agents.mjs", "many_tools.py", "checks.py", "checks.mjs"] {
@@ -48,11 +48,7 @@ pub(super) fn run(workspace: &Workspace, folder: &Path, report: &mut Report) -> 
         for transport in [Transport::Stdio, Transport::Http] {
             let log = folder.join(format!("{name}-{transport}.log"));
             let checks = checks(&mgp, &folder, name, transport, &log);
-            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-            report.row(name, "kernel", transport.word(), "agent", &checks);
-            for fault in &checks.failed {
-                println!("    {fault}; see {}", log.display());
-            }
+            report.row(name, "kernel", transport.word(), "agent", checks, Some(&log));
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     python,
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 
 /// A client, and the release of it that is installed from PyPI.
@@ -65,11 +65,7 @@ pub(super) fn run(
             for memory in ["cold", "warm"] {
                 let log = kernel.folder.join(format!("{}-{transport}-{memory}.log", framework.name));
                 let checks = kernel.leg(framework, transport, memory, &log);
-                let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-                report.row(framework.name, "kernel", transport.word(), memory, &checks);
-                for fault in &checks.failed {
-                    println!("    {fault}; see {}", log.display());
-                }
+                report.row(framework.name, "kernel", transport.word(), memory, checks, Some(&log));
             }
         }
     }
@@ -85,9 +81,8 @@ struct Kernel {
 
 impl Kernel {
     fn new(workspace: &Workspace, folder: &Path) -> Result<Self> {
-        let everything =
-            workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
-        let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+        let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
+        let mgp = workspace.build_mgp()?;
         let folder = folder.join("frameworks");
         fs::create_dir_all(&folder)?;
         for script in ["frameworks.py", "checks.py"] {

@@ -14,7 +14,7 @@ use super::leg::Checks;
 use crate::{
     process,
     session::{Era, Session},
-    workspace::{Profile, Workspace},
+    workspace::Workspace,
 };
 
 pub(super) const NAME: &str = "go";
@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "go";
 pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     fs::create_dir_all(folder)?;
     let server = build(workspace, folder)?;
-    let kernel = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let kernel = workspace.build_mgp()?;
     let config = folder.join("lenient.toml");
     // A string of JSON is one of TOML.
     fs::write(&config, format!("[[servers]]\nid = \"lenient\"\ncommand = {}\n", json!(server)))?;

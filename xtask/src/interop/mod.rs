@@ -32,7 +32,7 @@ use anyhow::{Result, bail, ensure};
 use crate::{
     process::{self, Background},
     table::Table,
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 use frameworks::FRAMEWORKS;
 use leg::{Checks, Target};
@@ -66,21 +66,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
 
     let mut report = Report::new();
     if !peers.is_empty() {
-        let server = match &args.server {
-            Some(program) => program.clone(),
-            None => workspace.build_example(
-                "mgp-server-sdk",
-                "everything",
-                Features::Default,
-                Profile::Release,
-            )?,
-        };
-        let client = match &args.client {
-            Some(program) => program.clone(),
-            None => {
-                workspace.build_example("mgp-client-sdk", "interop", Features::Default, Profile::Release)?
-            }
-        };
+        let server = workspace.example_or(args.server.as_deref(), "mgp-server-sdk", "everything")?;
+        let client = workspace.example_or(args.client.as_deref(), "mgp-client-sdk", "interop")?;
         let folder = workspace.target.join("interop");
         let tools = Tools::install(&folder, &workspace.root.join("xtask/interop"), &peers)?;
         let legs = Legs { tools, logs: folder.join("logs"), server, client, keep: args.keep };
@@ -93,11 +80,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         let folder = workspace.target.join("interop");
         for leg in KERNEL_LEGS.iter().filter(|leg| wanted(leg.name)) {
             let checks = (leg.checks)(workspace, &folder);
-            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-            report.row(leg.name, "kernel", leg.transport, leg.era, &checks);
-            for fault in &checks.failed {
-                println!("    {fault}");
-            }
+            report.row(leg.name, "kernel", leg.transport, leg.era, checks, None);
         }
     }
     if wanted(oauth::NAME) && args.server.is_none() {
@@ -194,17 +177,10 @@ impl Legs {
         checks: Result<Checks>,
         log: &Path,
     ) -> Result<()> {
-        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-        let checks = checks.without(peer.lacks(direction, transport, era));
-        if checks.failed.is_empty() && !self.keep && log.exists() {
+        let checks = checks.map(|checks| checks.without(peer.lacks(direction, transport, era)));
+        let has_passed = report.row(peer.name, direction.title(), transport.word(), era, checks, Some(log));
+        if has_passed && !self.keep && log.exists() {
             fs::remove_file(log)?;
-        }
-        report.row(peer.name, direction.title(), transport.word(), era, &checks);
-        for fault in &checks.failed {
-            println!("    {fault}");
-        }
-        if !checks.failed.is_empty() {
-            println!("    see {}", log.display());
         }
         Ok(())
     }
@@ -219,11 +195,8 @@ fn rmcp(workspace: &Workspace, report: &mut Report) {
         let outcome = workspace
             .require_member(package)
             .and_then(|_| process::run(workspace.cargo().args(test)))
-            .map_or_else(|error| Checks::broken(&format!("{error:#}")), |()| Checks::passed("tests/rmcp.rs"));
-        report.row(RMCP, direction.title(), "all", "all", &outcome);
-        for fault in &outcome.failed {
-            println!("    {fault}");
-        }
+            .map(|()| Checks::passed("tests/rmcp.rs"));
+        report.row(RMCP, direction.title(), "all", "all", outcome, None);
     }
 }
 
@@ -240,7 +213,17 @@ impl Report {
         }
     }
 
-    fn row(&mut self, peer: &str, direction: &str, transport: &str, era: &str, checks: &Checks) {
+    /// Adds a leg, tells its faults, with the log that has more of them, and returns whether it passed.
+    fn row(
+        &mut self,
+        peer: &str,
+        direction: &str,
+        transport: &str,
+        era: &str,
+        checks: Result<Checks>,
+        log: Option<&Path>,
+    ) -> bool {
+        let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
         let verdict = if checks.failed.is_empty() { "ok" } else { "FAILED" };
         println!("{peer:14} {direction:12} {transport:5} {era:6} {verdict}");
         self.failed += usize::from(!checks.failed.is_empty());
@@ -253,6 +236,11 @@ impl Report {
             checks.failed.len().to_string(),
             checks.lacking.join(", "),
         ]);
+        for fault in &checks.failed {
+            let place = log.map(|log| format!("; see {}", log.display())).unwrap_or_default();
+            println!("    {fault}{place}");
+        }
+        checks.failed.is_empty()
     }
 
     fn finish(self) -> Result<()> {

@@ -22,7 +22,7 @@ use crate::{
     node::Node,
     process::{self, Background},
     python,
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 
 pub(super) const NAME: &str = "oauth";
@@ -146,12 +146,7 @@ struct Programs {
 
 impl Programs {
     fn install(workspace: &Workspace, folder: &Path, ours: Option<&Path>) -> Result<Self> {
-        let ours = match ours {
-            Some(program) => fs::canonicalize(program)?,
-            None => {
-                workspace.build_example("mgp-client-sdk", "interop", Features::Default, Profile::Release)?
-            }
-        };
+        let ours = fs::canonicalize(workspace.example_or(ours, "mgp-client-sdk", "interop")?)?;
         let folder = folder.join(NAME);
         fs::create_dir_all(&folder)?;
         let node = Node::install(&folder, NPM)?;
@@ -182,11 +177,8 @@ impl Programs {
         for client in clients {
             let log = log(&client.name());
             let checks = self.checks(client, &resource(port), &log);
-            let checks = checks.unwrap_or_else(|error| Checks::broken(&format!("{error:#}")));
-            report.row(&format!("{NAME} {}", guard.name()), &client.name(), "http", issuer.name(), &checks);
-            for fault in &checks.failed {
-                println!("    {fault}; see {}", log.display());
-            }
+            let name = format!("{NAME} {}", guard.name());
+            report.row(&name, &client.name(), "http", issuer.name(), checks, Some(&log));
         }
         guarding.end()
     }

@@ -11,11 +11,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::leg::Checks;
-use crate::{
-    node::Node,
-    process, python,
-    workspace::{Profile, Workspace},
-};
+use crate::{node::Node, process, python, workspace::Workspace};
 
 pub(super) const NAME: &str = "ext-reference";
 
@@ -29,7 +25,7 @@ pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let folder = folder.join(NAME);
     fs::create_dir_all(&folder)?;
     let source = source(&folder)?;
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let mgp = workspace.build_mgp()?;
     let interpreter = python::environment(&folder.join("python"), &[])?;
     let node = Node::install(&folder.join("npm"), &[])?;
     let scripts = workspace.root.join("xtask/interop");

@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 pub(super) fn checks(workspace: &Workspace, folder: &Path) -> Result<Checks> {
     let folder = folder.join(NAME);
     fs::create_dir_all(&folder)?;
-    let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+    let mgp = workspace.build_mgp()?;
     workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Release)?;
     let interpreter = python::environment(&folder.join("python"), PYTHON)?;
     let node = Node::install(&folder.join("npm"), NPM)?;

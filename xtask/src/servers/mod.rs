@@ -27,7 +27,8 @@ use crate::{
     process::{self, Background},
     session::{Era, Session},
     table::Table,
-    workspace::{Profile, Workspace},
+    walk::home::Servers,
+    workspace::Workspace,
 };
 use catalog::{Installed, Server};
 use compare::{Answer, Digits, Members, difference, shuffled};
@@ -49,7 +50,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
     let mgp = match &args.mgp {
         // It is run in another folder.
         Some(program) => std::path::absolute(program)?,
-        None => workspace.build_program("mgp-kernel", "mgp", Profile::Release)?,
+        None => workspace.build_mgp()?,
     };
     let list = workspace.root.join("xtask/servers/servers.json");
     let folder = workspace.target.join("servers");
@@ -318,15 +319,6 @@ impl Kernel {
 
     /// The servers that are not connected, each with its state.
     fn unconnected(&self) -> Result<Vec<String>> {
-        #[derive(Deserialize)]
-        struct Shown {
-            id: String,
-            state: String,
-        }
-        #[derive(Deserialize)]
-        struct Servers {
-            servers: Vec<Shown>,
-        }
         let all: Servers =
             serde_json::from_str(&process::output(&mut self.command(&["servers", "--wait", "--json"]))?)?;
         let waiting = all.servers.into_iter().filter(|server| server.state != "connected");

@@ -36,16 +36,17 @@ pub(super) struct Ended {
 
 /// A server, as `mgp servers --json` shows it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Shown {
-    pub(super) id: String,
-    pub(super) state: String,
+pub(crate) struct Shown {
+    pub(crate) id: String,
+    pub(crate) state: String,
     #[serde(default)]
     pub(super) pid: Option<u32>,
 }
 
+/// The reply of `mgp servers --json`.
 #[derive(Deserialize)]
-struct Servers {
-    servers: Vec<Shown>,
+pub(crate) struct Servers {
+    pub(crate) servers: Vec<Shown>,
 }
 
 impl Home {

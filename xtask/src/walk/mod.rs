@@ -6,7 +6,7 @@
 //! those of `cargo xtask interop`; their fixtures come with the third server, which the change of the file adds.
 
 mod decisions;
-mod home;
+pub(crate) mod home;
 mod mistakes;
 mod patterns;
 
@@ -22,7 +22,7 @@ use crate::{
     },
     process::{self, Background},
     table::Table,
-    workspace::{Features, Profile, Workspace},
+    workspace::{Profile, Workspace},
 };
 use home::{Home, words};
 
@@ -45,17 +45,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> Result<()> {
         std::path::absolute(program)?
     } else {
         workspace.build_program("mgp-patterns", "mgp-patterns", Profile::Release)?;
-        workspace.build_program("mgp-kernel", "mgp", Profile::Release)?
+        workspace.build_mgp()?
     };
     if args.patterns {
         return patterns::run(workspace, &mgp);
     }
-    let fixtures = match &args.server {
-        Some(program) => program.clone(),
-        None => {
-            workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?
-        }
-    };
+    let fixtures = workspace.example_or(args.server.as_deref(), "mgp-server-sdk", "everything")?;
     let clients: Vec<_> = PEERS.iter().filter(|peer| !peer.client.is_empty()).collect();
     let scripts = workspace.root.join("xtask/interop");
     let tools =

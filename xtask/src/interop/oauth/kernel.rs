@@ -13,7 +13,7 @@ use serde_json::json;
 use super::super::leg::{self, Checks};
 use crate::{
     process::{self, Background},
-    workspace::{Features, Profile, Workspace},
+    workspace::Workspace,
 };
 
 /// The program of the kernel, and a server that can stand behind it.
@@ -33,9 +33,8 @@ pub(super) enum Accepted {
 
 impl Kernel {
     pub(super) fn build(workspace: &Workspace, folder: &Path) -> Result<Self> {
-        let everything =
-            workspace.build_example("mgp-server-sdk", "everything", Features::Default, Profile::Release)?;
-        let mgp = workspace.build_program("mgp-kernel", "mgp", Profile::Release)?;
+        let everything = workspace.example_or(None, "mgp-server-sdk", "everything")?;
+        let mgp = workspace.build_mgp()?;
         Ok(Self { mgp, everything, folder: folder.join("kernel") })
     }
 

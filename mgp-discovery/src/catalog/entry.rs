@@ -35,29 +35,17 @@ pub struct CatalogPrompt {
     written: TextByStyle,
 }
 
-/// A resource.
+/// A resource, or a template for URIs of resources.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CatalogResource {
     /// The server that has it.
     pub server: ServerId,
-    /// The URI of the resource at its server.
+    /// The URI of the resource at its server, or the template.
     pub uri: Arc<str>,
     /// The server's definition.
     pub definition: Object,
-}
-
-/// A template for URIs of resources.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct CatalogTemplate {
-    /// The server that has it.
-    pub server: ServerId,
-    /// The template at its server.
-    pub uri_template: Arc<str>,
-    /// The server's definition.
-    pub definition: Object,
-    pub(super) template: UriTemplate,
+    pub(super) template: Option<UriTemplate>,
 }
 
 impl CatalogTool {
@@ -93,19 +81,32 @@ impl CatalogPrompt {
 }
 
 impl CatalogResource {
-    /// Reads a listed resource; `None` if the definition has no URI.
-    pub(super) fn read(server: &ServerId, definition: Object) -> Option<Self> {
-        let uri = definition.text("uri").filter(|uri| !uri.is_empty())?.into();
-        Some(Self { server: server.clone(), uri, definition })
+    /// Reads a listed resource or template; `None` if the definition has no URI.
+    pub(super) fn read(server: &ServerId, kind: ResourceKind, definition: Object) -> Option<Self> {
+        let uri: Arc<str> = definition.text(kind.member()).filter(|uri| !uri.is_empty())?.into();
+        let template = (kind == ResourceKind::Template).then(|| UriTemplate::read(&uri));
+        Some(Self { server: server.clone(), uri, definition, template })
+    }
+
+    pub(super) const fn kind(&self) -> ResourceKind {
+        if self.template.is_some() { ResourceKind::Template } else { ResourceKind::Resource }
     }
 }
 
-impl CatalogTemplate {
-    /// Reads a listed template; `None` if the definition has no template.
-    pub(super) fn read(server: &ServerId, definition: Object) -> Option<Self> {
-        let uri_template: Arc<str> = definition.text("uriTemplate").filter(|uri| !uri.is_empty())?.into();
-        let template = UriTemplate::read(&uri_template);
-        Some(Self { server: server.clone(), uri_template, definition, template })
+/// A resource, or a template for URIs of resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResourceKind {
+    Resource,
+    Template,
+}
+
+impl ResourceKind {
+    /// Returns the member of a definition that has the URI, or the template.
+    pub(super) const fn member(self) -> &'static str {
+        match self {
+            Self::Resource => "uri",
+            Self::Template => "uriTemplate",
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
 
+use super::entry::{CatalogResource, ResourceKind};
 use super::name::is_reserved_server;
 use super::offer::ServerOffer;
 use super::snapshot::{CatalogSnapshot, ChangedKind};
@@ -66,7 +67,10 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Resources, |offer, server| offer.with_resources(server, resources))
+        let kind = ResourceKind::Resource;
+        self.put(server, ChangedKind::Resources, |offer, server| {
+            offer.with_resources(server, kind, resources)
+        })
     }
 
     /// Replaces all templates of `server` by `templates`, as they were listed. Returns whether anything changed.
@@ -74,7 +78,10 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
-        self.put(server, ChangedKind::Templates, |offer, server| offer.with_templates(server, templates))
+        let kind = ResourceKind::Template;
+        self.put(server, ChangedKind::Templates, |offer, server| {
+            offer.with_resources(server, kind, templates)
+        })
     }
 
     /// Replaces all that `server` offers by the union of `shares`, each from a connection of its own. Of an item in
@@ -90,10 +97,9 @@ impl Catalog {
         let offers: Vec<_> = shares.iter().filter_map(|share| share.servers.get(server)).collect();
         let tools = offers.iter().flat_map(|offer| &offer.tools).map(|tool| Arc::clone(&tool.resolved));
         let prompts = offers.iter().flat_map(|offer| &offer.prompts_listed).cloned();
-        let resources = offers.iter().flat_map(|offer| &offer.resources);
-        let resources = resources.map(|resource| resource.definition.clone());
-        let templates = offers.iter().flat_map(|offer| &offer.templates);
-        let templates = templates.map(|template| template.definition.clone());
+        let definition = |resource: &Arc<CatalogResource>| resource.definition.clone();
+        let resources = offers.iter().flat_map(|offer| &offer.resources).map(definition);
+        let templates = offers.iter().flat_map(|offer| &offer.templates).map(definition);
         let text = |member| move |object: &Object| object.text(member).map(|text| Box::<str>::from(&*text));
         let changes = [
             self.put_server(server.clone(), firsts(tools, |tool| tool.name.clone()))?,

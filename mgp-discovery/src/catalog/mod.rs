@@ -29,7 +29,7 @@
 //! |---|---|
 //! | [`Catalog`] | takes the lists of servers |
 //! | [`CatalogSnapshot`] | answers by name and by URI, and has the lists |
-//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`], [`CatalogTemplate`] | single items, under the names they are shown by |
+//! | [`CatalogTool`], [`CatalogPrompt`], [`CatalogResource`] | single items, under the names they are shown by |
 //! | [`ResourceOwner`] | the server that has a resource |
 
 mod entry;
@@ -40,7 +40,7 @@ mod offer;
 mod snapshot;
 mod uri;
 
-pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
+pub use self::entry::{CatalogPrompt, CatalogResource, CatalogTool};
 pub use self::handle::{Catalog, CatalogError};
 pub(crate) use self::name::{LONGEST_ID, is_reserved_server, is_written_as_id};
 pub use self::snapshot::CatalogSnapshot;

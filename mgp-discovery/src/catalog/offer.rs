@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 
-use super::entry::{CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool};
+use super::entry::{CatalogPrompt, CatalogResource, CatalogTool, ResourceKind};
 
 /// All that one server offers. Snapshots share an offer for as long as it does not change.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub(super) struct ServerOffer {
     pub(super) places: Arc<HashMap<ToolName, u32, RandomState>>,
     pub(super) prompts: Vec<Arc<CatalogPrompt>>,
     pub(super) resources: Vec<Arc<CatalogResource>>,
-    pub(super) templates: Vec<Arc<CatalogTemplate>>,
+    pub(super) templates: Vec<Arc<CatalogResource>>,
     /// The prompts as they were listed, to see whether a later list differs.
     pub(super) prompts_listed: Vec<Object>,
 }
@@ -50,28 +50,28 @@ impl ServerOffer {
         Some(Self { prompts, prompts_listed, ..self.clone() })
     }
 
-    /// Returns the offer with other resources; `None` if the resources are the same.
-    pub(super) fn with_resources(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
-        let listed = bounded(server, "resources", listed);
-        let read = listed.into_iter().filter_map(|resource| CatalogResource::read(server, resource));
-        let resources = once(server, "resource", read, |resource| resource.uri.clone());
-        let old = self.resources.iter().map(|resource| &resource.definition);
-        if resources.iter().map(|resource| &resource.definition).eq(old) {
+    /// Returns the offer with other resources, or templates; `None` if they are the same.
+    pub(super) fn with_resources(
+        &self,
+        server: &ServerId,
+        kind: ResourceKind,
+        listed: Vec<Object>,
+    ) -> Option<Self> {
+        let (what, old) = match kind {
+            ResourceKind::Resource => ("resources", &self.resources),
+            ResourceKind::Template => ("resource templates", &self.templates),
+        };
+        let listed = bounded(server, what, listed);
+        let read = listed.into_iter().filter_map(|resource| CatalogResource::read(server, kind, resource));
+        let new = once(server, what, read, |resource| resource.uri.clone());
+        if new.iter().map(|one| &one.definition).eq(old.iter().map(|one| &one.definition)) {
             return None;
         }
-        Some(Self { resources: resources.into_iter().map(Arc::new).collect(), ..self.clone() })
-    }
-
-    /// Returns the offer with other templates; `None` if the templates are the same.
-    pub(super) fn with_templates(&self, server: &ServerId, listed: Vec<Object>) -> Option<Self> {
-        let listed = bounded(server, "resource templates", listed);
-        let read = listed.into_iter().filter_map(|template| CatalogTemplate::read(server, template));
-        let templates = once(server, "resource template", read, |template| template.uri_template.clone());
-        let old = self.templates.iter().map(|template| &template.definition);
-        if templates.iter().map(|template| &template.definition).eq(old) {
-            return None;
-        }
-        Some(Self { templates: templates.into_iter().map(Arc::new).collect(), ..self.clone() })
+        let new = new.into_iter().map(Arc::new).collect();
+        Some(match kind {
+            ResourceKind::Resource => Self { resources: new, ..self.clone() },
+            ResourceKind::Template => Self { templates: new, ..self.clone() },
+        })
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {

@@ -9,7 +9,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 
 use super::entry::{
-    CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, TextByStyle, list, with_text, written_once,
+    CatalogPrompt, CatalogResource, CatalogTool, ResourceKind, TextByStyle, list, with_text, written_once,
 };
 use super::lookup::{Lookup, near};
 use super::offer::ServerOffer;
@@ -100,7 +100,7 @@ impl CatalogSnapshot {
     }
 
     /// Returns all templates.
-    pub fn templates(&self) -> impl Iterator<Item = &Arc<CatalogTemplate>> {
+    pub fn templates(&self) -> impl Iterator<Item = &Arc<CatalogResource>> {
         self.servers.values().flat_map(|offer| &offer.templates)
     }
 
@@ -122,7 +122,7 @@ impl CatalogSnapshot {
         }
         let mut best: Option<(usize, &ServerId)> = None;
         for template in self.templates() {
-            let Some(known) = template.template.matches(uri) else { continue };
+            let Some(known) = template.template.as_ref().and_then(|own| own.matches(uri)) else { continue };
             if best.is_none_or(|(most, _)| known > most) && may_be(&template.server) {
                 best = Some((known, &template.server));
             }
@@ -139,8 +139,7 @@ impl CatalogSnapshot {
         if let Some(named) = self.named(template) {
             return Some(named).filter(|named| may_be(named.server));
         }
-        let lists =
-            |offer: &ServerOffer| offer.templates.iter().any(|listed| *listed.uri_template == *template);
+        let lists = |offer: &ServerOffer| offer.templates.iter().any(|listed| *listed.uri == *template);
         let server = self.first(self.templates.get(template), lists, may_be)?;
         Some(ResourceOwner { server, uri: template })
     }
@@ -149,8 +148,7 @@ impl CatalogSnapshot {
     pub fn has_scheme(&self, server: &str, scheme: &str) -> bool {
         let is_of = |uri: &str| uri.split_once(':').is_some_and(|(own, _)| own.eq_ignore_ascii_case(scheme));
         self.servers.get(server).is_some_and(|offer| {
-            offer.resources.iter().any(|resource| is_of(&resource.uri))
-                || offer.templates.iter().any(|template| is_of(&template.uri_template))
+            offer.resources.iter().chain(&offer.templates).any(|resource| is_of(&resource.uri))
         })
     }
 
@@ -169,25 +167,27 @@ impl CatalogSnapshot {
     /// Returns the result of `resources/list`, with all resources. A resource whose URI an earlier server has too is
     /// listed under `mgp://SERVER/URI`.
     pub fn resource_list(&self) -> RawJson {
-        let resources = self.resources().map(|resource| self.listed_resource(resource));
+        let resources = self.resources().map(|resource| self.listed(resource));
         written_once(&self.resource_list, || list("resources", resources))
     }
 
     /// Returns the result of `resources/templates/list`, with all templates.
     pub fn template_list(&self) -> RawJson {
-        let templates = self.templates().map(|template| self.listed_template(template));
+        let templates = self.templates().map(|template| self.listed(template));
         written_once(&self.template_list, || list("resourceTemplates", templates))
     }
 
-    /// Returns the definition of a resource as clients see it.
-    pub fn listed_resource(&self, resource: &CatalogResource) -> RawJson {
-        listed(&self.resources, &resource.server, "uri", &resource.uri, &resource.definition)
-    }
-
-    /// Returns the definition of a template as clients see it.
-    pub fn listed_template(&self, template: &CatalogTemplate) -> RawJson {
-        let uri = &template.uri_template;
-        listed(&self.templates, &template.server, "uriTemplate", uri, &template.definition)
+    /// Returns the definition of a resource or template as clients see it.
+    pub fn listed(&self, resource: &CatalogResource) -> RawJson {
+        let CatalogResource { server, uri, definition, .. } = resource;
+        let (kind, owners) = match resource.kind() {
+            kind @ ResourceKind::Resource => (kind, &self.resources),
+            kind @ ResourceKind::Template => (kind, &self.templates),
+        };
+        match owners.get(uri) {
+            Some(owner) if owner != server => with_text(definition, kind.member(), &qualified(server, uri)),
+            _ => definition.to_raw(),
+        }
     }
 
     /// Returns the next snapshot, in which `servers` have changed.
@@ -219,13 +219,11 @@ impl CatalogSnapshot {
                 self.prompt_list = Arc::default();
             }
             ChangedKind::Resources => {
-                let all = self.resources().map(|resource| (&resource.uri, &resource.server));
-                self.resources = Arc::new(owners(all));
+                self.resources = Arc::new(owners(self.resources()));
                 self.resource_list = Arc::default();
             }
             ChangedKind::Templates => {
-                let all = self.templates().map(|template| (&template.uri_template, &template.server));
-                self.templates = Arc::new(owners(all));
+                self.templates = Arc::new(owners(self.templates()));
                 self.template_list = Arc::default();
             }
         }
@@ -255,23 +253,10 @@ impl CatalogSnapshot {
     }
 }
 
-fn owners<'a>(all: impl Iterator<Item = (&'a Arc<str>, &'a ServerId)>) -> UriOwners {
+fn owners<'a>(all: impl Iterator<Item = &'a Arc<CatalogResource>>) -> UriOwners {
     let mut owners = UriOwners::default();
-    for (uri, server) in all {
-        owners.entry(uri.clone()).or_insert_with(|| server.clone());
+    for resource in all {
+        owners.entry(resource.uri.clone()).or_insert_with(|| resource.server.clone());
     }
     owners
-}
-
-fn listed(
-    owners: &UriOwners,
-    server: &ServerId,
-    member: &'static str,
-    uri: &str,
-    definition: &mgp_types::Object,
-) -> RawJson {
-    match owners.get(uri) {
-        Some(owner) if owner != server => with_text(definition, member, &qualified(server, uri)),
-        _ => definition.to_raw(),
-    }
 }

@@ -32,67 +32,52 @@ impl Gate for DiscoveryGate {
 
     fn enter(&self, request: &mut Request) -> Flow {
         let Some((form, method)) = MethodForm::of(request) else { return Flow::Pass(()) };
-        let operation = match method {
-            method::DISCOVERY_LIST => DiscoveryOperation::List,
-            method::DISCOVERY_REGISTER => DiscoveryOperation::Register,
-            method::DISCOVERY_DEREGISTER => DiscoveryOperation::Deregister,
+        let rule = match method {
+            method::DISCOVERY_LIST => "discovery-list",
+            method::DISCOVERY_REGISTER => "discovery-register",
+            method::DISCOVERY_DEREGISTER => "discovery-deregister",
             _ => return Flow::Pass(()),
         };
-        Flow::answer_later(operation.answer(form, self.registry.clone(), request.take()))
+        Flow::answer_later(answer(self.registry.clone(), form, rule, request.take()))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum DiscoveryOperation {
-    List,
-    Register,
-    Deregister,
+async fn answer(
+    registry: Registry,
+    form: MethodForm,
+    rule: &'static str,
+    request: Request,
+) -> Result<Response, Error> {
+    form.check(&request, &Extension::Discovery)?;
+    if request.kind == RequestKind::Notify {
+        return Err(Error::invalid_request(
+            "servers are listed and registered by calls, not by notifications",
+        ));
+    }
+    let outcome = result(&registry, form, rule, &request).await;
+    if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
+        && matches!(error.code(), code::PERMISSION_DENIED | code::AUTH_REQUIRED | code::CODE_SAFETY_VIOLATION)
+    {
+        trail.note_refusal(Refusal::new("discovery", rule));
+    }
+    let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
+    form.answer(outcome, revision)
 }
 
-impl DiscoveryOperation {
-    async fn answer(self, form: MethodForm, registry: Registry, request: Request) -> Result<Response, Error> {
-        form.check(&request, &Extension::Discovery)?;
-        if request.kind == RequestKind::Notify {
-            return Err(Error::invalid_request(
-                "servers are listed and registered by calls, not by notifications",
-            ));
+async fn result(
+    registry: &Registry,
+    form: MethodForm,
+    rule: &str,
+    request: &Request,
+) -> Result<RawJson, Error> {
+    let context = &request.context;
+    let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
+    match rule {
+        "discovery-list" => written(&registry.list(context, &form.read(request)?)?),
+        "discovery-register" => {
+            let register = form.read(request)?;
+            written(&registry.register(by, context.trace, register, RegistrationTerms::default()).await?)
         }
-        let outcome = self.result(form, &registry, &request).await;
-        if let (Err(error), Some(trail)) = (&outcome, &request.context.trail)
-            && matches!(
-                error.code(),
-                code::PERMISSION_DENIED | code::AUTH_REQUIRED | code::CODE_SAFETY_VIOLATION
-            )
-        {
-            trail.note_refusal(Refusal::new("discovery", self.rule()));
-        }
-        let revision = request.context.session.as_ref().map_or(Revision::LATEST, |session| session.revision);
-        form.answer(outcome, revision)
-    }
-
-    async fn result(
-        self,
-        form: MethodForm,
-        registry: &Registry,
-        request: &Request,
-    ) -> Result<RawJson, Error> {
-        let context = &request.context;
-        let by = context.principal.as_ref().ok_or(RegistryError::Unauthenticated)?;
-        match self {
-            Self::List => written(&registry.list(context, &form.read(request)?)?),
-            Self::Register => {
-                let register = form.read(request)?;
-                written(&registry.register(by, context.trace, register, RegistrationTerms::default()).await?)
-            }
-            Self::Deregister => written(&registry.deregister(by, context.trace, &form.read(request)?).await?),
-        }
-    }
-
-    const fn rule(self) -> &'static str {
-        match self {
-            Self::List => "discovery-list",
-            Self::Register => "discovery-register",
-            Self::Deregister => "discovery-deregister",
-        }
+        _ => written(&registry.deregister(by, context.trace, &form.read(request)?).await?),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 use mgp_discovery::catalog::{
-    Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTemplate, CatalogTool, ResourceOwner,
+    Catalog, CatalogPrompt, CatalogResource, CatalogSnapshot, CatalogTool, ResourceOwner,
 };
 use mgp_security::access::AccessPolicy;
 use mgp_security::auth::KeyScope;
@@ -160,8 +160,8 @@ impl<'a> CallerView<'a> {
         self.seen(snapshot.resources(), |resource| &resource.server, sees, own)
     }
 
-    pub(super) fn templates(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogTemplate> {
-        let sees = |template: &CatalogTemplate| self.may_use(&template.server);
+    pub(super) fn templates(&self, snapshot: &CatalogSnapshot) -> VisibleItems<CatalogResource> {
+        let sees = |template: &CatalogResource| self.may_use(&template.server);
         let own = |own: &CatalogSnapshot| own.templates().cloned().collect();
         self.seen(snapshot.templates(), |template| &template.server, sees, own)
     }

@@ -128,11 +128,11 @@ fn write(snapshot: &CatalogSnapshot, list: CatalogKind, view: &CallerView<'_>, n
             written("prompts", &view.prompts(snapshot), definition, || snapshot.prompt_list(names))
         }
         CatalogKind::Resources => {
-            let listed = |resource: &_| snapshot.listed_resource(resource);
+            let listed = |resource: &_| snapshot.listed(resource);
             written("resources", &view.resources(snapshot), listed, || snapshot.resource_list())
         }
         CatalogKind::Templates => {
-            let listed = |template: &_| snapshot.listed_template(template);
+            let listed = |template: &_| snapshot.listed(template);
             written("resourceTemplates", &view.templates(snapshot), listed, || snapshot.template_list())
         }
     }

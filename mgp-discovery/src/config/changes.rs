@@ -1,5 +1,8 @@
 //! Differences between two configurations.
 
+use std::collections::BTreeSet;
+
+use super::held::differences;
 use super::model::{Config, ServerConfig};
 
 /// The differences between two configurations, so that a kernel changes nothing else.
@@ -13,7 +16,7 @@ pub struct Changes {
     /// The ids of removed servers.
     pub removed: Vec<String>,
     /// The names of other sections that differ.
-    pub settings_changed: Vec<&'static str>,
+    pub settings_changed: Vec<String>,
 }
 
 impl Changes {
@@ -25,7 +28,7 @@ impl Changes {
             added: ids(new.servers.iter().filter(|server| old.server(&server.id).is_none()).collect()),
             changed: ids(new.servers.iter().filter(differs).collect()),
             removed: ids(old.servers.iter().filter(|server| new.server(&server.id).is_none()).collect()),
-            settings_changed: old.different_sections(new),
+            settings_changed: different_sections(old, new),
         }
     }
 
@@ -38,23 +41,12 @@ impl Changes {
     }
 }
 
-/// Calls a macro with each section but `servers`. A missing section does not compile.
-macro_rules! sections {
-    ($($section:ident),+ $(,)?) => {
-        impl Config {
-            fn different_sections(&self, other: &Self) -> Vec<&'static str> {
-                // The pattern lists all fields, so that no section is forgotten here.
-                let Self { servers: _, $($section: _),+ } = self;
-                let mut different = Vec::new();
-                $(if self.$section != other.$section { different.push(stringify!($section)); })+
-                different
-            }
-        }
-    };
-}
-
-sections! {
-    pass_env, listen, agents, access, permissions, confirmation, validators, folders, audit, limits, effects, tools, names, registration, telemetry, kernel,
+fn different_sections(old: &Config, new: &Config) -> Vec<String> {
+    let mut keys = differences(old, new);
+    // The kind of file in which an access rule stands is in no file.
+    keys.extend((old.access != new.access).then(|| "access".to_owned()));
+    let sections: BTreeSet<_> = keys.iter().filter_map(|key| key.split('.').next()).collect();
+    sections.into_iter().filter(|section| *section != "servers").map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Config {
 }
 
 /// Returns the keys in which two configurations differ, and the servers by their ids.
-fn differences(one: &Config, other: &Config) -> Vec<String> {
+pub(super) fn differences(one: &Config, other: &Config) -> Vec<String> {
     let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
     let (one, other) = (read(one), read(other));
     let names = |one: &Value, other: &Value| -> BTreeSet<String> {

@@ -1,7 +1,7 @@
 //! The merge of a trusted folder's `mgp.toml` into its user's configuration: the folder adds servers and grants for
 //! them, and otherwise only tightens.
 //!
-//! Each key has one rule, and [`FOLDER_KEYS`](super::folder_keys::FOLDER_KEYS) names it for `docs/configuration.md`.
+//! Each key has one rule, and [`folder_keys`](super::folder_keys) names it for `docs/configuration.md`.
 //! A key for which nothing is done here is the user's alone. A test lists the keys of servers that a folder may set.
 
 mod servers;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
 
-use super::folder_keys::{FOLDER_KEYS, FolderRule, IgnoredReason};
-use super::model::{AccessRule, AccessSettings, Config, PermissionSettings, RuleSource};
+use super::folder_keys::{FolderRule, IgnoredReason, folder_keys};
+use super::model::{AccessRule, AccessSettings, Config, PermissionSettings, RuleSource, usual};
 use super::shape::{self, KeyShape, Shape, TableShape};
 use super::source::{ConfigSource, ValuePath};
 use crate::document::{DocumentNode, DocumentValue};
@@ -97,26 +97,31 @@ impl Merge<'_> {
         if holds { self.apply(place) } else { self.ignore(place, IgnoredReason::Looser) }
     }
 
-    /// Merges the keys whose rule in [`FOLDER_KEYS`] needs no other key.
+    /// Merges the keys whose rule in [`folder_keys`] needs no other key.
     fn settings(&mut self, folder: &Config) {
         let read = |config: &Config| serde_json::to_value(config).unwrap_or_default();
         let (folder, mut merged) = (read(folder), read(&self.merged.config));
-        for (key, rule) in FOLDER_KEYS {
+        if self.says("permissions", "never_automatic") {
+            let before = self.merged.config.permissions.never_automatic();
+            merged["permissions"]["never_automatic"] = serde_json::to_value(before).unwrap_or_default();
+        }
+        for (key, rule) in folder_keys() {
             let Some((section, key)) = key.split_once('.').filter(|(section, key)| self.says(section, key))
             else {
                 continue;
             };
             let (wanted, own) = (&folder[section][key], &mut merged[section][key]);
             let holds = match rule {
-                FolderRule::Smaller(unsaid) => {
-                    let own = own.as_u64().or_else(|| unsaid.map(u64::from));
+                FolderRule::Smaller => {
+                    let own = own.as_u64().or_else(|| usual::of(key).map(u64::from));
                     own.is_none_or(|own| wanted.as_u64() <= Some(own))
                 }
                 FolderRule::Strict("true") => *wanted == true || wanted == own,
-                FolderRule::Strict(value) => *wanted == *value || wanted == own,
+                FolderRule::Strict(value) => *wanted == value || wanted == own,
                 FolderRule::Added => {
                     if let (Some(own), Some(more)) = (own.as_array_mut(), wanted.as_array()) {
-                        own.extend(more.iter().cloned());
+                        let new: Vec<_> = more.iter().filter(|one| !own.contains(one)).cloned().collect();
+                        own.extend(new);
                     }
                     self.note(section, key, true);
                     continue;
@@ -177,14 +182,6 @@ impl Merge<'_> {
             } else {
                 self.ignore(place, IgnoredReason::AnothersServer);
             }
-        }
-        if let Some(more) = folder.never_automatic {
-            let settings = &mut self.merged.config.permissions;
-            let before = settings.never_automatic();
-            let own = settings.never_automatic.insert(before);
-            let new: Vec<_> = more.into_iter().filter(|permission| !own.contains(permission)).collect();
-            own.extend(new);
-            self.note("permissions", "never_automatic", true);
         }
     }
 

@@ -35,7 +35,6 @@ pub mod model;
 mod pass_env;
 mod problem;
 mod reference;
-mod retired;
 mod semantics;
 mod shape;
 mod shape_check;

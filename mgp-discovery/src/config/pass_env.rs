@@ -5,42 +5,8 @@ use mgp_types::mgp::Glob;
 use super::model::Config;
 
 /// The variables for proxies and certificates, which a program in a network with either needs to reach any host. The
-/// variables that single runtimes read for this purpose are listed too.
-const DEFAULTS: &[&str] = &[
-    "HTTP_PROXY",
-    "http_proxy",
-    "HTTPS_PROXY",
-    "https_proxy",
-    "ALL_PROXY",
-    "all_proxy",
-    "FTP_PROXY",
-    "ftp_proxy",
-    "NO_PROXY",
-    "no_proxy",
-    "npm_config_proxy",
-    "npm_config_https_proxy",
-    "npm_config_noproxy",
-    "NODE_USE_ENV_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NIX_SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
-    "NODE_USE_SYSTEM_CA",
-    "npm_config_cafile",
-    "NPM_CONFIG_CAFILE",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "PIP_CERT",
-    "UV_NATIVE_TLS",
-    "UV_SYSTEM_CERTS",
-    "AWS_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    "CARGO_HTTP_CAINFO",
-    "DENO_CERT",
-    "DENO_TLS_CA_STORE",
-    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
-    "HTTPLIB2_CA_CERTS",
-];
+/// variables that single runtimes read for this purpose are listed too. Each stands on a line.
+const DEFAULTS: &str = include_str!("pass_env.txt");
 
 impl Config {
     /// Returns whether the servers of the configuration are given this variable of the kernel's environment.
@@ -53,7 +19,7 @@ impl Config {
         if name.starts_with("MGP_") || withheld.into_iter().any(names) {
             return false;
         }
-        DEFAULTS.contains(&name) || self.pass_env.iter().any(|pattern| names(pattern))
+        DEFAULTS.lines().any(|passed| passed == name) || self.pass_env.iter().any(|pattern| names(pattern))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::folder_keys::{FOLDER_KEYS, FolderRule};
+use super::folder_keys::{FolderRule, folder_keys};
 use super::shape::{self, KeyShape, KnownWord, Shape};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
@@ -10,7 +10,7 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 /// Returns the reference page of `mgp.toml`, in Markdown, made from the documentation of the types.
 pub fn reference() -> String {
     let (ignored, rules): (Vec<_>, Vec<_>) =
-        FOLDER_KEYS.iter().partition(|(_, rule)| matches!(rule, FolderRule::Ignored));
+        folder_keys().partition(|(_, rule)| matches!(rule, FolderRule::Ignored));
     let ignored: Vec<_> = ignored.iter().map(|(key, _)| format!("`{key}`")).collect();
     let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.told())).collect();
     let mut page =
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn every_key_of_the_types_has_a_rule_for_folders() {
         let sections: Vec<_> = shape::root().keys.iter().map(|key| key.name.as_str()).collect();
-        let has_rule = |key: &str| FOLDER_KEYS.iter().any(|(known, _)| *known == key);
+        let has_rule = |key: &str| folder_keys().any(|(known, _)| known == key);
         for section in &shape::root().keys {
             let Shape::Table(table) = &section.shape else {
                 assert!(has_rule(&section.name), "{}", section.name);
@@ -130,7 +130,7 @@ mod tests {
                 assert!(has_rule(&section.name) || has_rule(&key), "{key}");
             }
         }
-        for (key, _) in FOLDER_KEYS {
+        for (key, _) in folder_keys() {
             assert!(sections.contains(&key.split('.').next().unwrap()), "{key}");
         }
     }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_folder_sets_no_key_of_servers_that_is_not_listed() {
-        let has_rule = |key: String| FOLDER_KEYS.iter().any(|(known, _)| *known == key);
+        let has_rule = |key: String| folder_keys().any(|(known, _)| known == key);
         let Shape::List(each) = &shape::root().key("servers").unwrap().shape else { panic!() };
         let Shape::Table(server) = &**each else { panic!() };
         let Shape::Table(security) = &server.key("security").unwrap().shape else { panic!() };

@@ -2,7 +2,6 @@
 //! position; reading into the types would stop at the first.
 
 use super::problem::{Problem, Severity};
-use super::retired::RETIRED;
 use super::shape::{self, KnownWord, Shape, TableShape};
 use super::source::{ConfigSource, FileProblems, ValuePath};
 use crate::document::{DocumentNode, DocumentValue};
@@ -13,6 +12,14 @@ pub(super) fn check(source: &ConfigSource) -> Vec<Problem> {
     let mut walk = Walk { text: source.text(), problems: FileProblems::of(source) };
     walk.table(shape::root(), source.root(), &ValuePath::default());
     walk.problems.into_vec()
+}
+
+/// Returns the settings of earlier versions, each with what holds in its place.
+pub(super) fn retired() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("retired.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(": "))
 }
 
 struct Walk<'a> {
@@ -69,9 +76,9 @@ impl Walk<'_> {
     fn unknown_key(&mut self, shape: &TableShape, name: &str, place: &ValuePath) {
         let severity = if shape.closed { Severity::Error } else { Severity::Warning };
         let place = place.key(name);
-        if let Some((_, now)) = RETIRED.iter().find(|(key, _)| *key == place.keys()) {
+        if let Some((_, now)) = retired().find(|(key, _)| *key == place.keys()) {
             let what = format!("`{name}` is no longer a setting and has no effect");
-            return self.problems.key(severity, &place, what, Some((*now).to_owned()));
+            return self.problems.key(severity, &place, what, Some(now.to_owned()));
         }
         let fate = if shape.closed { "" } else { " and has no effect" };
         let what = format!("`{name}` is not a known key here{fate}");

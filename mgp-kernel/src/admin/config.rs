@@ -78,7 +78,6 @@ impl Operation for ReloadConfig {
         let applied = call.kernel.reload.accept().await;
         let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
         let AppliedConfig { added, changed, removed, needs_restart } = applied;
-        let needs_restart = needs_restart.into_iter().map(str::to_owned).collect();
         Ok(ConfigReloaded { added, changed, removed, needs_restart })
     }
 }

@@ -107,7 +107,7 @@ async fn pain_17_what_a_reload_cannot_change_is_named_and_what_is_shown_is_in_ef
     other["telemetry"] = json!({"metrics": true});
     other["kernel"] = json!({"linger": 7, "agents_manage": true});
     let applied = host.kernel.reload(read(other)).await.unwrap();
-    let stays = ["listen", "validators", "audit", "limits", "tools", "kernel"];
+    let stays = ["audit", "kernel", "limits", "listen", "tools", "validators"];
     assert_eq!(applied.needs_restart, stays);
     let shown = ask(&operator, "kernel/config/show", json!({})).await["config"].clone();
     let taken = [

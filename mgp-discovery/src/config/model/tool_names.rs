@@ -43,43 +43,27 @@ impl NameSettings {
     }
 }
 
-const LIMITS: &[NameLimit] = &[
+/// The numbers of characters that clients accept in the name of a tool, less those that they put in front of it: the name
+/// of the server, which is `mgp` unless the user chose another, and what stands around it.
+const LIMITS: [(&[&str], u8); 6] = [
     // The prefix is `mcp__mgp__`.
-    NameLimit { clients: &["claude-code", "codex-mcp-client"], longest: 64, in_front: 10 },
+    (&["claude-code", "codex-mcp-client"], 64 - 10),
     // The prefix is `mgp` and a separator; longer names are left out of the list.
-    NameLimit { clients: &["cursor", "cursor-vscode"], longest: 60, in_front: 4 },
+    (&["cursor", "cursor-vscode"], 60 - 4),
     // The prefix has up to 18 characters.
-    NameLimit {
-        clients: &["visual studio code", "visual studio code - insiders", "vscode"],
-        longest: 64,
-        in_front: 18,
-    },
+    (&["visual studio code", "visual studio code - insiders", "vscode"], 64 - 18),
     // The prefix is `mgp__`.
-    NameLimit { clients: &["gemini-cli-mcp-client"], longest: 63, in_front: 5 },
+    (&["gemini-cli-mcp-client"], 63 - 5),
     // The prefix is `mcp--mgp--`.
-    NameLimit { clients: &["cline", "roo code", "roo cline"], longest: 64, in_front: 10 },
+    (&["cline", "roo code", "roo cline"], 64 - 10),
     // The prefix is `mgp_`.
-    NameLimit {
-        clients: &["opencode", "crush", "continue-client", "zed", "windsurf-client"],
-        longest: 64,
-        in_front: 4,
-    },
+    (&["opencode", "crush", "continue-client", "zed", "windsurf-client"], 64 - 4),
 ];
 
 /// Returns the number of characters that a client accepts in the name of a tool. `client` is the name that the client
-/// gives itself, in lower case. Returns `None` for an unknown client. Clients put the name of the server in front,
-/// which is `mgp` unless the user chose another.
+/// gives itself, in lower case. Returns `None` for an unknown client.
 pub(super) fn longest_tool_name(client: &str) -> Option<u8> {
-    LIMITS.iter().find(|known| known.clients.contains(&client)).map(|known| known.longest - known.in_front)
-}
-
-/// The longest names of tools for clients of one kind.
-struct NameLimit {
-    clients: &'static [&'static str],
-    /// The maximum number of characters that the client accepts, including those in front.
-    longest: u8,
-    /// The number of characters that the client puts in front of the name of a tool.
-    in_front: u8,
+    LIMITS.iter().find(|(clients, _)| clients.contains(&client)).map(|(_, longest)| *longest)
 }
 
 #[cfg(test)]
@@ -113,15 +97,12 @@ mod tests {
     fn what_a_client_puts_in_front_leaves_room_for_every_name() {
         let (server, tool) =
             ("a-server-with-a-long-name", "and_a_tool_whose_name_is_even_longer_than_that_of_its_server");
-        for limit in LIMITS {
-            for client in limit.clients {
+        for (clients, most) in LIMITS {
+            for client in clients {
                 assert_eq!(*client, client.to_lowercase());
                 let longest = longest_tool_name(client).unwrap();
                 let name = NameStyle::UNDERSCORES.at_most(longest).write(server, tool);
-                assert!(
-                    name.len() + usize::from(limit.in_front) <= usize::from(limit.longest),
-                    "{client}: {name}"
-                );
+                assert!(name.len() <= usize::from(most), "{client}: {name}");
             }
         }
     }

@@ -26,3 +26,13 @@ pub const LOG: &str = "warn";
 pub const DRAIN_SECS: u64 = 30;
 /// `linger` of `[kernel]`.
 pub const LINGER_SECS: u64 = 300;
+
+/// Returns the number that holds for a key of a section that may be smaller in a folder's file, if it is bounded.
+pub(in crate::config) fn of(key: &str) -> Option<u32> {
+    match key {
+        "patience_secs" => Some(PATIENCE_SECS),
+        "agent_concurrency" => Some(AGENT_CONCURRENCY),
+        "waiting_calls" => Some(WAITING_CALLS),
+        _ => None,
+    }
+}

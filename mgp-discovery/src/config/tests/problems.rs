@@ -1,7 +1,7 @@
 //! Tests of errors and warnings.
 
-use super::super::retired::RETIRED;
 use super::super::shape::{self, Shape};
+use super::super::shape_check::retired;
 use super::super::{Problem, Severity};
 use super::parse;
 use crate::Position;
@@ -32,100 +32,48 @@ fn a_wrong_word_is_told_with_its_place_and_what_was_meant() {
 #[test]
 fn each_mistake_says_where_it_is_and_what_to_write() {
     let server = "[[servers]]\nid='a'\ncommand='x'\n";
-    for (text, place, key, instead) in [
-        ("[[servers]]\ncommand='x'\n".into(), (1, 1), "servers[0]", "write `id = \"name\"`"),
-        ("[[servers]]\nid='a b'\ncommand='x'\n".into(), (2, 4), "servers[0].id", "`a-b`"),
-        (format!("{server}{server}"), (5, 4), "servers[1].id", "another id"),
-        ("[[servers]]\nid='a'\n".into(), (1, 1), "servers[0]", "write `command"),
-        (format!("{server}url='http://x'\n"), (4, 5), "servers[0].url", "keep one of them"),
-        (format!("{server}transport='http'\n"), (4, 11), "servers[0].transport", "write `stdio`"),
-        (
-            format!("{server}restart_policy='on-failure'\n"),
-            (4, 16),
-            "servers[0].restart_policy",
-            "`on_failure`",
-        ),
-        (
-            format!("{server}restart_policy='never'\nmgp.restart_policy='always'\n"),
-            (5, 20),
-            "servers[0].mgp.restart_policy",
-            "keep one of them",
-        ),
-        (format!("{server}max_restarts=-1\n"), (4, 14), "servers[0].max_restarts", "from 0 to 4294967295"),
-        (format!("{server}limits.concurrency=0\n"), (4, 20), "servers[0].limits.concurrency", "from 1"),
-        (
-            format!("{server}tools.wipe.calls_per_minute=0\n"),
-            (4, 29),
-            "servers[0].tools.wipe.calls_per_minute",
-            "from 1",
-        ),
-        (
-            format!("{server}tools.wipe.required_scopes=['a b']\n"),
-            (4, 29),
-            "servers[0].tools.wipe.required_scopes[0]",
-            "without a space",
-        ),
-        ("[[agents]]\nid='a'\nscopes=['a','temp:1h']\n".into(), (3, 13), "agents[0].scopes[1]", "remove it"),
-        ("[limits]\nagent_calls_per_day=0\n".into(), (2, 21), "limits.agent_calls_per_day", "from 1"),
-        ("[[servers]]\nid='mgp_x'\ncommand='x'\n".into(), (2, 4), "servers[0].id", "something else"),
-        (format!("{server}enabled='yes'\n"), (4, 9), "servers[0].enabled", "write true or false"),
-        (format!("{server}args='-x'\n"), (4, 6), "servers[0].args", "write a list"),
-        (format!("{server}env={{PORT=80}}\n"), (4, 11), "servers[0].env.PORT", "write a text"),
-        (format!("{server}env={{A='${{a-b}}'}}\n"), (4, 8), "servers[0].env.A", "write `${NAME}`"),
-        (
-            format!("{server}security.validators=['sandbox', 'sandbx']\n"),
-            (4, 33),
-            "servers[0].security.validators[1]",
-            "did you mean `sandbox`?",
-        ),
-        (
-            format!("{server}backoff_base_ms=5\nbackoff_max_ms=4\n"),
-            (5, 16),
-            "servers[0].backoff_max_ms",
-            "5 or more",
-        ),
-        ("[[servers]]\nid='a'\nurl='ftp://x'\n".into(), (3, 5), "servers[0].url", "https://example.com/mcp"),
-        (
-            "[[servers]]\nid='a'\nurl='example.com'\n".into(),
-            (3, 5),
-            "servers[0].url",
-            "https://example.com/mcp",
-        ),
-        ("[listen]\nhttp=':80'\n".into(), (2, 6), "listen.http", "write `127.0.0.1:80`"),
-        ("[telemetry]\notlp='x'\n".into(), (2, 6), "telemetry.otlp", "https://"),
-        ("[tools]\nembedder='magic'\n".into(), (2, 10), "tools.embedder", "`static`"),
-        (
-            "[tools]\nembedder='http://a.example/v1'\n".into(),
-            (2, 10),
-            "tools.embedder",
-            "fastembed:DIRECTORY",
-        ),
-        (
-            "[tools]\nembedder='remote:https://a.example/v1'\n".into(),
-            (2, 10),
-            "tools.embedder",
-            "fastembed:DIRECTORY",
-        ),
-        ("[access]\ndefault='optin'\n".into(), (2, 9), "access.default", "`opt-in`"),
-        ("[[access.rules]]\nagent='a'\nserver='b'\n".into(), (1, 1), "access.rules[0]", "`permission` is"),
-        (
-            "[[permissions.grants]]\npermission='camera'\nscope={path=['/']}\n".into(),
-            (3, 8),
-            "permissions.grants[0].scope.path",
-            "did you mean `paths`?",
-        ),
-        (
-            "[[agents]]\nid='a'\nstdio=true\n[[agents]]\nid='b'\nstdio=true\n".into(),
-            (6, 7),
-            "agents[1].stdio",
-            "keep one",
-        ),
-        ("servers='x'\n".into(), (1, 9), "servers", "write a list"),
-    ] {
-        let problem = refused(&text);
-        let (line, column) = place;
-        assert_eq!(problem.position, Some(Position { line, column }), "{problem}");
-        assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
+    let cases = r#"
+        [[servers]]\ncommand='x'\n => 1:1 servers[0] => write `id = "name"`
+        [[servers]]\nid='a b'\ncommand='x'\n => 2:4 servers[0].id => `a-b`
+        SERVERSERVER => 5:4 servers[1].id => another id
+        [[servers]]\nid='a'\n => 1:1 servers[0] => write `command
+        SERVERurl='http://x'\n => 4:5 servers[0].url => keep one of them
+        SERVERtransport='http'\n => 4:11 servers[0].transport => write `stdio`
+        SERVERrestart_policy='on-failure'\n => 4:16 servers[0].restart_policy => `on_failure`
+        SERVERrestart_policy='never'\nmgp.restart_policy='always'\n => 5:20 servers[0].mgp.restart_policy => keep one of them
+        SERVERmax_restarts=-1\n => 4:14 servers[0].max_restarts => from 0 to 4294967295
+        SERVERlimits.concurrency=0\n => 4:20 servers[0].limits.concurrency => from 1
+        SERVERtools.wipe.calls_per_minute=0\n => 4:29 servers[0].tools.wipe.calls_per_minute => from 1
+        SERVERtools.wipe.required_scopes=['a b']\n => 4:29 servers[0].tools.wipe.required_scopes[0] => without a space
+        [[agents]]\nid='a'\nscopes=['a','temp:1h']\n => 3:13 agents[0].scopes[1] => remove it
+        [limits]\nagent_calls_per_day=0\n => 2:21 limits.agent_calls_per_day => from 1
+        [[servers]]\nid='mgp_x'\ncommand='x'\n => 2:4 servers[0].id => something else
+        SERVERenabled='yes'\n => 4:9 servers[0].enabled => write true or false
+        SERVERargs='-x'\n => 4:6 servers[0].args => write a list
+        SERVERenv={PORT=80}\n => 4:11 servers[0].env.PORT => write a text
+        SERVERenv={A='${a-b}'}\n => 4:8 servers[0].env.A => write `${NAME}`
+        SERVERsecurity.validators=['sandbox', 'sandbx']\n => 4:33 servers[0].security.validators[1] => did you mean `sandbox`?
+        SERVERbackoff_base_ms=5\nbackoff_max_ms=4\n => 5:16 servers[0].backoff_max_ms => 5 or more
+        [[servers]]\nid='a'\nurl='ftp://x'\n => 3:5 servers[0].url => https://example.com/mcp
+        [[servers]]\nid='a'\nurl='example.com'\n => 3:5 servers[0].url => https://example.com/mcp
+        [listen]\nhttp=':80'\n => 2:6 listen.http => write `127.0.0.1:80`
+        [telemetry]\notlp='x'\n => 2:6 telemetry.otlp => https://
+        [tools]\nembedder='magic'\n => 2:10 tools.embedder => `static`
+        [tools]\nembedder='http://a.example/v1'\n => 2:10 tools.embedder => fastembed:DIRECTORY
+        [tools]\nembedder='remote:https://a.example/v1'\n => 2:10 tools.embedder => fastembed:DIRECTORY
+        [access]\ndefault='optin'\n => 2:9 access.default => `opt-in`
+        [[access.rules]]\nagent='a'\nserver='b'\n => 1:1 access.rules[0] => `permission` is
+        [[permissions.grants]]\npermission='camera'\nscope={path=['/']}\n => 3:8 permissions.grants[0].scope.path => did you mean `paths`?
+        [[agents]]\nid='a'\nstdio=true\n[[agents]]\nid='b'\nstdio=true\n => 6:7 agents[1].stdio => keep one
+        servers='x'\n => 1:9 servers => write a list
+    "#;
+    for case in cases.trim().lines() {
+        let parts: Vec<&str> = case.trim().split(" => ").collect();
+        let [text, place, instead] = parts[..] else { panic!("{case}") };
+        let problem = refused(&text.replace("SERVER", server).replace("\\n", "\n"));
+        let position = problem.position.unwrap();
+        let key = problem.key.as_deref().unwrap();
+        assert_eq!(format!("{}:{} {key}", position.line, position.column), place, "{problem}");
         assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
         assert_eq!(problem.severity, Severity::Error);
     }
@@ -148,7 +96,7 @@ fn a_setting_of_an_earlier_version_is_told_with_what_holds_now_and_the_file_is_r
     );
     let instead = warnings[0].instead.as_deref().unwrap();
     assert!(instead.contains("two minutes"), "{instead}");
-    for (key, _) in RETIRED {
+    for (key, _) in retired() {
         let (section, name) = key.rsplit_once('.').unwrap();
         let known = section.split('.').try_fold(shape::root(), |table, name| match &table.key(name)?.shape {
             Shape::Table(table) => Some(table),

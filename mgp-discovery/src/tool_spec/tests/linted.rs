@@ -12,6 +12,15 @@ fn assert_found(from: &str, to: &str, found: &str) {
     assert!(findings.iter().any(|finding| finding.contains(found)), "{found:?} is not in {findings:#?}");
 }
 
+/// Asserts it for each line of `cases`: `FROM => TO => FOUND`, where `\n` is the end of a line.
+fn assert_all_found(cases: &str) {
+    for case in cases.trim().lines() {
+        let parts: Vec<_> = case.trim().split(" => ").map(|part| part.replace("\\n", "\n")).collect();
+        let [from, to, found] = parts.as_slice() else { panic!("{case}") };
+        assert_found(from, to, found);
+    }
+}
+
 fn against(definitions: &[ToolInterface], text: &str) -> LintReport {
     super::super::lint(&[document(text)], &[], definitions, &compile)
 }
@@ -63,10 +72,14 @@ fn the_sections_are_all_there_in_their_order() {
         report.findings[0].what,
         "the section \"Idempotency\" stands behind \"Security Considerations\""
     );
-    assert_found("### 6. Idempotency", "#### 6. Idempotency", "the section \"Idempotency\" is missing");
-    assert_found("### 6. Idempotency", "### 5. Idempotency", "\"Idempotency\" has the number 6");
-    assert_found("### 6. Idempotency", "### 6. Repetition", "section 6 is not \"Repetition\"");
-    assert_found("### 6. Idempotency", "### Security\n\n### Idempotency", "is there twice");
+    assert_all_found(
+        r#"
+        ### 6. Idempotency => #### 6. Idempotency => the section "Idempotency" is missing
+        ### 6. Idempotency => ### 5. Idempotency => "Idempotency" has the number 6
+        ### 6. Idempotency => ### 6. Repetition => section 6 is not "Repetition"
+        ### 6. Idempotency => ### Security\n\n### Idempotency => is there twice
+        "#,
+    );
     for also in ["### idempotency", "### 6) Idempotency:", "### Idempotency (repeated calls)"] {
         assert_eq!(findings_where("### 6. Idempotency", also), [""; 0], "{also}");
     }
@@ -77,12 +90,12 @@ fn the_sections_are_all_there_in_their_order() {
 // covers: ENV-4.1-01
 #[test]
 fn a_tool_has_a_purpose_and_a_version() {
-    assert_found(
-        "### 1. Tool Purpose and Description\n",
-        "### 1. Purpose\n\n### 2. Name\n",
-        "purpose: the section is empty",
+    assert_all_found(
+        r#"
+        ### 1. Tool Purpose and Description\n => ### 1. Purpose\n\n### 2. Name\n => purpose: the section is empty
+        **Version**: 1.2.0 =>  => the tool declares no version
+        "#,
     );
-    assert_found("**Version**: 1.2.0", "", "the tool declares no version");
     for version in ["1.2", "v1.2.0", "1.2.0.1", "latest"] {
         let found = findings_where("**Version**: 1.2.0", &format!("**Version**: {version}"));
         assert_eq!(found, [format!("version: `{version}` is not a version of three numbers, such as 1.2.3")]);
@@ -110,53 +123,29 @@ fn an_invocation_name_has_its_form_and_is_unique() {
 // covers: ENV-4.1-03
 #[test]
 fn the_table_of_parameters_says_what_the_schema_says() {
-    assert_found(
-        "| `days` | integer | No |",
-        "| `day` | integer | No |",
-        "input-table: the table has `day`, which is not",
-    );
-    assert_found(
-        "| `days` | integer | No |",
-        "| `day` | integer | No |",
-        "input-table: the table lacks `days`",
-    );
-    assert_found("| `city` | string | Yes |", "| `city` | string | No |", "says that `city` is optional");
-    assert_found("| `days` | integer | No |", "| `days` | integer | Yes |", "says that `days` is required");
-    assert_found(
-        "| `days` | integer | No |",
-        "| `days` | integer | perhaps |",
-        "does not say whether `days`",
-    );
-    assert_found(
-        "| `days` | integer | No |",
-        "| `days` | string | No |",
-        "`days` is string, and the schema says integer",
-    );
-    assert_found("| `days` | integer | No |", "| `city` | string | Yes |", "the table has `city` twice");
-    assert_found(
-        "\"days\": {\n      \"type\": \"integer\"",
-        "\"days\": {\n      \"type\": \"whole\"",
-        "`whole` is not a type",
+    assert_all_found(
+        r#"
+        | `days` | integer | No | => | `day` | integer | No | => input-table: the table has `day`, which is not
+        | `days` | integer | No | => | `day` | integer | No | => input-table: the table lacks `days`
+        | `city` | string | Yes | => | `city` | string | No | => says that `city` is optional
+        | `days` | integer | No | => | `days` | integer | Yes | => says that `days` is required
+        | `days` | integer | No | => | `days` | integer | perhaps | => does not say whether `days`
+        | `days` | integer | No | => | `days` | string | No | => `days` is string, and the schema says integer
+        | `days` | integer | No | => | `city` | string | Yes | => the table has `city` twice
+        "days": {\n      "type": "integer" => "days": {\n      "type": "whole" => `whole` is not a type
+        "#,
     );
 }
 
 // covers: ENV-4.1-04
 #[test]
 fn the_table_of_output_says_what_the_schema_says_and_examples_fit_it() {
-    assert_found(
-        "| `days` | array of object |",
-        "| `day` | array of object |",
-        "output-table: the table lacks `days`",
-    );
-    assert_found(
-        "An example:\n\n```json\n{\n  \"city\": \"Lyon\",",
-        "An example:\n\n```json\n{",
-        "output-schema: the example does not fit",
-    );
-    assert_found(
-        "An example:\n\n```json\n{",
-        "An example:\n\n```json\n",
-        "output-schema: the JSON is invalid",
+    assert_all_found(
+        r#"
+        | `days` | array of object | => | `day` | array of object | => output-table: the table lacks `days`
+        An example:\n\n```json\n{\n  "city": "Lyon", => An example:\n\n```json\n{ => output-schema: the example does not fit
+        An example:\n\n```json\n{ => An example:\n\n```json\n => output-schema: the JSON is invalid
+        "#,
     );
     let result = "An example:\n\n```json\n{\"status\": \"success\", \"data\": {\"city\": 1, \"days\": []}}\n```\n\n```json\n{";
     assert_found("An example:\n\n```json\n{", result, "city has another type");
@@ -165,18 +154,14 @@ fn the_table_of_output_says_what_the_schema_says_and_examples_fit_it() {
 // covers: ENV-4.1-05
 #[test]
 fn error_types_are_known_or_declared() {
-    assert_found(
-        "| `ValidationError` |",
-        "| `ValidatonError` |",
-        "`ValidatonError` is not a known error type: did you mean `ValidationError`?",
+    assert_all_found(
+        r#"
+        | `ValidationError` | => | `ValidatonError` | => `ValidatonError` is not a known error type: did you mean `ValidationError`?
+        **Custom error types**: `ForecastDelayed` =>  => `ForecastDelayed` is neither a known
+        "error_type": "ResourceNotFound" => "error_type": "NoCity" => `NoCity` is neither a known
+        | Error Type | => | Kind | => no error type is listed
+        "#,
     );
-    assert_found("**Custom error types**: `ForecastDelayed`", "", "`ForecastDelayed` is neither a known");
-    assert_found(
-        "\"error_type\": \"ResourceNotFound\"",
-        "\"error_type\": \"NoCity\"",
-        "`NoCity` is neither a known",
-    );
-    assert_found("| Error Type |", "| Kind |", "no error type is listed");
     let items = "- `TimeoutError`: no answer\n- `Elsewhere`: no\n\n| Kind |";
     assert_found("| Error Type |", items, "`Elsewhere` is neither a known");
 }
@@ -184,11 +169,11 @@ fn error_types_are_known_or_declared() {
 // covers: ENV-4.1-06
 #[test]
 fn idempotency_is_stated_and_agrees_with_the_definition() {
-    assert_found("**Idempotent**: Yes", "It depends.", "does not say whether the tool is idempotent");
-    assert_found(
-        "A call changes nothing. A second call returns the same forecast, or a newer one.",
-        "",
-        "repeated call",
+    assert_all_found(
+        r#"
+        **Idempotent**: Yes => It depends. => does not say whether the tool is idempotent
+        A call changes nothing. A second call returns the same forecast, or a newer one. =>  => repeated call
+        "#,
     );
     for said in ["Yes.", "The tool is idempotent.", "**Idempotent**: true"] {
         assert_eq!(findings_where("**Idempotent**: Yes", said), [""; 0], "{said}");
@@ -218,36 +203,20 @@ fn examples_are_complete_and_fit_the_envelopes_and_the_schemas() {
         "the call is not one of `weather.get_forecast`",
     );
     assert_found(call, "\"tool_name\": \"weather.get_forecast\", \"id\": 1,", "has a member `id`");
-    assert_found(
-        "\"city\": \"Lyon\",\n    \"days\": 1",
-        "\"days\": 1",
-        "the example does not fit the schema: \"city\" is missing",
+    assert_all_found(
+        r#"
+        "city": "Lyon",\n    "days": 1 => "days": 1 => the example does not fit the schema: "city" is missing
+        "explanation": "It stays cold in Lyon." => "explanation": "It stays\ncold." => the JSON is invalid
+        "explanation": "It stays cold in Lyon." => "explanation": 1 => `explanation` must be
+        "status": "success" => "status": "ok" => `status` must be
+        "status": "success" => "status": "failure" => `error` is missing
+        "status": "success" => "status": "failure" => no example of the result of a call that succeeds
+        "status": "failure" => "status": "partial_success" => no example of the result of a call that fails
+        "error_message" => "message" => error_message
+        "tool_name" => "tool" => there is no example of a call
+        "days": [\n      { "date" => "days": {"a": [\n      { "date" => JSON is invalid
+        "#,
     );
-    assert_found(
-        "\"explanation\": \"It stays cold in Lyon.\"",
-        "\"explanation\": \"It stays\ncold.\"",
-        "the JSON is invalid",
-    );
-    assert_found(
-        "\"explanation\": \"It stays cold in Lyon.\"",
-        "\"explanation\": 1",
-        "`explanation` must be",
-    );
-    assert_found("\"status\": \"success\"", "\"status\": \"ok\"", "`status` must be");
-    assert_found("\"status\": \"success\"", "\"status\": \"failure\"", "`error` is missing");
-    assert_found(
-        "\"status\": \"success\"",
-        "\"status\": \"failure\"",
-        "no example of the result of a call that succeeds",
-    );
-    assert_found(
-        "\"status\": \"failure\"",
-        "\"status\": \"partial_success\"",
-        "no example of the result of a call that fails",
-    );
-    assert_found("\"error_message\"", "\"message\"", "error_message");
-    assert_found("\"tool_name\"", "\"tool\"", "there is no example of a call");
-    assert_found("\"days\": [\n      { \"date\"", "\"days\": {\"a\": [\n      { \"date\"", "JSON is invalid");
 }
 
 // covers: ENV-4.1-08

@@ -59,7 +59,7 @@ pub struct AppliedConfig {
     /// The servers that are gone.
     pub removed: Vec<ServerId>,
     /// The sections of which something else is wanted that stays as it was until the kernel is started anew.
-    pub needs_restart: Vec<&'static str>,
+    pub needs_restart: Vec<String>,
 }
 
 /// The next state of a fleet. None of it has begun.

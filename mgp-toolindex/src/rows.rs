@@ -88,26 +88,6 @@ pub enum RowError {
     },
 }
 
-impl ToolRow {
-    /// Reads tools, a JSON object in each line; empty lines are skipped.
-    ///
-    /// # Errors
-    /// A line is not a tool; the error names the line.
-    pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
-        lines(from)
-    }
-}
-
-impl QueryRow {
-    /// Reads queries, a JSON object in each line; empty lines are skipped.
-    ///
-    /// # Errors
-    /// A line is not a query; the error names the line.
-    pub fn read_all(from: impl BufRead) -> Result<Vec<Self>, RowError> {
-        lines(from)
-    }
-}
-
 impl Corpus {
     /// Returns the servers of all tools, each tool with a name that is unique in its server.
     ///
@@ -160,7 +140,11 @@ impl Corpus {
     }
 }
 
-fn lines<T: DeserializeOwned>(mut from: impl BufRead) -> Result<Vec<T>, RowError> {
+/// Reads rows such as [`ToolRow`] and [`QueryRow`], a JSON object in each line; empty lines are skipped.
+///
+/// # Errors
+/// A line is not such a row; the error names the line.
+pub fn read_rows<T: DeserializeOwned>(mut from: impl BufRead) -> Result<Vec<T>, RowError> {
     let mut rows = Vec::new();
     let mut bytes = Vec::new();
     for line in 1.. {
@@ -202,7 +186,7 @@ mod tests {
             "{\"id\":\"1\",\"server\":\"fs\",\"name\":\"read\",\"description\":\"Reads a giraffe.\"}\n\n",
             "{\"id\":\"2\",\"server\":\"fs\",\"name\":\"read\",\"description\":\"Reads a zebra.\"}\n",
         );
-        let corpus = Corpus::new(&ToolRow::read_all(tools.as_bytes()).unwrap()).unwrap();
+        let corpus = Corpus::new(&read_rows(tools.as_bytes()).unwrap()).unwrap();
         let index = Index::new(Arc::new(StaticEmbedder::new()));
         corpus.index(&index).await;
         let found = index.search(&Search::new("zebra").limit(1)).await;
@@ -212,7 +196,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line() {
-        let error = QueryRow::read_all(&b"{\"id\":\"1\",\"text\":\"x\"}\n{}\n"[..]).unwrap_err();
+        let error = read_rows::<QueryRow>(&b"{\"id\":\"1\",\"text\":\"x\"}\n{}\n"[..]).unwrap_err();
         assert!(error.to_string().starts_with("line 2: "), "{error}");
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        assert!(matches!(read_rows::<QueryRow>(endless).unwrap_err(), RowError::TooLong { line: 1 }));
     }
 }

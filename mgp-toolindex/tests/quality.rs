@@ -16,7 +16,7 @@ mod set;
 use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
-use self::set::evaluation::{Comparison, Report, Settings, evaluate};
+use self::set::evaluation::{Comparison, Report, evaluate};
 
 /// The recorded R@5 of hybrid search; it may fall by less than a point.
 const RECORDED: f64 = 0.737;
@@ -27,7 +27,7 @@ async fn reports() -> [Report; 3] {
     let set = Set::english();
     let index = set.index().await;
     let report = async |name, strategy| {
-        let report = evaluate(&index, &set.questions, Settings::new(name).strategy(strategy)).await;
+        let report = evaluate(&index, &set.questions, name, strategy, 5).await;
         print!("{report}");
         report
     };
@@ -64,8 +64,8 @@ async fn a_tool_that_answers_alone_mostly_stands_in_front() {
     let index = set.index().await;
     let (single, several): (Vec<_>, Vec<_>) =
         set.questions.iter().cloned().partition(|question| question.needs.len() == 1);
-    let single = evaluate(&index, &single, Settings::new("one need")).await;
-    let several = evaluate(&index, &several, Settings::new("several needs")).await;
+    let single = evaluate(&index, &single, "one need", SearchStrategy::Hybrid, 5).await;
+    let several = evaluate(&index, &several, "several needs", SearchStrategy::Hybrid, 5).await;
     print!("{single}{several}");
     assert!(single.quality.recall_1 >= 0.4, "R@1 is {:.4}", single.quality.recall_1);
     assert!(several.quality.recall_5 >= 0.5, "R@5 is {:.4}", several.quality.recall_5);

@@ -17,7 +17,7 @@ use mgp_toolindex::Search;
 use mgp_types::mgp::SearchStrategy;
 
 use self::set::Set;
-use self::set::evaluation::{Settings, evaluate};
+use self::set::evaluation::evaluate;
 
 /// The R@5 at least, among the tools of all languages together.
 const FOUND: f64 = 0.85;
@@ -34,7 +34,7 @@ fn chinese() -> Set {
 async fn recall(asked: Set, strategy: SearchStrategy) -> f64 {
     let servers = [Set::english(), japanese(), chinese()].iter().flat_map(Set::servers).collect();
     let index = set::index(servers).await;
-    let report = evaluate(&index, &asked.questions, Settings::new("all languages").strategy(strategy)).await;
+    let report = evaluate(&index, &asked.questions, "all languages", strategy, 5).await;
     print!("{report}");
     assert_eq!(report.unknown, Vec::<String>::new());
     report.quality.recall_5

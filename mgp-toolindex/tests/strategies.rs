@@ -31,54 +31,26 @@ fn in_categories(tool: ToolListing, categories: &[&str]) -> ToolListing {
 }
 
 fn office() -> Vec<ServerTools> {
-    vec![
-        ServerTools::new(
-            "files",
-            vec![
-                in_categories(
-                    tool("read_file", "Read the contents of a file at the given path"),
-                    &["storage/files"],
-                ),
-                in_categories(
-                    tool("write_file", "Write text to a file, replacing what it held"),
-                    &["storage/files"],
-                )
-                .risk(RiskLevel::Moderate),
-                in_categories(tool("list_buckets", "List the buckets of an account"), &["storage/objects"]),
-            ],
-        ),
-        ServerTools::new(
-            "mail",
-            vec![
-                in_categories(
-                    tool("send_email", "Send an email message to one or more recipients"),
-                    &["communication/mail"],
-                )
-                .risk(RiskLevel::Dangerous),
-                in_categories(
-                    tool("search_email", "Search the mailbox for messages"),
-                    &["communication/mail"],
-                ),
-            ],
-        ),
-        ServerTools::new(
-            "travel",
-            vec![
-                in_categories(
-                    tool("get_forecast", "Weather forecast for a city over the next days"),
-                    &["weather"],
-                ),
-                in_categories(
-                    tool("book_hotel", "Reserve a hotel room for given dates"),
-                    &["travel/booking"],
-                ),
-                in_categories(
-                    tool("convert_currency", "Convert an amount of money from one currency to another"),
-                    &["finance"],
-                ),
-            ],
-        ),
-    ]
+    let tools = [
+        ("files", "read_file", "Read the contents of a file at the given path", "storage/files"),
+        ("files", "write_file", "Write text to a file, replacing what it held", "storage/files"),
+        ("files", "list_buckets", "List the buckets of an account", "storage/objects"),
+        ("mail", "send_email", "Send an email message to one or more recipients", "communication/mail"),
+        ("mail", "search_email", "Search the mailbox for messages", "communication/mail"),
+        ("travel", "get_forecast", "Weather forecast for a city over the next days", "weather"),
+        ("travel", "book_hotel", "Reserve a hotel room for given dates", "travel/booking"),
+        ("travel", "convert_currency", "Convert an amount of money from one currency to another", "finance"),
+    ];
+    let listed = |(_, name, description, category): &(&str, &str, &str, &str)| {
+        let listed = in_categories(tool(name, description), &[category]);
+        match *name {
+            "write_file" => listed.risk(RiskLevel::Moderate),
+            "send_email" => listed.risk(RiskLevel::Dangerous),
+            _ => listed,
+        }
+    };
+    let servers = tools.chunk_by(|a, b| a.0 == b.0);
+    servers.map(|of| ServerTools::new(of[0].0, of.iter().map(listed).collect())).collect()
 }
 
 async fn names(index: &Index, text: &str, strategy: SearchStrategy) -> Vec<String> {

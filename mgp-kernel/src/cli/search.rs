@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow};
+use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow, read_rows};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{DiscoverTools, DiscoveredTools, MatchEvidence, SearchStrategy};
 use serde::Serialize;
@@ -93,8 +93,8 @@ struct QueryMatch<'a> {
 }
 
 async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path) -> Result<Exit, Failure> {
-    let rows = ToolRow::read_all(opened(tools)?).map_err(|error| Failure::file(tools, error))?;
-    let asked = QueryRow::read_all(opened(queries)?).map_err(|error| Failure::file(queries, error))?;
+    let rows: Vec<ToolRow> = read_rows(opened(tools)?).map_err(|error| Failure::file(tools, error))?;
+    let asked: Vec<QueryRow> = read_rows(opened(queries)?).map_err(|error| Failure::file(queries, error))?;
     let corpus = Corpus::new(&rows).map_err(|error| Failure::file(tools, error))?;
     let embedder = args.embedder.try_open().await;
     let embedder = embedder.map_err(|error| Failure::usage(format!("--embedder: {error}")))?;

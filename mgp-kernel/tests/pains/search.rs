@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use mgp_kernel::Kernel;
 use mgp_toolindex::embed::EmbedderChoice;
+use mgp_toolindex::rows::read_rows;
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
+use mgp_types::mgp::SearchStrategy;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::evaluation::{EvalQuestion, Quality, Settings, evaluate};
+use crate::evaluation::{EvalQuestion, Quality, evaluate};
 use crate::host::{Host, Plain, ask, names, quiet, read};
 use crate::runner::tests;
 use crate::scripted::Script;
@@ -46,7 +48,7 @@ async fn of_the_index(questions: &[EvalQuestion]) -> f64 {
         index.put_server(ServerTools::new(server.as_str(), tools).description(description)).await;
     }
     index.embedded().await;
-    evaluate(&index, questions, Settings::new("index")).await.quality.recall_5
+    evaluate(&index, questions, "index", SearchStrategy::Hybrid, 5).await.quality.recall_5
 }
 
 async fn discover(client: &Plain, query: &str) -> Value {
@@ -83,7 +85,7 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
     let listed = names(&host.plain("other").await).await;
     assert!(listed.len() <= 4 && listed.contains(&"mgp_tools_discover".to_owned()), "{listed:?}");
 
-    let questions = EvalQuestion::read_all(QUESTIONS.as_bytes()).unwrap();
+    let questions: Vec<EvalQuestion> = read_rows(QUESTIONS.as_bytes()).unwrap();
     let mut judged = Vec::new();
     for question in &questions {
         let found = discover(&client, &question.text).await;

@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use clap::Parser;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::EmbedderChoice;
-use mgp_toolindex::rows::{Corpus, ToolRow};
+use mgp_toolindex::rows::{Corpus, read_rows};
 use mgp_types::mgp::SearchStrategy;
 use serde::Serialize;
 
-use self::evaluation::{Comparison, EvalQuestion, Report, Settings, evaluate};
+use self::evaluation::{Comparison, EvalQuestion, Report, evaluate};
 
 #[derive(Parser)]
 struct Args {
@@ -69,12 +69,12 @@ struct Printed {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
-    let corpus = Corpus::new(&ToolRow::read_all(BufReader::new(File::open(&args.tools)?))?)?;
+    let corpus = Corpus::new(&read_rows(BufReader::new(File::open(&args.tools)?))?)?;
     let index = Index::new(args.embedder.try_open().await?);
     corpus.index(&index).await;
     let snapshot = index.snapshot();
     let called: HashMap<&str, String> = snapshot.tools().map(|tool| (corpus.id(tool), tool.id())).collect();
-    let mut questions = EvalQuestion::read_all(BufReader::new(File::open(&args.questions)?))?;
+    let mut questions: Vec<EvalQuestion> = read_rows(BufReader::new(File::open(&args.questions)?))?;
     for id in questions.iter_mut().flat_map(|question| question.needs.iter_mut().flatten()) {
         if let Some(tool) = called.get(id.as_str()) {
             id.clone_from(tool);
@@ -83,8 +83,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let asked = async |name: &str| {
         let strategy = SearchStrategy::read(name).ok_or_else(|| format!("there is no strategy {name}"))?;
-        let settings = Settings::new(name).strategy(strategy).answer(args.answer);
-        Ok::<_, Box<dyn Error>>(evaluate(&index, &questions, settings).await)
+        Ok::<_, Box<dyn Error>>(evaluate(&index, &questions, name, strategy, args.answer).await)
     };
     let report = asked(&args.strategy).await?;
     let other = match &args.against {

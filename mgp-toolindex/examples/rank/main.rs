@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use clap::Parser;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
-use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow};
+use mgp_toolindex::rows::{Corpus, QueryRow, ToolRow, read_rows};
 use mgp_toolindex::{FusionWeights, Index, Search};
 use mgp_types::mgp::SearchStrategy;
 
@@ -61,8 +61,8 @@ const MAX_KEPT: u32 = 100_000;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let args = Args::parse();
-    let rows = ToolRow::read_all(BufReader::new(File::open(&args.tools)?))?;
-    let queries = QueryRow::read_all(BufReader::new(File::open(&args.queries)?))?;
+    let rows: Vec<ToolRow> = read_rows(BufReader::new(File::open(&args.tools)?))?;
+    let queries: Vec<QueryRow> = read_rows(BufReader::new(File::open(&args.queries)?))?;
     let mut out = BufWriter::new(io::stdout().lock());
     if let Some(rival) = args.rival {
         let ranker = rival.ranker(&rows);

@@ -3,8 +3,7 @@
 use mgp_toolindex::{ServerTools, ToolListing};
 use mgp_types::RawJson;
 use mgp_types::mgp::RiskLevel;
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Map, json};
 
 /// Pseudo-random numbers, the same each time.
 pub(crate) struct Chance(u64);
@@ -108,13 +107,13 @@ const VERBS: &[&str] = &[
 /// Returns a tool of this name.
 pub(crate) fn named(chance: &mut Chance, name: &str) -> ToolListing {
     let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
-    described(chance, name.to_owned(), verb, noun)
+    described(chance, name, verb, noun)
 }
 
 /// Returns a tool whose name has this number in its server.
 fn tool(chance: &mut Chance, number: usize) -> ToolListing {
     let (verb, noun) = (chance.common(VERBS), chance.common(NOUNS));
-    described(chance, format!("{verb}_{noun}_{number}"), verb, noun)
+    described(chance, &format!("{verb}_{noun}_{number}"), verb, noun)
 }
 
 const TYPES: &[&str] = &["string", "integer", "boolean", "number"];
@@ -124,19 +123,21 @@ const ENDINGS: &[&str] = &[
     "size", "key",
 ];
 
-fn described(chance: &mut Chance, name: String, verb: &str, noun: &str) -> ToolListing {
-    let parameters = (0..chance.between(3, 6)).map(|_| {
+fn described(chance: &mut Chance, name: &str, verb: &str, noun: &str) -> ToolListing {
+    let mut properties = Map::new();
+    for number in 0..chance.between(3, 6) {
         let name = format!("{}_{}", chance.common(NOUNS), chance.common(ENDINGS));
         let words = chance.between(3, 7);
-        (name, Parameter { kind: chance.common(TYPES), description: sentence(chance, noun, words) })
-    });
-    let input_schema = Schema { kind: "object", properties: Properties(parameters.collect()) };
+        let parameter = json!({ "type": chance.common(TYPES), "description": sentence(chance, noun, words) });
+        let name = if properties.contains_key(&name) { format!("{name}_{number}") } else { name };
+        properties.insert(name, parameter);
+    }
     let words = chance.between(8, 18);
-    let definition = Definition {
-        name,
-        description: format!("{verb}s the {noun}: {}", sentence(chance, noun, words)),
-        input_schema,
-    };
+    let definition = json!({
+        "name": name,
+        "description": format!("{verb}s the {noun}: {}", sentence(chance, noun, words)),
+        "inputSchema": { "type": "object", "properties": properties },
+    });
     let raw = RawJson::from_value(&definition).expect("strings are JSON");
     ToolListing::read(&raw).expect("the definition has a name").risk(RiskLevel::Safe)
 }
@@ -196,41 +197,4 @@ fn sentence(chance: &mut Chance, about: &str, words: usize) -> String {
         }
     }
     sentence
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Definition {
-    name: String,
-    description: String,
-    input_schema: Schema,
-}
-
-#[derive(Serialize)]
-struct Schema {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    properties: Properties,
-}
-
-struct Properties(Vec<(String, Parameter)>);
-
-impl Serialize for Properties {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (number, (name, parameter)) in self.0.iter().enumerate() {
-            // Two arguments of one name are not valid in an object.
-            let taken = self.0[..number].iter().any(|(other, _)| other == name);
-            let name = if taken { format!("{name}_{number}") } else { name.clone() };
-            map.serialize_entry(&name, parameter)?;
-        }
-        map.end()
-    }
-}
-
-#[derive(Serialize)]
-struct Parameter {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    description: String,
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Duration;
 
-use crate::evaluation::Latency;
+use crate::evaluation::{Latency, micros_since};
 use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice};
 use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{SearchStrategy, ServerId};
@@ -151,7 +151,7 @@ async fn ten_words(embedder: &dyn Embedder, queries: usize) -> Result<Latency, E
         if black_box(embedder.embed_now(&text)).is_none() {
             black_box(embedder.embed(vec![text]).await?);
         }
-        micros.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+        micros.push(micros_since(began));
     }
     Ok(Latency::of(micros))
 }
@@ -165,7 +165,7 @@ async fn latency(index: &Index, queries: usize, strategy: SearchStrategy) -> Lat
         let began = Instant::now();
         black_box(index.search(&search).await);
         if number >= WARM_UP {
-            micros.push(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX));
+            micros.push(micros_since(began));
         }
     }
     Latency::of(micros)
@@ -188,7 +188,7 @@ async fn changes(index: &Index) -> (Worst, Latency) {
             let search = Search::new(&word).strategy(SearchStrategy::Keyword);
             let searching = Instant::now();
             let found = index.search(&search).await;
-            searches.push(u64::try_from(searching.elapsed().as_micros()).unwrap_or(u64::MAX));
+            searches.push(micros_since(searching));
             if found.hits.first().is_some_and(|hit| hit.tool.name.as_str() == word) {
                 break;
             }

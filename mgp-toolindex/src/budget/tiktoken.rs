@@ -8,14 +8,7 @@ use super::{TokenCounter, TokenEstimator};
 ///
 /// The vocabulary is read at the first count and then shared by the whole process.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tiktoken(());
-
-impl Tiktoken {
-    /// Creates a counter, without reading the vocabulary.
-    pub(crate) const fn new() -> Self {
-        Self(())
-    }
-}
+pub(crate) struct Tiktoken;
 
 /// The bytes that are counted exactly; the rest is estimated. No definition for a model is longer.
 const MAX_EXACT: usize = 64 * 1024;

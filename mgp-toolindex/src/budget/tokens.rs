@@ -15,7 +15,7 @@ pub trait TokenCounter: fmt::Debug + Send + Sync {
 /// Returns the tokenizer of the feature `tiktoken` where it is built in, else the estimate.
 pub fn default_counter() -> Arc<dyn TokenCounter> {
     #[cfg(feature = "tiktoken")]
-    return Arc::new(super::Tiktoken::new());
+    return Arc::new(super::Tiktoken);
     #[cfg(not(feature = "tiktoken"))]
     return Arc::new(super::TokenEstimator::new());
 }

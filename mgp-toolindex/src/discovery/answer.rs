@@ -36,24 +36,24 @@ async fn result(
 ) -> Result<RawJson, Error> {
     let params = asked.params(request)?;
     let context = &request.context;
-    match asked.operation {
-        DiscoveryOperation::Discover => {
+    match asked.method {
+        method::TOOLS_DISCOVER => {
             let discovered = discover(shared, context, &params).await?;
             // The answer is in the list now, and may have pushed other tools out.
             shared.tellings.loaded(shared, &shared.key(context));
             written(&discovered)
         }
         // A call that names a tool has become one of that tool.
-        DiscoveryOperation::Call => {
+        method::TOOLS_CALL => {
             let reserved = || Error::invalid_request("no server has a tool of this name");
             Err(unlisted_call::named(request).err().unwrap_or_else(reserved))
         }
-        DiscoveryOperation::Request => written(&request_tools(shared, request, &params).await?),
-        DiscoveryOperation::Session => {
+        method::TOOLS_REQUEST => written(&request_tools(shared, request, &params).await?),
+        method::TOOLS_SESSION => {
             let key = shared.key(context);
             written(&shared.with_view(context, |view| shared.sessions.state(&key, view)))
         }
-        DiscoveryOperation::Evict => {
+        _ => {
             let evict = params::evict(&params)?;
             let key = shared.key(context);
             let evicted = shared.with_view(context, |view| shared.sessions.evict(&key, view, &evict));
@@ -66,45 +66,31 @@ async fn result(
 /// The method that is called, and the form of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiscoveryRequest {
-    pub(super) operation: DiscoveryOperation,
-    pub(super) form: MethodForm,
+    method: &'static str,
+    form: MethodForm,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DiscoveryOperation {
-    Discover,
-    Call,
-    Request,
-    Session,
-    Evict,
-}
+/// The methods of discovery. One of them is a tool only: a call that names another tool.
+const METHODS: [&str; 5] = [
+    method::TOOLS_DISCOVER,
+    method::TOOLS_CALL,
+    method::TOOLS_REQUEST,
+    method::TOOLS_SESSION,
+    method::TOOLS_SESSION_EVICT,
+];
 
 impl DiscoveryRequest {
     /// Returns the method of a request; `None` if the request is not about discovery.
     pub(super) fn of(request: &Request) -> Option<Self> {
         let (form, method) = MethodForm::of(request)?;
-        let operation = DiscoveryOperation::of(method)?;
-        let exists = operation != DiscoveryOperation::Call || form == MethodForm::Tool;
-        exists.then_some(Self { operation, form })
+        let method = METHODS.into_iter().find(|known| *known == method)?;
+        (method != method::TOOLS_CALL || form == MethodForm::Tool).then_some(Self { method, form })
     }
 
     /// Returns the parameters of the request.
     pub(super) fn params(self, request: &Request) -> Result<Object, Error> {
         self.form.check(request, &Extension::ToolDiscovery)?;
         self.form.params(request)
-    }
-}
-
-impl DiscoveryOperation {
-    fn of(method: &str) -> Option<Self> {
-        match method {
-            method::TOOLS_DISCOVER => Some(Self::Discover),
-            method::TOOLS_CALL => Some(Self::Call),
-            method::TOOLS_REQUEST => Some(Self::Request),
-            method::TOOLS_SESSION => Some(Self::Session),
-            method::TOOLS_SESSION_EVICT => Some(Self::Evict),
-            _ => None,
-        }
     }
 }
 

@@ -48,19 +48,24 @@ impl Tools {
         }
     }
 
+    /// Returns a ranking by words.
+    fn ranking(&self) -> Ranking<'_> {
+        Ranking {
+            words: Some(&self.words),
+            meanings: None,
+            weights: FusionWeights::default(),
+            server: &|_| "server",
+            are_twins: &|_, _| false,
+        }
+    }
+
     fn find(&self, text: &str, limit: usize, may_be_found: &dyn Fn(Slot) -> bool) -> Vec<(&str, f32)> {
         let request = SearchRequest::of(text, |_| None);
         let meaning = |part: &RequestPart| {
             QueryMeaning::of(&self.embedder.vector(&part.meant)?, self.embedder.grasps(&part.meant))
         };
         let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
-        let ranking = Ranking {
-            words: Some(&self.words),
-            meanings: Some((&self.vectors, &meanings)),
-            weights: FusionWeights::default(),
-            server: &|_| "server",
-            are_twins: &|_, _| false,
-        };
+        let ranking = Ranking { meanings: Some((&self.vectors, &meanings)), ..self.ranking() };
         self.named(ranking.best(&request, limit, may_be_found))
     }
 
@@ -69,25 +74,12 @@ impl Tools {
     }
 
     fn by_words(&self, text: &str) -> Vec<(&str, f32)> {
-        let ranking = Ranking {
-            words: Some(&self.words),
-            meanings: None,
-            weights: FusionWeights::default(),
-            server: &|_| "server",
-            are_twins: &|_, _| false,
-        };
-        self.named(ranking.best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
+        self.named(self.ranking().best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
     }
 
     fn by_meaning(&self, text: &str) -> Vec<(&str, f32)> {
         let meanings = [self.embedder.vector(text).and_then(|vector| QueryMeaning::of(&vector, 1.0))];
-        let ranking = Ranking {
-            words: None,
-            meanings: Some((&self.vectors, &meanings)),
-            weights: FusionWeights::default(),
-            server: &|_| "server",
-            are_twins: &|_, _| false,
-        };
+        let ranking = Ranking { words: None, meanings: Some((&self.vectors, &meanings)), ..self.ranking() };
         self.named(ranking.best(&SearchRequest::whole(text, |_| None), 5, &|_| true))
     }
 
@@ -120,25 +112,21 @@ fn first<'a>(found: &[(&'a str, f32)]) -> &'a str {
 }
 
 #[test]
-fn the_words_of_a_tool_find_it() {
+fn words_of_a_tool_and_others_of_the_same_meaning_find_it_in_any_language() {
     let tools = office();
-    assert_eq!(first(&tools.hybrid("read the contents of a file")), "read_file");
+    for (said, name) in [
+        ("read the contents of a file", "read_file"),
+        ("will it rain tomorrow?", "get_forecast"),
+        ("exchange dollars for euros", "convert_currency"),
+        ("東京の天気を教えて", "天気予報"),
+        ("给这个手机号码发短信", "发送短信"),
+        ("covnert_currency", "convert_currency"),
+    ] {
+        assert_eq!(first(&tools.hybrid(said)), name, "{said}");
+    }
     assert_eq!(first(&tools.by_words("read the contents of a file")), "read_file");
     assert_eq!(first(&tools.by_meaning("read the contents of a file")), "read_file");
-}
-
-#[test]
-fn other_words_of_the_same_meaning_find_a_tool() {
-    let tools = office();
-    assert_eq!(first(&tools.hybrid("will it rain tomorrow?")), "get_forecast");
-    assert_eq!(first(&tools.hybrid("exchange dollars for euros")), "convert_currency");
-}
-
-#[test]
-fn japanese_and_chinese_requests_find_their_tools() {
-    let tools = office();
-    assert_eq!(first(&tools.hybrid("東京の天気を教えて")), "天気予報");
-    assert_eq!(first(&tools.hybrid("给这个手机号码发短信")), "发送短信");
+    assert_eq!(first(&tools.by_words("covnert_currency")), "convert_currency");
 }
 
 #[test]
@@ -159,13 +147,6 @@ fn a_name_as_it_is_comes_first_and_is_almost_certain() {
         assert!(found[0].1 >= 0.95, "{said}");
     }
     assert_eq!(first(&tools.by_words("run_query")), "run_query");
-}
-
-#[test]
-fn a_name_with_a_slip_is_found() {
-    let tools = office();
-    assert_eq!(first(&tools.hybrid("covnert_currency")), "convert_currency");
-    assert_eq!(first(&tools.by_words("covnert_currency")), "convert_currency");
 }
 
 #[test]
@@ -241,14 +222,8 @@ fn without_tools_nothing_is_found() {
 fn of_equal_tools_the_older_one_is_in_front() {
     let tools = Tools::of(&[("ping", "Check a host"), ("ping", "Check a host"), ("other", "Something else")]);
     let request = SearchRequest::of("check a host", |_| None);
-    let ranking = Ranking {
-        words: Some(&tools.words),
-        meanings: None,
-        weights: FusionWeights::default(),
-        server: &|_| "server",
-        are_twins: &|_, _| false,
-    };
-    let slots: Vec<Slot> = ranking.best(&request, 2, &|_| true).into_iter().map(|found| found.slot).collect();
+    let slots: Vec<Slot> =
+        tools.ranking().best(&request, 2, &|_| true).into_iter().map(|found| found.slot).collect();
     assert_eq!(slots, [Slot(0), Slot(1)]);
 }
 
@@ -257,13 +232,7 @@ fn tools_of_a_server_that_the_request_names_are_in_front() {
     let tools =
         Tools::of(&[("list_rows", "List the rows of a table"), ("list_rows", "List the rows of a table")]);
     let of = |slot: Slot| if slot == Slot(0) { "postgres" } else { "notion" };
-    let ranking = Ranking {
-        words: Some(&tools.words),
-        meanings: None,
-        weights: FusionWeights::default(),
-        server: &of,
-        are_twins: &|_, _| false,
-    };
+    let ranking = Ranking { server: &of, ..tools.ranking() };
     let first = |text| ranking.best(&SearchRequest::of(text, |_| None), 2, &|_| true)[0].slot;
     assert_eq!(first("rows of our Notion table"), Slot(1));
     assert_eq!(first("rows of our table"), Slot(0));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mgp_toolindex::embed::{Embedder, EmbedderChoice};
+use mgp_toolindex::rows::read_rows;
 use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use serde_json::Value;
@@ -27,7 +28,7 @@ impl Set {
     pub(crate) fn read(tools: &str, questions: &str) -> Self {
         Self {
             tools: tools.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-            questions: EvalQuestion::read_all(questions.as_bytes()).unwrap(),
+            questions: read_rows(questions.as_bytes()).unwrap(),
         }
     }
 

@@ -5,19 +5,17 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::chance::{interval, sign_test};
+use super::quality::share;
 use super::report::write_table;
-use super::{Measure, Quality, QuestionResult, Report};
+use super::{Quality, Report};
 
 /// The differences of two reports on the same questions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Comparison {
-    /// The name of the settings before.
-    pub(crate) before: String,
-    /// The name of the settings after.
-    pub(crate) after: String,
-    /// The measures, before and after.
-    pub(crate) changes: Vec<MeasureChange>,
+    /// The names of the settings before and after.
+    pub(crate) names: [String; 2],
+    /// The mean quality before and after.
+    pub(crate) quality: [Quality; 2],
     /// The questions whose NDCG@5 rose.
     pub(crate) wins: Vec<String>,
     /// The questions whose NDCG@5 fell.
@@ -28,150 +26,97 @@ pub(crate) struct Comparison {
     pub(crate) unpaired: usize,
     /// The probability of such uneven wins and losses if neither of the settings is better.
     pub(crate) chance: f64,
-    /// The verdict.
-    pub(crate) verdict: Verdict,
-}
-
-/// A measure, before and after.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct MeasureChange {
-    /// The measure.
-    pub(crate) measure: Measure,
-    /// The value before.
-    pub(crate) before: f64,
-    /// The value after.
-    pub(crate) after: f64,
-    /// The lower end of the difference: with other questions of this kind it is higher in 39 of 40 cases.
-    pub(crate) low: f64,
-    /// The upper end of the difference.
-    pub(crate) high: f64,
-}
-
-/// The verdict of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Verdict {
-    /// The settings after are better, and hardly by chance.
-    Better,
-    /// The settings after are worse, and hardly by chance.
-    Worse,
-    /// The difference may be chance.
-    MayBeChance,
 }
 
 /// The difference below which two values are the same: rounding differs by less.
 const SAME: f64 = 1e-9;
 
-impl Comparison {
-    /// Compares two reports by the questions that both have.
-    pub(crate) fn of(before: &Report, after: &Report) -> Self {
-        let earlier: HashMap<&str, &QuestionResult> =
-            before.answers.iter().map(|answer| (answer.question.as_str(), answer)).collect();
-        let (mut wins, mut losses) = (Vec::new(), Vec::new());
-        let mut pairs: Vec<(Quality, Quality)> = Vec::new();
-        for now in &after.answers {
-            let Some(then) = earlier.get(now.question.as_str()) else { continue };
-            pairs.push((then.quality, now.quality));
-            let gain = now.quality.ndcg_5 - then.quality.ndcg_5;
-            if gain > SAME {
-                wins.push(now.question.clone());
-            } else if gain < -SAME {
-                losses.push(now.question.clone());
-            }
-        }
-        let changes: Vec<MeasureChange> =
-            Measure::ALL.iter().map(|measure| MeasureChange::of(*measure, &pairs)).collect();
-        let chance = sign_test(wins.len(), losses.len());
-        let alone = |report: &Report| report.answers.len().saturating_sub(pairs.len());
-        Self {
-            before: before.name.clone(),
-            after: after.name.clone(),
-            ties: pairs.len() - wins.len() - losses.len(),
-            unpaired: alone(before) + alone(after),
-            verdict: Verdict::of(&changes, chance),
-            changes,
-            wins,
-            losses,
-            chance,
-        }
-    }
-}
+/// The probability below which a difference is not put down to chance.
+const RARE: f64 = 0.05;
 
 /// The number of questions that a table names.
 const SHOWN: usize = 20;
 
+impl Comparison {
+    /// Compares two reports by the questions that both have.
+    pub(crate) fn of(before: &Report, after: &Report) -> Self {
+        let earlier: HashMap<&str, &Quality> =
+            before.answers.iter().map(|answer| (answer.question.as_str(), &answer.quality)).collect();
+        let (mut wins, mut losses, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+        for now in &after.answers {
+            let Some(then) = earlier.get(now.question.as_str()) else { continue };
+            pairs.push((*then, &now.quality));
+            let gain = now.quality.ndcg_5 - then.ndcg_5;
+            if gain.abs() > SAME {
+                let changed = if gain > 0.0 { &mut wins } else { &mut losses };
+                changed.push(now.question.clone());
+            }
+        }
+        let alone = |report: &Report| report.answers.len().saturating_sub(pairs.len());
+        let (then, now): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+        Self {
+            names: [before.name.clone(), after.name.clone()],
+            quality: [Quality::mean(then), Quality::mean(now)],
+            ties: pairs.len() - wins.len() - losses.len(),
+            unpaired: alone(before) + alone(after),
+            chance: sign_test(wins.len(), losses.len()),
+            wins,
+            losses,
+        }
+    }
+
+    /// Returns the verdict in words. The number of questions and the mean have to agree.
+    pub(crate) fn verdict(&self) -> &'static str {
+        let [before, after] = self.quality.map(|quality| quality.ndcg_5);
+        match self.wins.len().cmp(&self.losses.len()) {
+            std::cmp::Ordering::Greater if self.chance < RARE && after > before => {
+                "better, and hardly by chance"
+            }
+            std::cmp::Ordering::Less if self.chance < RARE && after < before => "worse, and hardly by chance",
+            _ => "what differs may be chance",
+        }
+    }
+}
+
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heads = ["measure", &self.before, &self.after, "difference", "95 of 100 times"].map(String::from);
-        let rows = self.changes.iter().map(|change| {
-            vec![
-                change.measure.name().to_owned(),
-                format!("{:.3}", change.before),
-                format!("{:.3}", change.after),
-                format!("{:+.3}", change.after - change.before),
-                format!("{:+.3} to {:+.3}", change.low, change.high),
-            ]
+        let [before, after] = &self.names;
+        let heads = ["measure", before, after, "difference"].map(String::from).to_vec();
+        let [then, now] = self.quality.map(|quality| quality.measures());
+        let rows = then.iter().zip(now).map(|((name, then), (_, now))| {
+            vec![(*name).to_owned(), format!("{then:.3}"), format!("{now:.3}"), format!("{:+.3}", now - then)]
         });
-        write_table(f, &[vec![heads.to_vec()], rows.collect()].concat())?;
-        let (wins, losses) = (self.wins.len(), self.losses.len());
+        write_table(f, &std::iter::once(heads).chain(rows).collect::<Vec<_>>())?;
+        let (wins, losses, ties) = (self.wins.len(), self.losses.len(), self.ties);
         writeln!(
             f,
-            "{wins} better, {losses} worse, {} the same, by NDCG@5; by chance: {:.3}",
-            self.ties, self.chance
+            "{wins} better, {losses} worse, {ties} the same, by NDCG@5; by chance: {:.3}",
+            self.chance
         )?;
         for (what, ids) in [("better", &self.wins), ("worse", &self.losses)] {
+            let more = ids.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             if !ids.is_empty() {
-                let more = if ids.len() > SHOWN {
-                    format!(" and {} more", ids.len() - SHOWN)
-                } else {
-                    String::new()
-                };
                 writeln!(f, "{what}: {}{more}", ids[..ids.len().min(SHOWN)].join(", "))?;
             }
         }
         if self.unpaired > 0 {
             writeln!(f, "{} questions are in one report only and left out", self.unpaired)?;
         }
-        writeln!(f, "{}: {}", self.after, self.verdict)
+        writeln!(f, "{after}: {}", self.verdict())
     }
 }
 
-impl MeasureChange {
-    fn of(measure: Measure, pairs: &[(Quality, Quality)]) -> Self {
-        let differences: Vec<f64> =
-            pairs.iter().map(|(then, now)| measure.of(now) - measure.of(then)).collect();
-        let (low, high) = interval(&differences);
-        Self {
-            measure,
-            before: measure.of(&Quality::mean(pairs.iter().map(|(then, _)| then))),
-            after: measure.of(&Quality::mean(pairs.iter().map(|(_, now)| now))),
-            low,
-            high,
-        }
+/// Returns the probability of such uneven numbers of wins and losses, or more uneven ones, if a win is as likely as a
+/// loss: the two-sided sign test.
+pub(crate) fn sign_test(wins: usize, losses: usize) -> f64 {
+    let games = wins + losses;
+    // The sum is of logarithms, because 2^games exceeds the range of numbers.
+    let (mut log_ways, mut tail) = (0.0, 0.0);
+    let all = share(games, 1) * std::f64::consts::LN_2;
+    for k in 0..=wins.min(losses) {
+        tail += (log_ways - all).exp();
+        log_ways += share(games - k, k + 1).ln();
     }
-}
-
-/// The probability below which a difference is not put down to chance.
-const RARE: f64 = 0.05;
-
-impl Verdict {
-    /// Returns the verdict. Both tests have to agree: one counts questions, the other weighs them.
-    fn of(changes: &[MeasureChange], chance: f64) -> Self {
-        let ndcg = changes.iter().find(|change| change.measure == Measure::Ndcg5);
-        match ndcg {
-            Some(by) if chance < RARE && by.low > 0.0 => Self::Better,
-            Some(by) if chance < RARE && by.high < 0.0 => Self::Worse,
-            _ => Self::MayBeChance,
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Better => "better, and hardly by chance",
-            Self::Worse => "worse, and hardly by chance",
-            Self::MayBeChance => "what differs may be chance",
-        })
-    }
+    (2.0 * tail).min(1.0)
 }

@@ -57,63 +57,26 @@ impl Quality {
 
     /// Returns the mean of many.
     pub(crate) fn mean<'a>(of: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut sums = [0.0; Measure::ALL.len()];
-        let mut count = 0;
+        let (mut sums, mut count) = ([0.0; 6], 0);
         for quality in of {
             count += 1;
-            for (sum, measure) in sums.iter_mut().zip(Measure::ALL) {
-                *sum += measure.of(quality);
-            }
+            sums.iter_mut().zip(quality.measures()).for_each(|(sum, (_, measure))| *sum += measure);
         }
         let [recall_1, recall_5, recall_10, complete_5, ndcg_5, mrr] = sums.map(|sum| sum * share(1, count));
         Self { recall_1, recall_5, recall_10, complete_5, ndcg_5, mrr }
     }
-}
 
-/// A measure of a [`Quality`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Measure {
-    #[serde(rename = "recall_1")]
-    Recall1,
-    #[serde(rename = "recall_5")]
-    Recall5,
-    #[serde(rename = "recall_10")]
-    Recall10,
-    #[serde(rename = "complete_5")]
-    Complete5,
-    #[serde(rename = "ndcg_5")]
-    Ndcg5,
-    Mrr,
-}
-
-impl Measure {
-    /// All measures, in the order of the members.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Recall1, Self::Recall5, Self::Recall10, Self::Complete5, Self::Ndcg5, Self::Mrr];
-
-    /// Returns the name of the measure in tables.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Recall1 => "R@1",
-            Self::Recall5 => "R@5",
-            Self::Recall10 => "R@10",
-            Self::Complete5 => "C@5",
-            Self::Ndcg5 => "NDCG@5",
-            Self::Mrr => "MRR",
-        }
-    }
-
-    /// Returns the value of the measure.
-    pub(crate) const fn of(self, quality: &Quality) -> f64 {
-        match self {
-            Self::Recall1 => quality.recall_1,
-            Self::Recall5 => quality.recall_5,
-            Self::Recall10 => quality.recall_10,
-            Self::Complete5 => quality.complete_5,
-            Self::Ndcg5 => quality.ndcg_5,
-            Self::Mrr => quality.mrr,
-        }
+    /// Returns all measures with their names in tables, in the order of the members.
+    pub(crate) const fn measures(&self) -> [(&'static str, f64); 6] {
+        let Self { recall_1, recall_5, recall_10, complete_5, ndcg_5, mrr } = *self;
+        [
+            ("R@1", recall_1),
+            ("R@5", recall_5),
+            ("R@10", recall_10),
+            ("C@5", complete_5),
+            ("NDCG@5", ndcg_5),
+            ("MRR", mrr),
+        ]
     }
 }
 

@@ -1,13 +1,13 @@
 //! Reports of evaluations.
 
 use std::fmt;
-use std::time::Duration;
 
 use mgp_types::mgp::SearchStrategy;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
+use super::Quality;
 use super::quality::share;
-use super::{Measure, Quality};
 
 /// The quality of a search on a set of questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,14 +33,14 @@ pub(crate) struct Report {
 }
 
 /// The outcome of a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct QuestionResult {
     /// The id of the question.
     pub(crate) question: String,
     /// The quality of the ranking.
     pub(crate) quality: Quality,
     /// The tokens of the definitions in the answer.
-    pub(crate) tokens: u64,
+    pub(crate) tokens: u32,
     /// The time of the answer in microseconds.
     pub(crate) micros: u64,
     /// The tools of the answer, the best first.
@@ -59,47 +59,33 @@ pub(crate) struct Latency {
 }
 
 impl Report {
-    pub(crate) fn new(name: &str, strategy: SearchStrategy) -> Self {
+    /// Sums up the answers of a search.
+    pub(crate) fn of(name: &str, strategy: SearchStrategy, answers: Vec<QuestionResult>) -> Self {
+        let tokens: f64 = answers.iter().map(|answer| f64::from(answer.tokens)).sum();
         Self {
             name: name.to_owned(),
             strategy,
             fallback: None,
-            quality: Quality::default(),
-            tokens: 0.0,
-            latency: Latency::default(),
+            quality: Quality::mean(answers.iter().map(|answer| &answer.quality)),
+            tokens: tokens * share(1, answers.len()),
+            latency: Latency::of(answers.iter().map(|answer| answer.micros).collect()),
             unknown: Vec::new(),
-            answers: Vec::new(),
+            answers,
         }
-    }
-
-    /// Sums up the answers.
-    pub(crate) fn finish(mut self) -> Self {
-        self.quality = Quality::mean(self.answers.iter().map(|answer| &answer.quality));
-        self.tokens = mean(self.answers.iter().map(|answer| answer.tokens).sum(), self.answers.len());
-        self.latency = Latency::of(self.answers.iter().map(|answer| answer.micros).collect());
-        self
-    }
-
-    /// Returns the heads of the columns of [`row`](Self::row).
-    fn heads() -> Vec<String> {
-        let measures = Measure::ALL.map(|measure| measure.name().to_owned());
-        let rest = ["tokens", "p50 µs", "p95 µs", "p99 µs"].map(String::from);
-        ["settings".to_owned()].into_iter().chain(measures).chain(rest).collect()
-    }
-
-    fn row(&self) -> Vec<String> {
-        let measures = Measure::ALL.map(|measure| format!("{:.3}", measure.of(&self.quality)));
-        let Latency { p50, p95, p99 } = self.latency;
-        let times = [p50, p95, p99].map(|micros| micros.to_string());
-        let front = [self.name.clone()].into_iter().chain(measures);
-        front.chain([format!("{:.0}", self.tokens)]).chain(times).collect()
     }
 }
 
 impl fmt::Display for Report {
     /// Writes a table of one row, with remarks.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_table(f, &[Self::heads(), self.row()])?;
+        let (names, values): (Vec<_>, Vec<_>) = self.quality.measures().into_iter().unzip();
+        let heads = [&["settings"][..], &names, &["tokens", "p50 µs", "p95 µs", "p99 µs"]].concat();
+        let Latency { p50, p95, p99 } = self.latency;
+        let mut row = vec![self.name.clone()];
+        row.extend(values.iter().map(|value| format!("{value:.3}")));
+        row.push(format!("{:.0}", self.tokens));
+        row.extend([p50, p95, p99].map(|micros| micros.to_string()));
+        write_table(f, &[heads.into_iter().map(str::to_owned).collect(), row])?;
         write!(f, "{} questions", self.answers.len())?;
         if let Some(fallback) = &self.fallback {
             write!(f, "; searched by {fallback:?} where {:?} was not possible", self.strategy)?;
@@ -123,12 +109,9 @@ impl Latency {
     }
 }
 
-fn mean(sum: u64, count: usize) -> f64 {
-    share(usize::try_from(sum).unwrap_or(usize::MAX), count)
-}
-
-pub(crate) fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+/// Returns the microseconds that have passed.
+pub(crate) fn micros_since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Writes rows of equal length under a head, as Markdown.

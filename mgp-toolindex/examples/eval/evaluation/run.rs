@@ -2,83 +2,72 @@
 
 use std::collections::HashSet;
 
+use mgp_toolindex::budget::{ListedDefinition, default_counter};
+use mgp_toolindex::{Index, Search};
 use mgp_types::mgp::{NameStyle, SearchStrategy};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use tokio::time::Instant;
 
-use super::report::micros;
-use super::{EvalQuestion, Quality, QuestionResult, Report};
-use mgp_toolindex::budget::{ListedDefinition, TokenCounter, default_counter};
-use mgp_toolindex::{Index, Search, SearchHit};
+use super::{Quality, QuestionResult, Report, micros_since};
 
-/// The settings of an evaluation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings<'a> {
-    name: &'a str,
-    strategy: SearchStrategy,
-    answer: usize,
-    tokens: Option<&'a dyn TokenCounter>,
+/// A question, and the tools that it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct EvalQuestion {
+    /// The id of the question in reports.
+    pub(crate) id: String,
+    /// The text of the query.
+    pub(crate) text: String,
+    /// The needs, each by the ids of tools that meet it equally well.
+    #[serde(deserialize_with = "needs")]
+    pub(crate) needs: Vec<Vec<String>>,
 }
 
-impl<'a> Settings<'a> {
-    /// Creates settings with searches by words and meaning, and five tools in an answer. The name is for reports.
-    pub(crate) const fn new(name: &'a str) -> Self {
-        Self { name, strategy: SearchStrategy::Hybrid, answer: 5, tokens: None }
-    }
-
-    /// Sets the strategy of the search.
-    pub(crate) const fn strategy(mut self, strategy: SearchStrategy) -> Self {
-        self.strategy = strategy;
-        self
-    }
-
-    /// Sets the number of tools in an answer, which are counted in tokens.
-    pub(crate) const fn answer(mut self, tools: usize) -> Self {
-        self.answer = tools;
-        self
-    }
-
-    /// Sets the counter of tokens, in place of [`default_counter`].
-    pub(crate) const fn tokens(mut self, counter: &'a dyn TokenCounter) -> Self {
-        self.tokens = Some(counter);
-        self
-    }
+/// Reads needs, without which there is nothing to measure.
+fn needs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<String>>, D::Error> {
+    let needs = Vec::<Vec<String>>::deserialize(from)?;
+    let can_be_met = !needs.is_empty() && !needs.iter().any(Vec::is_empty);
+    can_be_met
+        .then_some(needs)
+        .ok_or_else(|| D::Error::custom("it needs nothing, or has a need that no tool meets"))
 }
 
 /// The number of ranks that count for measures without a cut at five or ten.
 const DEPTH: usize = 20;
 
-/// Asks an index questions, one after the other, and judges the answers.
-pub(crate) async fn evaluate(index: &Index, questions: &[EvalQuestion], settings: Settings<'_>) -> Report {
-    let default = default_counter();
-    let counter = settings.tokens.unwrap_or(&*default);
+/// Asks an index questions, one after the other, and judges the answers, of which the first `answer` tools are counted
+/// in tokens. The name of the settings is for reports.
+pub(crate) async fn evaluate(
+    index: &Index,
+    questions: &[EvalQuestion],
+    name: &str,
+    strategy: SearchStrategy,
+    answer: usize,
+) -> Report {
+    let counter = default_counter();
     let shown = index.snapshot();
     let known: HashSet<String> = shown.tools().map(|tool| tool.id()).collect();
-    let tokens = |hit: &SearchHit| {
-        ListedDefinition::of(&hit.tool, &shown.shown_name(&hit.tool, NameStyle::UNDERSCORES), counter)
-            .tokens()
-    };
-    let mut report = Report::new(settings.name, settings.strategy);
+    let (mut answers, mut unknown, mut fallback) = (Vec::new(), Vec::new(), None);
     for question in questions {
-        let search =
-            Search::new(&question.text).strategy(settings.strategy).limit(settings.answer.max(DEPTH));
+        let search = Search::new(&question.text).strategy(strategy).limit(answer.max(DEPTH));
         let began = Instant::now();
         let found = index.search(&search).await;
-        let took = began.elapsed();
-        let ranking: Vec<String> = found.hits.iter().map(|hit| hit.tool.id()).collect();
-        let answer = found.hits.iter().take(settings.answer);
-        report.fallback = report.fallback.or(found.fallback);
-        report.answers.push(QuestionResult {
-            question: question.id.clone(),
-            quality: Quality::of(&ranking, &question.needs),
-            tokens: answer.map(|hit| u64::from(tokens(hit))).sum(),
-            micros: micros(took),
-            first: ranking.into_iter().take(settings.answer).collect(),
+        let micros = micros_since(began);
+        fallback = fallback.or(found.fallback);
+        let tokens = found.hits.iter().take(answer).map(|hit| {
+            let name = shown.shown_name(&hit.tool, NameStyle::UNDERSCORES);
+            ListedDefinition::of(&hit.tool, &name, &*counter).tokens()
         });
+        let tokens = tokens.sum();
+        let mut first: Vec<String> = found.hits.iter().map(|hit| hit.tool.id()).collect();
+        let quality = Quality::of(&first, &question.needs);
+        first.truncate(answer);
+        answers.push(QuestionResult { question: question.id.clone(), quality, tokens, micros, first });
         for id in question.needs.iter().flatten() {
-            if !known.contains(id) && !report.unknown.contains(id) {
-                report.unknown.push(id.clone());
+            if !known.contains(id) && !unknown.contains(id) {
+                unknown.push(id.clone());
             }
         }
     }
-    report.finish()
+    Report { fallback, unknown, ..Report::of(name, strategy, answers) }
 }

@@ -9,7 +9,7 @@ use fastembed::TextEmbedding;
 
 use super::{MAX_PIECES, SentenceEncoder};
 use crate::embed::fastembed::text_embedding;
-use crate::rows::{QueryRow, ToolRow};
+use crate::rows::{QueryRow, ToolRow, read_rows};
 
 /// Returns the folder of the model, or prints why there is none.
 fn folder() -> Option<PathBuf> {
@@ -34,8 +34,8 @@ fn both() -> Option<(SentenceEncoder, TextEmbedding)> {
 fn texts() -> Vec<String> {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let open = |name: &str| std::io::BufReader::new(std::fs::File::open(format!("{data}/{name}")).unwrap());
-    let tools = ToolRow::read_all(open("tools.jsonl")).unwrap();
-    let questions = QueryRow::read_all(open("questions.jsonl")).unwrap();
+    let tools: Vec<ToolRow> = read_rows(open("tools.jsonl")).unwrap();
+    let questions: Vec<QueryRow> = read_rows(open("questions.jsonl")).unwrap();
     let mut texts: Vec<String> = Vec::new();
     texts.extend(tools.iter().step_by(tools.len().div_ceil(150)).map(|tool| tool.description.clone()));
     texts.extend(questions.iter().step_by(questions.len().div_ceil(150)).map(|query| query.text.clone()));

@@ -189,7 +189,8 @@ pub(super) async fn crash(stage: &DemoSetup) -> StepResult {
     told.kernel(crashed);
     let after = until("the server to return", async || {
         let view = stage.server("office").ok()?;
-        (view.state == ServerState::Connected && view.pid != before.pid).then_some(view)
+        // The restart is counted a moment after the server is connected.
+        (view.state == ServerState::Connected && view.restarts > before.restarts).then_some(view)
     })
     .await?;
     let (old, new) = (before.pid.context("it was no process")?, after.pid.context("it is no process")?);

@@ -126,7 +126,7 @@ impl Kernel {
             served = serving => served,
             never = watching => match never {},
             never = ending => match never {},
-            never = keys.watch(|| RunningCalls::Cancel) => match never {},
+            never = policies.keys.watch(|| RunningCalls::Cancel) => match never {},
         }
     }
 }

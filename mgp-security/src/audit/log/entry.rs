@@ -1,11 +1,12 @@
 //! The entry of the audit log: an event with its place in the chain.
 
 use mgp_types::canonical::Digest;
-use mgp_types::mgp::{Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, method, TraceId};
+use mgp_types::mgp::{
+    Actor, ActorType, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId, method,
+};
 use mgp_types::{Object, RawJson, Request};
 
 use super::chain::LogHead;
-
 
 /// An event in the log: its number, its bytes as they are forwarded, and its place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]

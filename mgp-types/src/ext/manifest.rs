@@ -10,9 +10,6 @@ use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::mgp::words::words;
 
-/// The version of the form of manifests.
-pub const MANIFEST_VERSION: &str = "0.1.0";
-
 /// The time in seconds for which a manifest stays fresh if it does not say otherwise.
 pub const DEFAULT_MANIFEST_TTL_SECONDS: u64 = 300;
 
@@ -150,7 +147,7 @@ record! {
 
     /// The service manifest of a server.
     pub struct ServiceManifest {
-        /// The version of the form; always [`MANIFEST_VERSION`].
+        /// The version of the form.
         plain manifest_version: ManifestVersion = ManifestVersion::V0_1_0;
         /// The word that changes whenever the manifest does.
         optional revision: Box<str>;

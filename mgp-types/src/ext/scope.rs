@@ -91,13 +91,7 @@ impl<'de> Deserialize<'de> for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, scope) in self.iter().enumerate() {
-            if place > 0 {
-                f.write_str(" ")?;
-            }
-            f.write_str(scope)?;
-        }
-        Ok(())
+        f.write_str(&self.iter().collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -13,8 +13,10 @@ use crate::{Object, RawJson};
 
 words! {
     /// The outcome of a call.
+    #[derive(Default)]
     ResultStatus {
         /// The tool did what it was asked for.
+        #[default]
         Success = "success",
         /// The tool did not do what it was asked for.
         Failure = "failure",
@@ -38,7 +40,7 @@ words! {
 ///     br#"{"status":"failure","error":{"error_type":"TimeoutError","error_message":"no answer within 30 s"}}"#,
 /// );
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResult {
     status: ResultStatus,
     data: Option<Object>,
@@ -173,19 +175,6 @@ impl ToolResult {
     /// Returns the result as JSON that people read, indented by two.
     pub fn to_json_pretty(&self) -> String {
         format!("{:#}", self.to_raw())
-    }
-}
-
-impl Default for ToolResult {
-    /// Creates a successful result without data.
-    fn default() -> Self {
-        Self {
-            status: ResultStatus::Success,
-            data: None,
-            error: None,
-            explanation: None,
-            unknown: Object::new(),
-        }
     }
 }
 

@@ -6,44 +6,36 @@ use mgp_types::{Object, RawJson};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Revisions in which a member exists.
-#[derive(Clone, Copy)]
-enum In {
-    All,
-    Since(Revision),
-    Until(Revision),
-    Only(Revision),
-}
-
-impl In {
-    fn holds(self, revision: Revision) -> bool {
-        match self {
-            Self::All => true,
-            Self::Since(first) => revision >= first,
-            Self::Until(last) => revision <= last,
-            Self::Only(only) => revision == only,
+/// Returns whether a member exists in `revision`; `range` is `06..` since 2025-06-18, `..11` until 2025-11-25, `11` only in
+/// that, and `..` always.
+fn exists(range: &str, revision: Revision) -> bool {
+    let named = |short: &str| match short {
+        "03" => V2025_03_26,
+        "06" => V2025_06_18,
+        "11" => V2025_11_25,
+        "26" => V2026_07_28,
+        other => panic!("{other} is no revision"),
+    };
+    match range.split_once("..") {
+        None => revision == named(range),
+        Some((first, last)) => {
+            (first.is_empty() || revision >= named(first)) && (last.is_empty() || revision <= named(last))
         }
     }
 }
 
-const ALL: In = In::All;
-const SINCE_03: In = In::Since(V2025_03_26);
-const SINCE_06: In = In::Since(V2025_06_18);
-const SINCE_11: In = In::Since(V2025_11_25);
-const SINCE_26: In = In::Since(V2026_07_28);
-const UNTIL_11: In = In::Until(V2025_11_25);
-const ONLY_11: In = In::Only(V2025_11_25);
-
-/// Fits `json`, which holds every member of `T`, to every revision and compares the members that are left.
-fn check<T: ForRevision + Serialize + DeserializeOwned>(json: &str, table: &[(&str, In)]) {
-    let all: Vec<String> = names(json);
-    let listed: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
-    assert_eq!(all, listed, "the table names every member of the example");
+/// Fits `json`, which holds every member of `T`, to every revision and compares the members that are left. The row names
+/// each member in order, and behind `@` the revisions that have it; see [`exists`].
+fn check<T: ForRevision + Serialize + DeserializeOwned>(json: &str, row: &str) {
+    let members: Vec<(&str, &str)> =
+        row.split_ascii_whitespace().map(|member| member.split_once('@').unwrap_or((member, ".."))).collect();
+    let listed: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names(json), listed, "the row names every member of the example");
     for revision in Revision::ALL {
         let body: T = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"));
         let fitted = written(&body.for_revision(revision));
         let expected: Vec<&str> =
-            table.iter().filter(|(_, exists)| exists.holds(revision)).map(|(name, _)| *name).collect();
+            members.iter().filter(|(_, range)| exists(range, revision)).map(|(name, _)| *name).collect();
         assert_eq!(names(&fitted), expected, "{revision}: {}", std::any::type_name::<T>());
     }
 }
@@ -66,15 +58,7 @@ fn fit<T: ForRevision + Serialize + DeserializeOwned>(json: &str, revision: Revi
 fn implementation() {
     check::<mcp::Implementation>(
         r#"{"name":"a","title":"A","version":"1","description":"d","websiteUrl":"u","icons":[],"x":1}"#,
-        &[
-            ("name", ALL),
-            ("title", SINCE_06),
-            ("version", ALL),
-            ("description", SINCE_11),
-            ("websiteUrl", SINCE_11),
-            ("icons", SINCE_11),
-            ("x", ALL),
-        ],
+        "name title@06.. version description@11.. websiteUrl@11.. icons@11.. x",
     );
 }
 
@@ -82,18 +66,8 @@ fn implementation() {
 fn tool() {
     check::<mcp::Tool>(
         r#"{"name":"a","title":"A","description":"d","icons":[],"inputSchema":{},"execution":{},"outputSchema":{"type":"object"},"annotations":{},"_meta":{},"_mgp":{}}"#,
-        &[
-            ("name", ALL),
-            ("title", SINCE_06),
-            ("description", ALL),
-            ("icons", SINCE_11),
-            ("inputSchema", ALL),
-            ("execution", ONLY_11),
-            ("outputSchema", SINCE_06),
-            ("annotations", SINCE_03),
-            ("_meta", SINCE_06),
-            ("_mgp", ALL),
-        ],
+        "name title@06.. description icons@11.. inputSchema execution@11 outputSchema@06..
+         annotations@03.. _meta@06.. _mgp",
     );
 }
 
@@ -110,14 +84,7 @@ fn output_schema_that_is_no_object_schema() {
 fn call_tool_params() {
     check::<mcp::CallToolParams>(
         r#"{"_meta":{},"name":"a","arguments":{},"task":{},"inputResponses":{},"requestState":"s"}"#,
-        &[
-            ("_meta", ALL),
-            ("name", ALL),
-            ("arguments", ALL),
-            ("task", ONLY_11),
-            ("inputResponses", SINCE_26),
-            ("requestState", SINCE_26),
-        ],
+        "_meta name arguments task@11 inputResponses@26.. requestState@26..",
     );
 }
 
@@ -125,13 +92,7 @@ fn call_tool_params() {
 fn call_tool_result() {
     check::<mcp::CallToolResult>(
         r#"{"resultType":"complete","content":[],"structuredContent":{},"isError":false,"_meta":{}}"#,
-        &[
-            ("resultType", SINCE_26),
-            ("content", ALL),
-            ("structuredContent", SINCE_06),
-            ("isError", ALL),
-            ("_meta", ALL),
-        ],
+        "resultType@26.. content structuredContent@06.. isError _meta",
     );
 }
 
@@ -146,30 +107,27 @@ fn structured_content_that_is_no_object() {
 
 #[test]
 fn lists() {
-    let tail: &[(&str, In)] =
-        &[("nextCursor", ALL), ("ttlMs", SINCE_26), ("cacheScope", SINCE_26), ("_meta", ALL)];
-    let table = |member| [&[("resultType", SINCE_26), (member, ALL)], tail].concat();
+    let row = |member| format!("resultType@26.. {member} nextCursor ttlMs@26.. cacheScope@26.. _meta");
     let json = |member| {
         format!(
             r#"{{"resultType":"complete","{member}":[],"nextCursor":"c","ttlMs":1,"cacheScope":"public","_meta":{{}}}}"#
         )
     };
-    check::<mcp::ListToolsResult>(&json("tools"), &table("tools"));
-    check::<mcp::ListPromptsResult>(&json("prompts"), &table("prompts"));
-    check::<mcp::ListResourcesResult>(&json("resources"), &table("resources"));
-    check::<mcp::ListResourceTemplatesResult>(&json("resourceTemplates"), &table("resourceTemplates"));
+    check::<mcp::ListToolsResult>(&json("tools"), &row("tools"));
+    check::<mcp::ListPromptsResult>(&json("prompts"), &row("prompts"));
+    check::<mcp::ListResourcesResult>(&json("resources"), &row("resources"));
+    check::<mcp::ListResourceTemplatesResult>(&json("resourceTemplates"), &row("resourceTemplates"));
 }
 
 #[test]
 fn other_results() {
-    let kind = ("resultType", SINCE_26);
-    check::<mcp::EmptyResult>(r#"{"resultType":"complete","_meta":{}}"#, &[kind, ("_meta", ALL)]);
-    check::<mcp::GetPromptResult>(r#"{"resultType":"complete","messages":[]}"#, &[kind, ("messages", ALL)]);
+    check::<mcp::EmptyResult>(r#"{"resultType":"complete","_meta":{}}"#, "resultType@26.. _meta");
+    let json = r#"{"resultType":"complete","messages":[]}"#;
+    check::<mcp::GetPromptResult>(json, "resultType@26.. messages");
     let json = r#"{"resultType":"complete","completion":{"values":[]}}"#;
-    check::<mcp::CompleteResult>(json, &[kind, ("completion", ALL)]);
+    check::<mcp::CompleteResult>(json, "resultType@26.. completion");
     let json = r#"{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"private"}"#;
-    let table = [kind, ("contents", ALL), ("ttlMs", SINCE_26), ("cacheScope", SINCE_26)];
-    check::<mcp::ReadResourceResult>(json, &table);
+    check::<mcp::ReadResourceResult>(json, "resultType@26.. contents ttlMs@26.. cacheScope@26..");
 }
 
 #[test]
@@ -187,29 +145,16 @@ fn stateless_results_get_what_they_require() {
 fn resource() {
     check::<mcp::Resource>(
         r#"{"uri":"u","name":"n","title":"t","description":"d","mimeType":"m","size":1,"icons":[],"annotations":{},"_meta":{}}"#,
-        &[
-            ("uri", ALL),
-            ("name", ALL),
-            ("title", SINCE_06),
-            ("description", ALL),
-            ("mimeType", ALL),
-            ("size", ALL),
-            ("icons", SINCE_11),
-            ("annotations", ALL),
-            ("_meta", SINCE_06),
-        ],
+        "uri name title@06.. description mimeType size icons@11.. annotations _meta@06..",
     );
     check::<mcp::ResourceTemplate>(
         r#"{"uriTemplate":"u","name":"n","title":"t","icons":[],"_meta":{}}"#,
-        &[("uriTemplate", ALL), ("name", ALL), ("title", SINCE_06), ("icons", SINCE_11), ("_meta", SINCE_06)],
+        "uriTemplate name title@06.. icons@11.. _meta@06..",
     );
-    check::<mcp::ResourceContents>(
-        r#"{"uri":"u","text":"","_meta":{}}"#,
-        &[("uri", ALL), ("text", ALL), ("_meta", SINCE_06)],
-    );
+    check::<mcp::ResourceContents>(r#"{"uri":"u","text":"","_meta":{}}"#, "uri text _meta@06..");
     check::<mcp::ReadResourceParams>(
         r#"{"_meta":{},"uri":"u","inputResponses":{},"requestState":""}"#,
-        &[("_meta", ALL), ("uri", ALL), ("inputResponses", SINCE_26), ("requestState", SINCE_26)],
+        "_meta uri inputResponses@26.. requestState@26..",
     );
 }
 
@@ -217,22 +162,12 @@ fn resource() {
 fn prompt() {
     check::<mcp::Prompt>(
         r#"{"name":"n","title":"t","description":"d","icons":[],"arguments":[],"_meta":{}}"#,
-        &[
-            ("name", ALL),
-            ("title", SINCE_06),
-            ("description", ALL),
-            ("icons", SINCE_11),
-            ("arguments", ALL),
-            ("_meta", SINCE_06),
-        ],
+        "name title@06.. description icons@11.. arguments _meta@06..",
     );
-    check::<mcp::PromptArgument>(
-        r#"{"name":"n","title":"t","required":true}"#,
-        &[("name", ALL), ("title", SINCE_06), ("required", ALL)],
-    );
+    check::<mcp::PromptArgument>(r#"{"name":"n","title":"t","required":true}"#, "name title@06.. required");
     check::<mcp::GetPromptParams>(
         r#"{"name":"n","arguments":{},"inputResponses":{},"requestState":""}"#,
-        &[("name", ALL), ("arguments", ALL), ("inputResponses", SINCE_26), ("requestState", SINCE_26)],
+        "name arguments inputResponses@26.. requestState@26..",
     );
 }
 
@@ -240,11 +175,11 @@ fn prompt() {
 fn content() {
     check::<mcp::Annotations>(
         r#"{"audience":[],"priority":1,"lastModified":""}"#,
-        &[("audience", ALL), ("priority", ALL), ("lastModified", SINCE_06)],
+        "audience priority lastModified@06..",
     );
     check::<mcp::TextContent>(
         r#"{"type":"text","text":"","annotations":{},"_meta":{}}"#,
-        &[("type", ALL), ("text", ALL), ("annotations", ALL), ("_meta", SINCE_06)],
+        "type text annotations _meta@06..",
     );
     for kind in ["image", "audio"] {
         let json = format!(r#"{{"type":"{kind}","data":"","mimeType":"m","_meta":{{}}}}"#);
@@ -255,7 +190,7 @@ fn content() {
     }
     check::<mcp::EmbeddedResource>(
         r#"{"type":"resource","resource":{"uri":"u"},"_meta":{}}"#,
-        &[("type", ALL), ("resource", ALL), ("_meta", SINCE_06)],
+        "type resource _meta@06..",
     );
 }
 
@@ -292,23 +227,13 @@ fn content_is_fitted_wherever_it_stands() {
 fn sampling() {
     check::<mcp::CreateMessageParams>(
         r#"{"_meta":{},"messages":[],"maxTokens":1,"task":{},"tools":[],"toolChoice":{}}"#,
-        &[
-            ("_meta", UNTIL_11),
-            ("messages", ALL),
-            ("maxTokens", ALL),
-            ("task", ONLY_11),
-            ("tools", SINCE_11),
-            ("toolChoice", SINCE_11),
-        ],
+        "_meta@..11 messages maxTokens task@11 tools@11.. toolChoice@11..",
     );
     check::<mcp::SamplingMessage>(
         r#"{"role":"user","content":{"type":"text","text":""},"_meta":{}}"#,
-        &[("role", ALL), ("content", ALL), ("_meta", SINCE_11)],
+        "role content _meta@11..",
     );
-    check::<mcp::ModelPreferences>(
-        r#"{"hints":[],"costPriority":1}"#,
-        &[("hints", ALL), ("costPriority", ALL)],
-    );
+    check::<mcp::ModelPreferences>(r#"{"hints":[],"costPriority":1}"#, "hints costPriority");
 }
 
 #[test]
@@ -331,51 +256,32 @@ fn sampling_content_becomes_one_text_before_2025_11_25() {
 fn elicitation() {
     check::<mcp::ElicitParams>(
         r#"{"_meta":{},"task":{},"mode":"form","message":"","requestedSchema":{"type":"object","properties":{}}}"#,
-        &[
-            ("_meta", UNTIL_11),
-            ("task", ONLY_11),
-            ("mode", SINCE_11),
-            ("message", ALL),
-            ("requestedSchema", ALL),
-        ],
+        "_meta@..11 task@11 mode@11.. message requestedSchema",
     );
     check::<mcp::ElicitParams>(
         r#"{"mode":"url","_meta":{},"task":{},"message":"","elicitationId":"e","url":"u"}"#,
-        &[
-            ("mode", ALL),
-            ("_meta", UNTIL_11),
-            ("task", ONLY_11),
-            ("message", ALL),
-            ("elicitationId", ONLY_11),
-            ("url", ALL),
-        ],
+        "mode _meta@..11 task@11 message elicitationId@11 url",
     );
-    check::<mcp::ElicitResult>(
-        r#"{"action":"accept","content":{},"_meta":{}}"#,
-        &[("action", ALL), ("content", ALL), ("_meta", UNTIL_11)],
-    );
-    check::<mcp::ListRootsResult>(r#"{"roots":[],"_meta":{}}"#, &[("roots", ALL), ("_meta", UNTIL_11)]);
-    check::<mcp::Root>(
-        r#"{"uri":"u","name":"n","_meta":{}}"#,
-        &[("uri", ALL), ("name", ALL), ("_meta", SINCE_06)],
-    );
+    check::<mcp::ElicitResult>(r#"{"action":"accept","content":{},"_meta":{}}"#, "action content _meta@..11");
+    check::<mcp::ListRootsResult>(r#"{"roots":[],"_meta":{}}"#, "roots _meta@..11");
+    check::<mcp::Root>(r#"{"uri":"u","name":"n","_meta":{}}"#, "uri name _meta@06..");
 }
 
 #[test]
 fn forms() {
     check::<mcp::FormSchema>(
         r#"{"type":"object","$schema":"s","properties":{},"required":[]}"#,
-        &[("type", ALL), ("$schema", SINCE_11), ("properties", ALL), ("required", ALL)],
+        "type $schema@11.. properties required",
     );
-    for (json, since) in [
-        (r#"{"type":"string","default":"a"}"#, SINCE_11),
-        (r#"{"type":"number","default":1}"#, SINCE_11),
-        (r#"{"type":"boolean","default":true}"#, ALL),
-        (r#"{"type":"string","enum":[],"default":"a"}"#, SINCE_11),
+    for (json, range) in [
+        (r#"{"type":"string","default":"a"}"#, "11.."),
+        (r#"{"type":"number","default":1}"#, "11.."),
+        (r#"{"type":"boolean","default":true}"#, ".."),
+        (r#"{"type":"string","enum":[],"default":"a"}"#, "11.."),
     ] {
         for revision in Revision::ALL {
             let kept = fit::<mcp::PrimitiveSchema>(json, revision).contains("default");
-            assert_eq!(kept, since.holds(revision), "{revision} {json}");
+            assert_eq!(kept, exists(range, revision), "{revision} {json}");
         }
     }
 }
@@ -404,69 +310,43 @@ fn multiple_choices_are_not_asked_for_before_2025_11_25() {
 fn capabilities() {
     check::<mcp::ClientCapabilities>(
         r#"{"experimental":{},"roots":{},"sampling":{},"elicitation":{},"tasks":{},"extensions":{},"mgp":{}}"#,
-        &[
-            ("experimental", ALL),
-            ("roots", ALL),
-            ("sampling", ALL),
-            ("elicitation", SINCE_06),
-            ("tasks", ONLY_11),
-            ("extensions", ALL),
-            ("mgp", ALL),
-        ],
+        "experimental roots sampling elicitation@06.. tasks@11 extensions mgp",
     );
     check::<mcp::ServerCapabilities>(
         r#"{"experimental":{},"logging":{},"completions":{},"prompts":{},"resources":{},"tools":{},"tasks":{},"extensions":{},"mgp":{}}"#,
-        &[
-            ("experimental", ALL),
-            ("logging", ALL),
-            ("completions", SINCE_03),
-            ("prompts", ALL),
-            ("resources", ALL),
-            ("tools", ALL),
-            ("tasks", ONLY_11),
-            ("extensions", ALL),
-            ("mgp", ALL),
-        ],
+        "experimental logging completions@03.. prompts resources tools tasks@11 extensions mgp",
     );
-    check::<mcp::RootsCapability>(r#"{"listChanged":true}"#, &[("listChanged", UNTIL_11)]);
+    check::<mcp::RootsCapability>(r#"{"listChanged":true}"#, "listChanged@..11");
     let json = r#"{"context":{},"tools":{}}"#;
-    check::<mcp::SamplingCapability>(json, &[("context", SINCE_11), ("tools", SINCE_11)]);
-    check::<mcp::ElicitationCapability>(r#"{"form":{},"url":{}}"#, &[("form", SINCE_11), ("url", SINCE_11)]);
+    check::<mcp::SamplingCapability>(json, "context@11.. tools@11..");
+    check::<mcp::ElicitationCapability>(r#"{"form":{},"url":{}}"#, "form@11.. url@11..");
 }
 
 #[test]
 fn completion() {
     let json = r#"{"_meta":{},"ref":{"type":"ref/resource","uri":"u"},"argument":{"name":"n","value":""},"context":{}}"#;
-    let table = [("_meta", ALL), ("ref", ALL), ("argument", ALL), ("context", SINCE_06)];
-    check::<mcp::CompleteParams>(json, &table);
+    check::<mcp::CompleteParams>(json, "_meta ref argument context@06..");
     let json = r#"{"type":"ref/prompt","name":"n","title":"t"}"#;
-    check::<mcp::Reference>(json, &[("type", ALL), ("name", ALL), ("title", SINCE_06)]);
+    check::<mcp::Reference>(json, "type name title@06..");
 }
 
 #[test]
 fn progress() {
     let json = r#"{"progressToken":1,"progress":1,"total":2,"message":"m"}"#;
-    let table = [("progressToken", ALL), ("progress", ALL), ("total", ALL), ("message", SINCE_03)];
-    check::<mcp::ProgressParams>(json, &table);
+    check::<mcp::ProgressParams>(json, "progressToken progress total message@03..");
 }
 
 #[test]
 fn meta() {
     check::<mcp::Meta>(
         r#"{"io.modelcontextprotocol/protocolVersion":"","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"","io.modelcontextprotocol/serverInfo":{},"io.modelcontextprotocol/subscriptionId":1,"io.modelcontextprotocol/related-task":{},"progressToken":1,"traceparent":"","x/y":1}"#,
-        &[
-            (mcp::meta::key::PROTOCOL_VERSION, SINCE_26),
-            (mcp::meta::key::CLIENT_INFO, SINCE_26),
-            (mcp::meta::key::CLIENT_CAPABILITIES, SINCE_26),
-            (mcp::meta::key::LOG_LEVEL, SINCE_26),
-            (mcp::meta::key::SERVER_INFO, SINCE_26),
-            (mcp::meta::key::SUBSCRIPTION_ID, SINCE_26),
-            (mcp::meta::key::RELATED_TASK, ONLY_11),
-            (mcp::meta::key::PROGRESS_TOKEN, ALL),
-            (mcp::meta::key::TRACEPARENT, ALL),
-            ("x/y", ALL),
-        ],
+        "io.modelcontextprotocol/protocolVersion@26.. io.modelcontextprotocol/clientInfo@26..
+         io.modelcontextprotocol/clientCapabilities@26.. io.modelcontextprotocol/logLevel@26..
+         io.modelcontextprotocol/serverInfo@26.. io.modelcontextprotocol/subscriptionId@26..
+         io.modelcontextprotocol/related-task@11 progressToken traceparent x/y",
     );
+    let names = [mcp::meta::key::PROGRESS_TOKEN, mcp::meta::key::TRACEPARENT];
+    assert_eq!(names, ["progressToken", "traceparent"]);
 }
 
 #[test]

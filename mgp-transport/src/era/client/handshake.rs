@@ -209,9 +209,7 @@ impl<W: RpcService> Handshake<'_, W> {
 
     async fn initialize(&mut self, revision: Revision) -> Result<Response, Error> {
         let mut params = Params::new();
-        let version = RawJson::from_value(revision.as_str())
-            .map_err(|error| Error::internal("the version cannot be written").with_source(error))?;
-        params.set("protocolVersion", version);
+        params.set("protocolVersion", RawJson::from_text(revision.as_str()));
         params.set("capabilities", self.identity.capabilities(revision).to_raw());
         params.set("clientInfo", self.identity.info(revision)?);
         self.send(Request::call(Method::INITIALIZE, params)).await

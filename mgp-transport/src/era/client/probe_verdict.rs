@@ -129,15 +129,9 @@ fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> ProbeVerd
         (Some(401 | 403), _) => ProbeVerdict::Fail(error),
         (Some(status), Origin::Peer) => refused_over_http(status, error, identity),
         // A server that cannot work now tells nothing about the era either.
-        (Some(status), _) => {
-            if status < 500 {
-                ProbeVerdict::Session
-            } else {
-                ProbeVerdict::Fail(error)
-            }
-        }
+        (Some(500..), _) => ProbeVerdict::Fail(error),
         (None, Origin::Connection) => ProbeVerdict::Fail(ended_by_request(error, kind)),
-        (None, _) => ProbeVerdict::Session,
+        _ => ProbeVerdict::Session,
     }
 }
 

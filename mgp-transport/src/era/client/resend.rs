@@ -1,6 +1,5 @@
 //! Calls that are sent again: the rules that say when and how, and the future that goes through the attempts.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -207,12 +206,4 @@ impl<W: RpcService, R: ResendRule> Future for EraFuture<W, R> {
 }
 
 mgp_types::partial_debug!([W: RpcService, R: ResendRule] EraFuture<W, R>);
-
-impl fmt::Debug for NextStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Return(outcome) => f.debug_tuple("Return").field(outcome).finish(),
-            Self::SendAgain(_) => f.write_str("SendAgain"),
-        }
-    }
-}
+mgp_types::partial_debug!(NextStep);

@@ -117,16 +117,10 @@ pub(super) fn initialized(
         answer.write(&mut capabilities, CapabilityMessage::SessionResult);
     }
     let mut opened = Object::new();
-    opened.set(
-        "protocolVersion",
-        RawJson::from_value(session.revision.as_str()).unwrap_or_else(|_| RawJson::null()),
-    );
+    opened.set("protocolVersion", RawJson::from_text(session.revision.as_str()));
     opened.set("capabilities", capabilities.to_raw());
     opened.set("serverInfo", identity.info(session.revision));
-    for (name, value) in result.iter() {
-        opened.set(name.into_owned(), value);
-    }
-    Ok(like(described, &opened))
+    Ok(like(described, opened, &result))
 }
 
 /// Makes the result of `server/discover` from the server's answer about itself.
@@ -140,14 +134,13 @@ pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Res
     let mut discovered = Object::new();
     discovered.set("supportedVersions", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
     discovered.set("capabilities", capabilities.to_raw());
-    for (name, value) in result.iter() {
-        discovered.set(name.into_owned(), value);
-    }
-    Ok(like(described, &discovered))
+    Ok(like(described, discovered, &result))
 }
 
-/// Returns a result made from the server's answer, with the same [`ResultShape`](mgp_types::ResultShape).
-fn like(described: &Response, result: &Object) -> Response {
+/// Returns a result of the members of `result` and the members of the server's answer, with the answer's
+/// [`ResultShape`](mgp_types::ResultShape).
+fn like(described: &Response, mut result: Object, answer: &Object) -> Response {
+    result.set_all(answer);
     let mut response = Response::new(result.to_raw());
     response.context.shape = described.context.shape;
     response.context.cache.clone_from(&described.context.cache);

@@ -3,35 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::ACCEPT;
-use http::{HeaderValue, Method as HttpMethod, Uri};
+use http::Uri;
 use mgp_types::{Error, RpcService};
 
-use super::body;
 use super::core::ClientCore;
-use super::events::{AnswerEvents, BodyKind};
+use super::events::AnswerEvents;
+use super::head::HeaderEra;
 use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
 use super::origin::{resolve, same_origin};
 use super::replies::PeerOutcome;
-use super::status::HttpStatus;
 
 impl<I: RpcService> ClientCore<I> {
     /// Opens the one stream of HTTP+SSE, which brings every message of the server, and takes the address of messages from
     /// its first event. The stream is the session: when it ends, every waiting call fails, and so does every later one.
     pub(super) async fn open_sse(mut self) -> Result<Arc<Self>, Error> {
-        let head = || {
-            let mut head = self.headers.clone();
-            head.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-            Ok(head)
-        };
-        let response = self.link.send(&HttpMethod::GET, &self.url, Bytes::new(), head).await?;
-        if !response.status().is_success() {
-            return Err(body::refusal(response, &self.limits).await);
-        }
-        if BodyKind::of(response.headers()) != BodyKind::Events {
-            return Err(HttpStatus::new(response.status(), response.headers()).into_error());
-        }
-        let mut events = AnswerEvents::new(response.into_body(), &self.limits);
+        let mut events = AnswerEvents::new(self.open_stream(&HeaderEra::Sse, None).await?, &self.limits);
         let endpoint = loop {
             match events.next().await? {
                 Some(event) if &event.name[..] == b"endpoint" => break event.data,

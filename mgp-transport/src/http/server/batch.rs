@@ -30,9 +30,7 @@ pub(super) fn dispatch<S: RpcService>(
             }
             Ok(Message::Notify { method, params }) => {
                 if let Some(call) = notification(live, Arc::clone(parts), method, params) {
-                    live.session.spawn(async {
-                        call.await;
-                    });
+                    live.session.spawn(call);
                 }
             }
             Ok(Message::Reply { id, outcome }) => live.session.answer(id.as_ref(), outcome),

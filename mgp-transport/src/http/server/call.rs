@@ -181,9 +181,7 @@ impl RunningCall {
                 return Poll::Pending; // Its sender waits as long as the others take.
             }
             if let Some(call) = self.call.take() {
-                session.spawn(async {
-                    call.await;
-                });
+                session.spawn(call);
             }
             return Poll::Ready(PostAnswer::ACCEPTED.into_response());
         }
@@ -256,9 +254,7 @@ impl Drop for RunningCall {
                 self.stream.detach(FIRST_READER);
                 session.spawn(run(call, Arc::clone(&self.stream)));
             }
-            CallOwner::Notification(session) => session.spawn(async {
-                call.await;
-            }),
+            CallOwner::Notification(session) => session.spawn(call),
         }
     }
 }

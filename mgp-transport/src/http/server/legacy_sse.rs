@@ -91,9 +91,7 @@ fn take<S: RpcService>(
         Message::Call { id, method, params } => call(live, parts, id, method, params)?,
         Message::Notify { method, params } => {
             if let Some(call) = notification(live, Arc::clone(parts), method, params) {
-                live.session.spawn(async {
-                    call.await;
-                });
+                live.session.spawn(call);
             }
         }
         Message::Reply { id, outcome } => live.session.answer(id.as_ref(), outcome),

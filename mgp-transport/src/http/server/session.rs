@@ -150,11 +150,14 @@ impl HttpSession {
     }
 
     /// Runs `work` until it is done or the session ends.
-    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn spawn(&self, work: impl Future<Output: Send> + Send + 'static) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
         if !self.closed.load(Ordering::Acquire) {
+            let work = async {
+                work.await;
+            };
             tasks.spawn_on(work, &runtime);
         }
     }

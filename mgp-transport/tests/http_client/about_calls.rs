@@ -6,10 +6,11 @@ use std::time::Duration;
 use mgp_transport::http::HttpClient;
 use mgp_transport::{AskedDuring, ConnectionLimits};
 use mgp_types::mgp::StreamCancelled;
-use mgp_types::{Error, Method, Outbox, Request, Response, Revision, StreamId, code};
+use mgp_types::{Method, Outbox, Request, Response, Revision, StreamId, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::doubles::Does;
 use crate::reader::*;
 use crate::server::*;
 
@@ -58,9 +59,7 @@ async fn what_is_said_about_a_call_comes_to_its_outbox_before_the_answer() {
         let request = of(revision, &reader);
         let stream = request.context.outbox.stream();
         let call = start(&client, request);
-        let asked = server.next_is("POST").await;
-        let id = asked.id();
-        let events = asked.events();
+        let (id, events) = server.streams().await;
         for index in 0..50 {
             events.event(&chunk(id, index));
         }
@@ -83,9 +82,7 @@ async fn the_own_stream_of_a_call_waits_for_its_reader_as_long_as_it_takes() {
     let (client, mut server, _) = client(ConnectionLimits::default());
     let reader = reader_of(0);
     let call = start(&client, of(Revision::V2026_07_28, &reader));
-    let asked = server.next_is("POST").await;
-    let id = asked.id();
-    let events = asked.events();
+    let (id, events) = server.streams().await;
     let text = "x".repeat(10_000);
     for _ in 0..100 {
         events.event(&about(id, "stream.chunk", &format!(r#""text":"{text}""#)));
@@ -107,9 +104,7 @@ async fn what_is_told_to_a_call_that_listens_comes_to_its_outbox() {
     let mut request = of(Revision::V2026_07_28, &reader);
     request.method = Method::LISTEN;
     let _call = start(&client, request);
-    let asked = server.next().await;
-    let id = asked.id();
-    let stream = asked.events();
+    let (id, stream) = server.streams().await;
     let told = |id: i64| {
         let meta = format!(r#"{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
         format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"_meta":{meta}}}}}"#)
@@ -125,9 +120,7 @@ async fn a_call_without_an_outbox_leaves_it_to_the_service() {
     for revision in ERAS {
         let (client, mut server, recorder) = client(ConnectionLimits::default());
         let call = start(&client, within(revision, Request::call("tools/list", params("{}"))));
-        let asked = server.next_is("POST").await;
-        let id = asked.id();
-        let events = asked.events();
+        let (id, events) = server.streams().await;
         events.event(&chunk(id, 0));
         events.event(&chunk(id + 1, 0));
         events.event(&reply(id));
@@ -140,13 +133,14 @@ async fn a_call_without_an_outbox_leaves_it_to_the_service() {
 #[tokio::test(start_paused = true)]
 async fn a_callback_goes_to_the_service_with_the_outbox_of_its_call() {
     let (builder, mut server) = server();
-    let passing_on = PassesOn;
+    let passing_on = Does(|request: Request| async move {
+        request.context.outbox.clone().notify(request).await?;
+        Ok(Response::empty())
+    });
     let client = builder.connect_with(passing_on).unwrap();
     let reader = reader();
     let call = start(&client, of(Revision::V2026_07_28, &reader));
-    let asked = server.next_is("POST").await;
-    let id = asked.id();
-    let events = asked.events();
+    let (id, events) = server.streams().await;
     events.event(&about(id, "callback.request", r#""callback_id":"cb""#));
     events.event(&reply(id));
     is_ok(call.await);
@@ -156,9 +150,14 @@ async fn a_callback_goes_to_the_service_with_the_outbox_of_its_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_says_on_the_stream_of_which_call_it_came() {
-    let during = Arc::<Mutex<Vec<_>>>::default();
+    let during = Arc::<Mutex<Vec<Option<AskedDuring>>>>::default();
     let (builder, mut server) = server();
-    let client = builder.connect_with(Asked(Arc::clone(&during))).unwrap();
+    let noted = Arc::clone(&during);
+    let service = Does(move |request: Request| {
+        noted.lock().push(request.extensions.get().copied());
+        async { Ok(Response::empty()) }
+    });
+    let client = builder.connect_with(service).unwrap();
     let mut streams = Vec::new();
     for followed_by in [Some(reader()), Some(reader()), None] {
         let request = match &followed_by {
@@ -167,9 +166,7 @@ async fn a_question_says_on_the_stream_of_which_call_it_came() {
         };
         let stream = request.context.outbox.stream();
         let call = start(&client, request);
-        let asked = server.next_is("POST").await;
-        let id = asked.id();
-        let events = asked.events();
+        let (id, events) = server.streams().await;
         events.event(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#);
         server.next_is("POST").await.status(202);
         events.event(&reply(id));
@@ -177,46 +174,6 @@ async fn a_question_says_on_the_stream_of_which_call_it_came() {
         streams.push(followed_by.map(|_| AskedDuring::new(stream)));
     }
     assert_eq!(*during.lock(), streams);
-}
-
-/// Notes during which calls it is asked.
-#[derive(Clone)]
-struct Asked(Arc<Mutex<Vec<Option<AskedDuring>>>>);
-
-impl tower_service::Service<Request> for Asked {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        self.0.lock().push(request.extensions.get().copied());
-        std::future::ready(Ok(Response::empty()))
-    }
-}
-
-/// Passes notifications on where they belong.
-#[derive(Clone)]
-struct PassesOn;
-
-impl tower_service::Service<Request> for PassesOn {
-    type Response = Response;
-    type Error = Error;
-    type Future = mgp_types::BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(async move {
-            request.context.outbox.clone().notify(request).await?;
-            Ok(Response::empty())
-        })
-    }
 }
 
 // covers: MGP-12.7-01, MGP-12.7-02, MGP-12.7-03
@@ -322,9 +279,7 @@ async fn a_call_that_is_dropped_frees_its_outbox() {
         let (client, mut server, _) = client(ConnectionLimits::default());
         let reader = reader_of(0);
         let call = start(&client, of(revision, &reader));
-        let asked = server.next_is("POST").await;
-        let id = asked.id();
-        let events = asked.events();
+        let (id, events) = server.streams().await;
         events.event(&chunk(id, 0));
         settle().await;
         assert!(Arc::strong_count(&reader) > 1);

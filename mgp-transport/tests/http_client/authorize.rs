@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use mgp_transport::http::{AfterRefusal, AuthorizationAnswer, Authorize, HttpStatus, OutgoingRequest};
+use mgp_transport::http::{
+    AfterRefusal, AuthorizationAnswer, Authorize, HttpClient, HttpStatus, OutgoingRequest,
+};
 use mgp_types::{BoxFuture, Error, Origin, Params, Request, Revision, Session, code};
 use parking_lot::Mutex;
 
@@ -90,6 +92,14 @@ impl Authorize for Failing {
     }
 }
 
+/// Returns a client whose authorizer lets `resends` refused requests be sent again.
+fn authorized(resends: u32) -> (HttpClient<Recorder>, Server, Arc<Numbered>) {
+    let (builder, server) = server();
+    let authorizer = Numbered::resending(resends);
+    let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+    (client, server, authorizer)
+}
+
 fn login_needed() -> Error {
     Error::new(code::AUTH_REQUIRED, "nobody has logged in")
 }
@@ -105,9 +115,7 @@ fn token(exchange: &Exchange) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn each_post_get_and_delete_of_a_session_is_authorized_by_itself() {
-    let (builder, mut server) = server();
-    let authorizer = Numbered::resending(0);
-    let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = authorized(0);
     let opening = start(&client, Request::call("initialize", Params::new()));
     let asked = server.next_is("POST").await;
     assert_eq!(token(&asked), ["Bearer 1"]);
@@ -165,9 +173,7 @@ async fn the_stream_and_the_messages_of_http_sse_are_authorized() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_request_is_sent_again_with_the_same_message_and_new_headers() {
     for status in [401, 403] {
-        let (builder, mut server) = server();
-        let authorizer = Numbered::resending(1);
-        let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+        let (client, mut server, authorizer) = authorized(1);
         let call = start(&client, list());
         let first = server.next_is("POST").await;
         let body = first.body.clone();
@@ -194,8 +200,7 @@ async fn a_refused_request_is_sent_again_with_the_same_message_and_new_headers()
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_that_the_authorizer_keeps_is_the_outcome() {
-    let (builder, mut server) = server();
-    let client = builder.authorize_with(Numbered::resending(1)).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = authorized(1);
     let call = start(&client, list());
     server.next().await.status(401);
     server.next().await.respond(403, &[("www-authenticate", "Bearer error=\"insufficient_scope\"")], "");
@@ -208,9 +213,7 @@ async fn a_refusal_that_the_authorizer_keeps_is_the_outcome() {
 
 #[tokio::test(start_paused = true)]
 async fn an_authorizer_that_never_gives_up_does_not_send_for_ever() {
-    let (builder, mut server) = server();
-    let client =
-        builder.authorize_with(Numbered::resending(u32::MAX)).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = authorized(u32::MAX);
     let call = start(&client, list());
     for _ in 0..17 {
         server.next().await.status(401);
@@ -222,9 +225,7 @@ async fn an_authorizer_that_never_gives_up_does_not_send_for_ever() {
 #[tokio::test(start_paused = true)]
 async fn other_statuses_are_not_shown_as_refusals() {
     for status in [400, 404, 407, 429, 500] {
-        let (builder, mut server) = server();
-        let authorizer = Numbered::resending(9);
-        let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+        let (client, mut server, authorizer) = authorized(9);
         let call = start(&client, list());
         server.next().await.status(status);
         call.await.unwrap().unwrap_err();
@@ -235,27 +236,22 @@ async fn other_statuses_are_not_shown_as_refusals() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_of_the_authorizer_takes_the_place_of_the_answer() {
-    let (builder, mut server) = server();
-    let early = builder.authorize_with(Arc::new(Failing { early: true }));
-    let client = early.connect_with(Recorder::default()).unwrap();
-    let error = start(&client, list()).await.unwrap().unwrap_err();
-    assert_eq!((error.code(), error.origin()), (code::AUTH_REQUIRED, Origin::Local));
-    server.is_left_alone().await;
-
-    let (builder, mut server) = crate::server::server();
-    let late = builder.authorize_with(Arc::new(Failing { early: false }));
-    let client = late.connect_with(Recorder::default()).unwrap();
-    let call = start(&client, list());
-    server.next().await.json(401, "{}");
-    assert_eq!(call.await.unwrap().unwrap_err().code(), code::AUTH_REQUIRED);
-    server.is_left_alone().await;
+    for early in [true, false] {
+        let (builder, mut server) = server();
+        let builder = builder.authorize_with(Arc::new(Failing { early }));
+        let call = start(&builder.connect_with(Recorder::default()).unwrap(), list());
+        if !early {
+            server.next().await.json(401, "{}");
+        }
+        let error = call.await.unwrap().unwrap_err();
+        assert_eq!((error.code(), error.origin()), (code::AUTH_REQUIRED, Origin::Local), "early: {early}");
+        server.is_left_alone().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_redirect_is_authorized_anew_for_the_url_that_it_leads_to() {
-    let (builder, mut server) = server();
-    let authorizer = Numbered::resending(1);
-    let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, authorizer) = authorized(1);
     let call = start(&client, list());
     server.next().await.respond(307, &[("location", "/other")], "");
     let redirected = server.next().await;
@@ -281,9 +277,7 @@ async fn a_redirect_is_authorized_anew_for_the_url_that_it_leads_to() {
 
 #[tokio::test(start_paused = true)]
 async fn no_token_goes_to_another_origin() {
-    let (builder, mut server) = server();
-    let authorizer = Numbered::resending(1);
-    let client = builder.authorize_with(authorizer.clone()).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, authorizer) = authorized(1);
     let call = start(&client, list());
     server.next().await.respond(307, &[("location", "http://other.example/mcp")], "");
     assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Misbehaved);
@@ -307,8 +301,7 @@ async fn the_headers_of_the_authorizer_replace_those_of_the_builder() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_whose_body_never_ends_does_not_hold_up_what_is_sent_again() {
-    let (builder, mut server) = server();
-    let client = builder.authorize_with(Numbered::resending(1)).connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = authorized(1);
     let call = start(&client, list());
     let _endless = server.next().await.start(StatusCode::UNAUTHORIZED.as_u16(), &[]);
     let again = server.next().await;

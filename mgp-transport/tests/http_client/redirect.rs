@@ -11,8 +11,7 @@ fn list() -> Request {
 #[tokio::test(start_paused = true)]
 async fn a_redirect_within_the_origin_is_followed_with_the_body() {
     for status in [307, 308] {
-        let (builder, mut server) = server();
-        let client = builder.connect_with(Recorder::default()).unwrap();
+        let (client, mut server, _) = connected();
         let call = start(&client, list());
         let first = server.next().await;
         let body = first.body.clone();
@@ -38,8 +37,7 @@ async fn other_redirects_are_not_followed() {
         (302, "/other"),
         (303, "/other"),
     ] {
-        let (builder, mut server) = server();
-        let client = builder.connect_with(Recorder::default()).unwrap();
+        let (client, mut server, _) = connected();
         let call = start(&client, list());
         server.next().await.respond(status, &[("location", location)], "");
         assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Misbehaved, "{status} {location}");
@@ -49,8 +47,7 @@ async fn other_redirects_are_not_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn redirects_in_a_circle_end() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     for _ in 0..4 {
         server.next().await.respond(307, &[("location", "/mcp")], "");

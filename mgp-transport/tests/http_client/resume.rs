@@ -13,8 +13,7 @@ type Call = JoinHandle<Result<Response, mgp_types::Error>>;
 
 /// Returns a call whose stream has begun as `first` says.
 async fn begun(first: &str) -> (HttpClient<Recorder>, Server, Call, Stream) {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let opening = start(&client, Request::call("initialize", Params::new()));
     let headers = [("content-type", "application/json"), ("mcp-session-id", "s1")];
     server.next().await.respond(200, &headers, reply(1));
@@ -68,35 +67,6 @@ async fn a_stream_that_breaks_is_resumed_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_without_ids_cannot_be_resumed() {
-    let (_client, mut server, call, stream) = begun("retry: 5\ndata:\n\n").await;
-    drop(stream);
-    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
-    server.is_left_alone().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_whose_session_is_gone_when_it_is_resumed_fails_and_is_not_made_again() {
-    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
-    drop(stream);
-    server.next_is("GET").await.status(404);
-    let error = call.await.unwrap().unwrap_err();
-    assert!(error.origin() == Origin::Connection && !SessionLost::is_behind(&error), "{error:?}");
-    server.is_left_alone().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn resuming_is_given_up_when_nothing_comes_of_it() {
-    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
-    drop(stream);
-    for _ in 0..5 {
-        server.next_is("GET").await.status(503);
-    }
-    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
-    server.is_left_alone().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_server_that_says_when_to_come_back_may_have_nothing_to_say_for_long() {
     let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
     drop(stream);
@@ -105,26 +75,6 @@ async fn a_server_that_says_when_to_come_back_may_have_nothing_to_say_for_long()
     }
     server.next_is("GET").await.events().event(&reply(2));
     is_ok(call.await);
-}
-
-#[tokio::test(start_paused = true)]
-async fn resuming_is_given_up_when_nothing_comes_of_it_and_nobody_asked_for_it() {
-    let (_client, mut server, call, stream) = begun("id: 1\ndata:\n\n").await;
-    drop(stream);
-    for _ in 0..5 {
-        drop(server.next_is("GET").await.events());
-    }
-    assert_eq!(call.await.unwrap().unwrap_err().origin(), Origin::Connection);
-    server.is_left_alone().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_resume_is_not_asked_again() {
-    let (_client, mut server, call, stream) = begun("id: 1\nretry: 5\ndata:\n\n").await;
-    drop(stream);
-    server.next_is("GET").await.status(405);
-    assert!(call.await.unwrap().is_err());
-    server.is_left_alone().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,4 +87,26 @@ async fn dropping_a_call_that_waits_to_be_resumed_takes_it_back() {
     assert_eq!(cancelled.method(), "notifications/cancelled");
     cancelled.status(202);
     server.is_left_alone().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_not_resumed_fails_once_and_its_server_is_left_alone() {
+    let ends = 200;
+    for (case, first, answer, times, origin) in [
+        ("a stream without ids cannot be resumed", "retry: 5\ndata:\n\n", ends, 0, Origin::Connection),
+        ("the session is gone", "id: 1\nretry: 5\ndata:\n\n", 404, 1, Origin::Connection),
+        ("nothing comes of it", "id: 1\nretry: 5\ndata:\n\n", 503, 5, Origin::Connection),
+        ("nothing comes of it, and nobody asked for it", "id: 1\ndata:\n\n", ends, 5, Origin::Connection),
+        ("the server does not resume", "id: 1\nretry: 5\ndata:\n\n", 405, 1, Origin::Misbehaved),
+    ] {
+        let (_client, mut server, call, stream) = begun(first).await;
+        drop(stream);
+        for _ in 0..times {
+            let asked = server.next_is("GET").await;
+            if answer == ends { drop(asked.events()) } else { asked.status(answer) }
+        }
+        let error = call.await.unwrap().unwrap_err();
+        assert!(error.origin() == origin && !SessionLost::is_behind(&error), "{case}: {error:?}");
+        server.is_left_alone().await;
+    }
 }

@@ -48,6 +48,13 @@ pub(crate) fn server() -> (HttpClientBuilder, Server) {
     server_of(URL)
 }
 
+/// Returns a client with nothing set, its server, and what the client's service sees.
+pub(crate) fn connected() -> (HttpClient<Recorder>, Server, Recorder) {
+    let (builder, server) = server();
+    let recorder = Recorder::default();
+    (builder.connect_with(recorder.clone()).unwrap(), server, recorder)
+}
+
 pub(crate) fn server_of(url: &str) -> (HttpClientBuilder, Server) {
     let (exchanges, asked) = mpsc::unbounded_channel();
     let connections = Arc::new(AtomicUsize::new(0));
@@ -93,6 +100,12 @@ impl Server {
         let exchange = self.next().await;
         assert_eq!(exchange.head.method, method, "{:?}", exchange.body);
         exchange
+    }
+
+    /// Answers the next call with a stream of events; returns the id of the call, and the stream.
+    pub(crate) async fn streams(&mut self) -> (i64, Stream) {
+        let asked = self.next_is("POST").await;
+        (asked.id(), asked.events())
     }
 
     /// Asserts that the client sends no request for a minute.

@@ -52,6 +52,13 @@ async fn listening(client: &HttpClient<Recorder>, server: &mut Server) -> Stream
     asked.events()
 }
 
+/// Returns a client whose session is open, and the server's own stream.
+async fn heard(limits: ConnectionLimits) -> (HttpClient<Recorder>, Server, Recorder, Stream) {
+    let (client, mut server, recorder) = opened(limits).await;
+    let stream = listening(&client, &mut server).await;
+    (client, server, recorder, stream)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_is_named_from_its_opening_on() {
     let (client, mut server, _) = opened(ConnectionLimits::default()).await;
@@ -74,8 +81,7 @@ async fn a_session_is_named_from_its_opening_on() {
 #[tokio::test(start_paused = true)]
 async fn a_session_id_that_is_not_visible_ascii_is_refused() {
     for id in ["", "a b", "\u{e9}"] {
-        let (builder, mut server) = server();
-        let client = builder.connect_with(Recorder::default()).unwrap();
+        let (client, mut server, _) = connected();
         let call = start(&client, Request::call("initialize", Params::new()));
         server.next().await.respond(
             200,
@@ -103,8 +109,7 @@ async fn a_session_that_the_server_forgot_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn a_404_without_a_session_is_no_lost_session() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     server.next().await.status(404);
     let error = call.await.unwrap().unwrap_err();
@@ -143,8 +148,7 @@ async fn dropping_an_answered_call_or_the_opening_takes_nothing_back() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_server_sends_unasked_is_taken_in() {
-    let (client, mut server, recorder) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, _server, recorder, stream) = heard(ConnectionLimits::default()).await;
     stream.event(&notification("notifications/a"));
     stream.event(&notification("notifications/b"));
     assert_eq!(recorder.saw(2).await, ["notifications/a", "notifications/b"]);
@@ -154,8 +158,7 @@ async fn what_the_server_sends_unasked_is_taken_in() {
 async fn what_comes_behind_a_message_that_is_too_long_is_taken_in() {
     let mut limits = ConnectionLimits::default();
     limits.max_frame_bytes = 1000;
-    let (client, mut server, recorder) = opened(limits).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, mut server, recorder, stream) = heard(limits).await;
     stream.send(format!("id: 7\ndata: {}\n\n", "x".repeat(2000)));
     let asked = server.next_is("GET").await;
     assert_eq!(asked.header("last-event-id"), None, "it would come again");
@@ -175,8 +178,7 @@ async fn a_server_without_a_stream_of_its_own_is_not_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_of_the_server_is_answered_by_a_post() {
-    let (client, mut server, recorder) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, mut server, recorder, stream) = heard(ConnectionLimits::default()).await;
     stream.event(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#);
     let answer = server.next_is("POST").await;
     assert_eq!(answer.body, r#"{"jsonrpc":"2.0","id":"q","result":{"done":true}}"#);
@@ -204,8 +206,7 @@ async fn a_request_on_the_stream_of_a_call_is_answered_while_the_call_waits() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_server_takes_back_is_not_answered() {
-    let (client, mut server, recorder) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, mut server, recorder, stream) = heard(ConnectionLimits::default()).await;
     stream.event(r#"{"jsonrpc":"2.0","id":7,"method":"never"}"#);
     recorder.saw(1).await;
     stream.event(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#);
@@ -220,27 +221,21 @@ async fn a_request_that_the_server_takes_back_is_not_answered() {
 async fn requests_that_cannot_be_taken_in_are_refused() {
     let mut limits = ConnectionLimits::default();
     limits.max_in_flight = 2;
-    let (client, mut server, _) = opened(limits).await;
-    let stream = listening(&client, &mut server).await;
-    stream.event(r#"{"jsonrpc":"2.0","id":1,"method":"never"}"#);
-    stream.event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    let refused = server.next().await;
-    assert!(refused.message().contains("error"), "{:?}", refused.body);
-    refused.status(202);
-    stream.event(r#"{"jsonrpc":"2.0","id":2,"method":"never"}"#);
-    stream.event(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#);
-    let refused = server.next().await;
-    assert!(refused.message().contains("error") && refused.id() == 3, "{:?}", refused.body);
-    refused.status(202);
-    stream.event(r#"{"jsonrpc":"2.0","id":4,"method":"ping","params":7}"#);
-    let refused = server.next().await;
-    assert!(refused.message().contains("error") && refused.id() == 4, "{:?}", refused.body);
+    let (_client, mut server, _, stream) = heard(limits).await;
+    for (before, id, params) in [(Some(1), 1, "{}"), (Some(2), 3, "{}"), (None, 4, "7")] {
+        if let Some(before) = before {
+            stream.event(&format!(r#"{{"jsonrpc":"2.0","id":{before},"method":"never"}}"#));
+        }
+        stream.event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping","params":{params}}}"#));
+        let refused = server.next().await;
+        assert!(refused.message().contains("error") && refused.id() == id, "{:?}", refused.body);
+        refused.status(202);
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_answers_the_server_can_ask_it_back() {
-    let (client, mut server, recorder) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, mut server, recorder, stream) = heard(ConnectionLimits::default()).await;
     stream.event(r#"{"jsonrpc":"2.0","id":1,"method":"echo/x"}"#);
     let asked = server.next_is("POST").await;
     assert_eq!(asked.method(), "back");
@@ -252,8 +247,7 @@ async fn whoever_answers_the_server_can_ask_it_back() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_on_the_servers_own_stream_is_found() {
-    let (client, mut server, _) = opened(ConnectionLimits::default()).await;
-    let unasked = listening(&client, &mut server).await;
+    let (client, mut server, _, unasked) = heard(ConnectionLimits::default()).await;
     let call = start(&client, list());
     let asked = server.next().await;
     let id = asked.id();
@@ -267,8 +261,7 @@ async fn an_answer_on_the_servers_own_stream_is_found() {
 
 #[tokio::test(start_paused = true)]
 async fn the_servers_own_stream_is_resumed_behind_its_last_event() {
-    let (client, mut server, recorder) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (_client, mut server, recorder, stream) = heard(ConnectionLimits::default()).await;
     stream.send(format!("id: e1\nretry: 700\ndata: {}\n\n", notification("notifications/a")));
     recorder.saw(1).await;
     let start = tokio::time::Instant::now();
@@ -304,8 +297,7 @@ async fn a_lost_session_ends_the_reading_of_its_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn opening_again_replaces_the_stream() {
-    let (client, mut server, _) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (client, mut server, _, stream) = heard(ConnectionLimits::default()).await;
     initialize(&client, &mut server, "s1").await;
     stream.is_closed().await;
     let _stream = listening(&client, &mut server).await;
@@ -314,8 +306,7 @@ async fn opening_again_replaces_the_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_ends_the_session_and_everything_it_started() {
-    let (client, mut server, _) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (client, mut server, _, stream) = heard(ConnectionLimits::default()).await;
     let closing = client.clone();
     let session = Arc::new(Session::new(REVISION));
     let closing = tokio::spawn(async move { closing.close(Some(&session)).await });
@@ -339,8 +330,7 @@ async fn closing_does_not_wait_for_a_server_that_hangs() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_the_last_client_ends_everything_it_started() {
-    let (client, mut server, _) = opened(ConnectionLimits::default()).await;
-    let stream = listening(&client, &mut server).await;
+    let (client, mut server, _, stream) = heard(ConnectionLimits::default()).await;
     let clone = client.clone();
     drop(client);
     let call = start(&clone, list());
@@ -361,8 +351,7 @@ async fn a_notification_that_nobody_accepts_ends_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn the_answer_that_opens_a_session_may_come_by_a_stream_and_be_resumed() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, Request::call("initialize", Params::new()));
     let headers = [("content-type", "text/event-stream"), ("mcp-session-id", "s1")];
     let stream = server.next().await.start(200, &headers);

@@ -17,8 +17,7 @@ fn list() -> Request {
 }
 
 async fn refused(respond: impl FnOnce(Exchange)) -> Error {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     respond(server.next().await);
     call.await.unwrap().unwrap_err()
@@ -56,8 +55,7 @@ async fn a_call_is_posted_with_its_headers_and_answered_by_json() {
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_is_sent_under_the_version_in_its_meta() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
     let call = start(&client, Request::call("server/discover", params(meta)));
     let asked = server.next().await;
@@ -69,9 +67,7 @@ async fn a_probe_is_sent_under_the_version_in_its_meta() {
 
 #[tokio::test(start_paused = true)]
 async fn notifications_are_taken_in_in_order_before_the_answer() {
-    let (builder, mut server) = server();
-    let recorder = Recorder::default();
-    let client = builder.connect_with(recorder.clone()).unwrap();
+    let (client, mut server, recorder) = connected();
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.send(": hello\n\n");
@@ -84,8 +80,7 @@ async fn notifications_are_taken_in_in_order_before_the_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_is_used_again_after_an_event_stream() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     for id in 1..=3 {
         let call = start(&client, list());
         let stream = server.next().await.events();
@@ -99,8 +94,7 @@ async fn a_connection_is_used_again_after_an_event_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_goes_on_after_its_answer_is_closed() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.event(&reply(1));
@@ -110,8 +104,7 @@ async fn a_stream_that_goes_on_after_its_answer_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_not_used_again_when_servers_tend_to_close_it() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     for connections in 1..=3 {
         let call = start(&client, list());
         server.next().await.ok();
@@ -123,8 +116,7 @@ async fn an_idle_connection_is_not_used_again_when_servers_tend_to_close_it() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_closes_its_stream_and_sends_nothing() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.event(&notification("notifications/a"));
@@ -141,8 +133,7 @@ async fn dropping_a_call_closes_its_stream_and_sends_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_ends_or_breaks_is_a_lost_connection_and_not_resumed() {
     for broken in [false, true] {
-        let (builder, mut server) = server();
-        let client = builder.connect_with(Recorder::default()).unwrap();
+        let (client, mut server, _) = connected();
         let call = start(&client, list());
         let stream = server.next().await.events();
         stream.send("id: 1\nretry: 1\ndata:\n\n");
@@ -238,8 +229,7 @@ async fn what_is_no_answer_is_the_servers_fault() {
 
 #[tokio::test(start_paused = true)]
 async fn events_that_are_no_messages_are_passed_over() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.send("event: ping\ndata: x\n\ndata:\n\ndata: {broken\n\n");
@@ -275,9 +265,7 @@ async fn answers_that_are_too_long_are_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_of_the_server_is_not_answered_2026() {
-    let (builder, mut server) = server();
-    let recorder = Recorder::default();
-    let client = builder.connect_with(recorder.clone()).unwrap();
+    let (client, mut server, recorder) = connected();
     let call = start(&client, list());
     let stream = server.next().await.events();
     stream.event(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#);
@@ -290,8 +278,7 @@ async fn a_request_of_the_server_is_not_answered_2026() {
 
 #[tokio::test(start_paused = true)]
 async fn notifications_are_posted_with_the_headers_of_a_request() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let sent = start(&client, within(REVISION, Request::notify("notifications/x", Params::new())));
     let asked = server.next().await;
     assert_eq!(asked.header("mcp-method"), Some("notifications/x"));
@@ -316,8 +303,7 @@ async fn a_server_that_cannot_be_reached_is_a_lost_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn many_calls_at_once_get_their_own_answers() {
-    let (builder, mut server) = server();
-    let client = builder.connect_with(Recorder::default()).unwrap();
+    let (client, mut server, _) = connected();
     let calls: Vec<_> = (0..20).map(|_| start(&client, list())).collect();
     let mut asked = Vec::new();
     for _ in 0..20 {

@@ -62,29 +62,26 @@ async fn calls_of_both_eras_are_answered_on_one_connection() {
 async fn a_panic_ends_one_call_and_the_connection_goes_on() {
     let server = secured().await;
     let client = server.client().http2().await;
-    let waiting = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let waiting = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
     assert_eq!(client.json(Ask::tool("panic")).await["error"]["code"], -32603);
     let mut streamed = client.send(Ask::tool("notify then panic")).await.unwrap();
     assert!(event(&mut streamed).await.contains("notifications/progress"));
     assert!(event(&mut streamed).await.contains("-32603"));
     server.world.gate.add_permits(1);
-    assert_eq!(json(in_time(waiting).await.unwrap().unwrap()).await["result"]["done"], true);
+    waiting.ends_well().await;
 }
 
 #[tokio::test]
 async fn slow_calls_hold_up_no_others_on_their_connection() {
     let server = secured().await;
     let client = server.client().http2().await;
-    let slow: Vec<_> = (0..50)
-        .map(|_| tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait")))))
-        .collect();
+    let slow: Vec<_> = (0..50).map(|_| client.begin(Ask::tool("wait"))).collect();
     started(&server, 50).await;
     assert_eq!(client.json(Ask::tool("x")).await["result"]["done"], true);
     server.world.gate.add_permits(50);
     for call in slow {
-        let answer = in_time(call).await.unwrap().unwrap();
-        assert_eq!(json(answer).await["result"]["done"], true);
+        call.ends_well().await;
     }
 }
 
@@ -119,12 +116,12 @@ async fn http_sse_works_beside() {
 async fn a_stream_that_the_client_takes_back_cancels_its_call_alone_2026() {
     let server = secured().await;
     let client = server.client().http2().await;
-    let other = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let other = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
 
-    let waiting = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let waiting = client.begin(Ask::tool("wait"));
     started(&server, 2).await;
-    waiting.abort();
+    waiting.0.abort();
     dropped(&server, 1).await;
 
     let mut streaming = client.send(Ask::tool("notify then wait")).await.unwrap();
@@ -133,8 +130,7 @@ async fn a_stream_that_the_client_takes_back_cancels_its_call_alone_2026() {
     dropped(&server, 2).await;
 
     server.world.gate.add_permits(1);
-    let answer = in_time(other).await.unwrap().unwrap();
-    assert_eq!(json(answer).await["result"]["done"], true);
+    other.ends_well().await;
 }
 
 #[tokio::test]
@@ -164,7 +160,7 @@ async fn a_client_that_hangs_up_cancels_all_its_calls_2026() {
     let server = secured().await;
     let client = server.client().http2().await;
     for _ in 0..3 {
-        tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+        client.begin(Ask::tool("wait"));
     }
     started(&server, 3).await;
     client.hang_up();
@@ -188,7 +184,7 @@ async fn the_end_of_the_server_waits_for_calls_and_takes_no_more() {
     let config = HttpConfig::default().shutdown_grace(std::time::Duration::from_hours(1));
     let mut server = secured_with(config, |tls| tls).await;
     let client = server.client().http2().await;
-    let call = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let call = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
     server.stop();
     in_time(async {
@@ -197,8 +193,7 @@ async fn the_end_of_the_server_waits_for_calls_and_takes_no_more() {
     })
     .await;
     server.world.gate.add_permits(1);
-    let answer = in_time(call).await.unwrap().unwrap();
-    assert_eq!(json(answer).await["result"]["done"], true);
+    call.ends_well().await;
     in_time(client.connection).await.unwrap().unwrap();
     server.ended().await;
 }
@@ -208,11 +203,11 @@ async fn work_that_does_not_end_ends_with_the_server() {
     let config = HttpConfig::default().shutdown_grace(std::time::Duration::from_millis(10));
     let mut server = secured_with(config, |tls| tls).await;
     let client = server.client().http2().await;
-    let call = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let call = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
     let world = std::sync::Arc::clone(&server.world);
     server.stop();
     server.ended().await;
     until(|| world.dropped.load(Ordering::SeqCst) == 1).await;
-    assert!(in_time(call).await.unwrap().is_err());
+    assert!(in_time(call.0).await.unwrap().is_err());
 }

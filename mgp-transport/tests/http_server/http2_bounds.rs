@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 use crate::peer::Ask;
-use crate::secure::{Secured, in_time, json, on_http2, secured, secured_with, until};
+use crate::secure::{Secured, in_time, secured, secured_with, until};
 use crate::stack::chunk;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -100,16 +100,14 @@ async fn requests_beyond_the_streams_of_a_connection_wait() {
     let client = server.client().http2().await;
     // The settings of the server have come.
     assert_eq!(client.json(Ask::tool("x")).await["result"]["done"], true);
-    let calls: Vec<_> = (0..5)
-        .map(|_| tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait")))))
-        .collect();
+    let calls: Vec<_> = (0..5).map(|_| client.begin(Ask::tool("wait"))).collect();
     until(|| server.world.started.load(Ordering::SeqCst) >= 3).await;
     let other = server.client().http2().await;
     assert_eq!(other.json(Ask::tool("x")).await["result"]["done"], true);
     assert_eq!(server.world.started.load(Ordering::SeqCst), 4, "two of the calls, and two others");
     server.world.gate.add_permits(5);
     for call in calls {
-        assert_eq!(json(in_time(call).await.unwrap().unwrap()).await["result"]["done"], true);
+        call.ends_well().await;
     }
 }
 
@@ -174,21 +172,20 @@ async fn a_connection_with_a_call_in_work_is_not_idle() {
         HttpConfig::default().header_timeout(Duration::from_secs(2)).idle_timeout(Duration::from_secs(2));
     let server = secured_with(config, |tls| tls).await;
     let client = server.client().http2().await;
-    let call = tokio::spawn(client.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let call = client.begin(Ask::tool("wait"));
     until(|| server.world.started.load(Ordering::SeqCst) == 1).await;
     // Another connection outlives none of these times.
     let mut silent = server.tcp().await;
     let _ = in_time(silent.read(&mut [0])).await;
     server.world.gate.add_permits(1);
-    let answer = in_time(call).await.unwrap().unwrap();
-    assert_eq!(json(answer).await["result"]["done"], true);
+    call.ends_well().await;
 }
 
 #[tokio::test]
 async fn an_idle_connection_makes_room_and_a_busy_one_does_not() {
     let server = secured_with(HttpConfig::default().max_connections(2), |tls| tls).await;
     let busy = server.client().http2().await;
-    let call = tokio::spawn(busy.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let call = busy.begin(Ask::tool("wait"));
     until(|| server.world.started.load(Ordering::SeqCst) == 1).await;
     let idle = server.client().http2().await;
     assert_eq!(idle.json(Ask::tool("x")).await["result"]["done"], true);
@@ -196,8 +193,7 @@ async fn an_idle_connection_makes_room_and_a_busy_one_does_not() {
     assert_eq!(next.json(Ask::tool("x")).await["result"]["done"], true);
     let _ = in_time(idle.connection).await;
     server.world.gate.add_permits(1);
-    let answer = in_time(call).await.unwrap().unwrap();
-    assert_eq!(json(answer).await["result"]["done"], true);
+    call.ends_well().await;
 }
 
 #[tokio::test]
@@ -252,7 +248,7 @@ async fn a_reader_who_does_not_read_holds_up_the_writer_and_no_other_stream() {
 async fn where_all_are_at_work_a_connection_is_for_health_alone_and_ends() {
     let server = secured_with(HttpConfig::default().max_connections(1), |tls| tls).await;
     let busy = server.client().http2().await;
-    let call = tokio::spawn(busy.sender.clone().send_request(on_http2(Ask::tool("wait"))));
+    let call = busy.begin(Ask::tool("wait"));
     until(|| server.world.started.load(Ordering::SeqCst) == 1).await;
     let refused = server.client().http2().await;
     let answer = refused.send(Ask::tool("x")).await.unwrap();
@@ -260,6 +256,5 @@ async fn where_all_are_at_work_a_connection_is_for_health_alone_and_ends() {
     drop(answer);
     in_time(refused.connection).await.unwrap().unwrap();
     server.world.gate.add_permits(1);
-    let answer = in_time(call).await.unwrap().unwrap();
-    assert_eq!(json(answer).await["result"]["done"], true);
+    call.ends_well().await;
 }

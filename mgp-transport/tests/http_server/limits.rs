@@ -47,38 +47,25 @@ fn limits() -> ConnectionLimits {
     ConnectionLimits::default()
 }
 
-#[tokio::test]
-async fn a_body_may_come_in_pieces() {
-    let peer = peer();
-    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, true));
-    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::OK);
-}
-
-#[tokio::test]
-async fn a_long_body_is_refused() {
-    let mut limits = limits();
-    limits.max_frame_bytes = 100;
-    let peer = peer_with(HttpConfig::default().limits(limits));
-    assert_eq!(peer.refusal(Ask::tool("x")).await.0, 413);
-    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, true));
-    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
-}
-
 #[tokio::test(start_paused = true)]
-async fn a_body_without_end_is_read_no_further_than_the_limit() {
-    let mut limits = limits();
-    (limits.max_frame_bytes, limits.max_skipped_bytes) = (100, 1000);
-    let peer = peer_with(HttpConfig::default().limits(limits));
+async fn a_body_may_come_in_pieces_and_neither_be_too_long_nor_too_slow() {
+    let whole = Ask::tool("x").0.into_body();
     let endless = Bytes::from(vec![b' '; 2000]);
-    let request = Ask::tool("x").0.map(|_| chunked(&endless, 7, false));
-    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::PAYLOAD_TOO_LARGE);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_body_is_refused() {
-    let peer = peer();
-    let request = Ask::tool("x").0.map(|body| chunked(&body, 7, false));
-    assert_eq!(peer.routes.handle(request).await.unwrap().status(), StatusCode::REQUEST_TIMEOUT);
+    for (case, max_bytes, body, ends, expected) in [
+        ("in pieces", 1000, &whole, true, StatusCode::OK),
+        ("too long", 100, &whole, true, StatusCode::PAYLOAD_TOO_LARGE),
+        ("without end, read no further than the limit", 100, &endless, false, StatusCode::PAYLOAD_TOO_LARGE),
+        ("slow", 1000, &whole, false, StatusCode::REQUEST_TIMEOUT),
+    ] {
+        let mut limits = limits();
+        (limits.max_frame_bytes, limits.max_skipped_bytes) = (max_bytes, 1000);
+        let peer = peer_with(HttpConfig::default().limits(limits));
+        let request = Ask::tool("x").0.map(|_| chunked(body, 7, ends));
+        assert_eq!(peer.routes.handle(request).await.unwrap().status(), expected, "{case}");
+        if ends {
+            assert_eq!(peer.send(Ask::tool("x")).await.status, expected, "{case}, as a whole");
+        }
+    }
 }
 
 #[tokio::test]
@@ -113,20 +100,22 @@ async fn one_client_takes_no_session_from_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn too_many_calls_in_a_session_are_refused() {
-    let mut limits = limits();
-    limits.max_in_flight = 1;
-    let peer = peer_with(HttpConfig::default().limits(limits));
-    let session = peer.open("2025-11-25").await;
-    let call = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"wait"}"#));
-    let second = async {
-        settle().await;
-        let second = peer.refusal(Ask::call(&session, 2, "tools/list", "{}")).await;
-        peer.world.gate.add_permits(1);
-        second
-    };
-    let (_, second) = tokio::join!(call, second);
-    assert_eq!(second, (429, 3001));
+async fn a_call_beside_one_in_work_is_refused_if_it_is_too_many_or_takes_its_id() {
+    for (max_in_flight, id, expected) in [(1, 2, (429, 3001)), (9, 1, (400, -32600))] {
+        let mut limits = limits();
+        limits.max_in_flight = max_in_flight;
+        let peer = peer_with(HttpConfig::default().limits(limits));
+        let session = peer.open("2025-11-25").await;
+        let call = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"wait"}"#));
+        let second = async {
+            settle().await;
+            let second = peer.refusal(Ask::call(&session, id, "tools/list", "{}")).await;
+            peer.world.gate.add_permits(1);
+            second
+        };
+        let (first, second) = tokio::join!(call, second);
+        assert_eq!((first.status, second), (StatusCode::OK, expected), "{id}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -204,6 +204,11 @@ impl Http2 {
         in_time(self.sender.clone().send_request(on_http2(ask))).await
     }
 
+    /// Begins a call, which goes on by itself.
+    pub(crate) fn begin(&self, ask: Ask) -> Begun {
+        Begun(tokio::spawn(self.sender.clone().send_request(on_http2(ask))))
+    }
+
     /// Closes the connection without a word.
     pub(crate) fn hang_up(self) {
         self.connection.abort();
@@ -212,6 +217,15 @@ impl Http2 {
 
     pub(crate) async fn json(&self, ask: Ask) -> Value {
         json(self.send(ask).await.unwrap()).await
+    }
+}
+
+/// A call that was begun.
+pub(crate) struct Begun(pub(crate) tokio::task::JoinHandle<hyper::Result<http::Response<Incoming>>>);
+
+impl Begun {
+    pub(crate) async fn ends_well(self) {
+        assert_eq!(json(in_time(self.0).await.unwrap().unwrap()).await["result"]["done"], true);
     }
 }
 

@@ -16,6 +16,14 @@ async fn connect(peer: &Peer<impl Accept>) -> (Answer, String) {
     (stream, first.data)
 }
 
+/// Connects, and opens the session.
+async fn opened(peer: &Peer<impl Accept>) -> (Answer, String) {
+    let (mut stream, endpoint) = connect(peer).await;
+    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
+    stream.event().await;
+    (stream, endpoint)
+}
+
 fn open() -> Ask {
     Ask::new(Method::GET, "/sse").with("accept", "text/event-stream")
 }
@@ -47,9 +55,7 @@ async fn answers_come_on_the_stream() {
 #[tokio::test]
 async fn the_peer_is_asked_on_the_stream() {
     let peer = peer();
-    let (mut stream, endpoint) = connect(&peer).await;
-    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
-    stream.event().await;
+    let (mut stream, endpoint) = opened(&peer).await;
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     peer.send(to(&endpoint, &Ask::post(ready))).await;
     peer.send(call(&endpoint, 2, "ask")).await;
@@ -62,9 +68,7 @@ async fn the_peer_is_asked_on_the_stream() {
 #[tokio::test]
 async fn the_session_ends_with_its_stream() {
     let peer = peer();
-    let (mut stream, endpoint) = connect(&peer).await;
-    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
-    stream.event().await;
+    let (stream, endpoint) = opened(&peer).await;
     peer.send(call(&endpoint, 2, "wait")).await;
     settle().await;
     drop(stream);
@@ -76,9 +80,7 @@ async fn the_session_ends_with_its_stream() {
 #[tokio::test]
 async fn a_cancelled_call_gets_no_reply() {
     let peer = peer();
-    let (mut stream, endpoint) = connect(&peer).await;
-    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
-    stream.event().await;
+    let (mut stream, endpoint) = opened(&peer).await;
     peer.send(call(&endpoint, 2, "wait")).await;
     settle().await;
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
@@ -121,9 +123,7 @@ async fn its_sessions_are_not_those_of_the_endpoint() {
 #[tokio::test(start_paused = true)]
 async fn messages_about_a_call_name_it_on_the_stream_of_all() {
     let peer = peer();
-    let (mut stream, endpoint) = connect(&peer).await;
-    peer.send(to(&endpoint, &initialize("2024-11-05"))).await;
-    stream.event().await;
+    let (mut stream, endpoint) = opened(&peer).await;
     peer.send(call(&endpoint, 2, "stream")).await;
     assert_eq!(stream.data().await["params"], serde_json::json!({"request_id": 2, "text": "first"}));
     let cancel = |id, named: &str| {

@@ -203,3 +203,20 @@ impl Service<Request> for TestServer {
 }
 
 mgp_types::partial_debug!(TestServer, self => seen: self.methods());
+
+/// Returns the rows `KEY⇥TEXT` of a table of cases. In a text, `⏎` stands for a line end, `⇥` for a tab, `␍` for a
+/// carriage return, `␀` for a zero, and `␣` for a blank at an edge. Lines that begin with `## ` are headings.
+pub(crate) fn cases(table: &'static str) -> impl Iterator<Item = (&'static str, String)> {
+    let plain = |sign| match sign {
+        '⏎' => '\n',
+        '⇥' => '\t',
+        '␍' => '\r',
+        '␀' => '\0',
+        '␣' => ' ',
+        other => other,
+    };
+    table.lines().filter(|line| !line.starts_with("## ")).map(move |row| {
+        let (key, text) = row.split_once('\t').unwrap_or_else(|| panic!("a row has a key: {row}"));
+        (key, text.chars().map(plain).collect())
+    })
+}

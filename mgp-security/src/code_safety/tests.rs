@@ -3,7 +3,8 @@
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
 use proptest::prelude::*;
 
-use super::{CodePolicy, Import, Method, scan};
+use super::{CodePolicy, Import, Method, python, scan};
+use crate::doubles::cases;
 
 fn policy(level: SafetyLevel, language: &str) -> CodePolicy {
     CodePolicy::new(&CodeSafety::new(level).with_language(language))
@@ -257,4 +258,70 @@ fn what_code_imports_is_told() {
     assert_eq!(imports("javascript", javascript).unwrap(), found);
     assert!(imports("javascript", "import(process.argv[2])").is_err());
     assert!(imports("python", "import three_of_these").is_err());
+}
+
+// covers: MGP-7.2-02..04
+#[test]
+fn every_row_of_the_tables_has_its_verdict() {
+    let of_python = (&["python"][..], include_str!("python/verdicts.txt"));
+    let of_javascript = (&["javascript", "typescript"][..], include_str!("javascript/verdicts.txt"));
+    let of_bash = (&["bash"][..], include_str!("bash/verdicts.txt"));
+    for (languages, table) in [of_python, of_javascript, of_bash] {
+        for (verdict, code) in cases(table) {
+            let (verdict, level) = verdict.split_once(' ').expect("a verdict has a level");
+            let level: SafetyLevel = serde_json::from_value(level.into()).unwrap();
+            for language in languages {
+                let rejection = scan(&code, &policy(level, language)).err().map(|it| it.to_string());
+                let is_right = rejection.is_some() == (verdict == "refused");
+                assert!(is_right, "{language}, {verdict} {level:?}: {code}: {rejection:?}");
+            }
+        }
+    }
+}
+
+// covers: MGP-7.2-03
+#[test]
+fn parts_of_the_own_program_may_be_imported_unless_a_list_is_declared() {
+    let code = "from utils.cache import Cache\nfrom papers_mcp.client import Client\nimport config";
+    let strict = r#"{"level":"strict","language":"python"}"#;
+    assert!(scan(code, &declared(strict)).is_ok());
+    assert!(scan(code, &declared(&strict.replace('}', r#","allowed_imports":["json"]}"#))).is_err());
+}
+
+#[test]
+fn parts_of_the_own_program_are_known_by_their_names() {
+    for module in [
+        "utils", "src.tools.search", "config", "paper_mcp_server.client", "weathermcp",
+        "document_server.tools",
+    ] {
+        assert!(python::is_own_module(module), "{module}");
+    }
+    for module in ["socketlib", "evil", "subprocess", "os", ""] {
+        assert!(!python::is_own_module(module), "{module}");
+    }
+}
+
+#[test]
+fn declared_patterns_are_found_in_code_and_not_in_comments_and_texts() {
+    let mut declared = CodeSafety::new(SafetyLevel::Standard).with_language("bash");
+    declared.blocked_patterns = ["rm -v", "SECRET", "| tee", "$HOME"].map(Into::into).into();
+    let policy = CodePolicy::new(&declared);
+    for code in ["rm   -v x", "echo \"$SECRET\"", "x$SECRET", "ls |tee x", "echo \"$(rm -v x)\"", "ls $HOME"]
+    {
+        assert!(scan(code, &policy).is_err(), "accepted: {code}");
+    }
+    for code in ["ls # rm -v", "echo 'rm -v' \"rm -v | tee\"", "cat <<END\nrm -v SECRET\nEND", "echo SECRETS"]
+    {
+        assert!(scan(code, &policy).is_ok(), "refused: {code}");
+    }
+}
+
+#[test]
+fn a_violation_is_told_where_its_command_stands() {
+    let policy = policy(SafetyLevel::Standard, "bash");
+    let place =
+        |code| scan(code, &policy).map_err(|r| (r.locations[0].line, r.locations[0].column)).unwrap_err();
+    assert_eq!(place("ls\necho \"a $(sudo id)\""), (2, 11));
+    assert_eq!(place("cat <<END\nx $(sudo id)\nEND"), (2, 5));
+    assert_eq!(place("ls `sudo \\`id\\``"), (1, 4));
 }

@@ -3,191 +3,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 
 use super::*;
+use crate::doubles::cases;
 
 fn rule(url: &str) -> Option<&'static str> {
     check_url(url, &NetworkPolicy::default()).err().map(|finding| finding.rule)
 }
 
-#[test]
-fn public_urls_of_every_ordinary_kind_pass() {
-    for url in [
-        "https://example.com",
-        "https://example.com/",
-        "HTTPS://Example.COM/",
-        "https://example.com./",
-        "https://example.com:8443/a/b;c=d/e.html?q=1&r=a+b%20c#part-2",
-        "https://example.com?email=a@b.com",
-        "https://example.com/@user/post?x=a@b#@section",
-        "https://example.com/wiki/C%2B%2B_(language)",
-        "https://例え.テスト/",
-        "https://bücher.example/",
-        "https://xn--bcher-kva.example/",
-        "https://1.1.1.1/dns-query",
-        "https://169.253.1.1/",
-        "https://172.32.0.1/",
-        "https://[2606:4700:4700::1111]:443/",
-        "https://10.example.com/",
-        "https://192-168-1-1.example.com/",
-        "https://metadata.example.com/",
-        "https://sub.localhost.run/",
-        "https://my_bucket.s3.amazonaws.com/key",
-        "https://1.1.1.1.nip.io/",
-        "https://app-1-1-1-1.sslip.io/",
-        "https://example.com/?next=http://127.0.0.1/",
-        "https://example.com/oauth?redirect_uri=http%3A%2F%2Flocalhost%3A8080%2Fcallback",
-        "https://web.archive.org/web/2020/https://example.org/",
-        "https://example.com/search?q=169.254.169.254",
-        "https://token:x-oauth-basic@example.com/repository.git",
-        "wss://example.com/socket",
-        "https://example.com/日本語",
-    ] {
-        assert_eq!(check_url(url, &NetworkPolicy::default()), Ok(()), "{url}");
-    }
-    assert_eq!(rule(&format!("https://example.com/?q={}", "x".repeat(10_000))), None);
-}
-
 // covers: MGP-4.5-03
 #[test]
-fn local_private_and_metadata_urls_are_refused_by_their_class() {
-    for (url, expected) in [
-        ("http://localhost/", "loopback"),
-        ("http://LOCALHOST./", "loopback"),
-        ("http://a.b.localhost:3000/", "loopback"),
-        ("http://127.0.0.1/", "loopback"),
-        ("http://127.255.255.254/", "loopback"),
-        ("http://[::1]/", "loopback"),
-        ("http://[::ffff:7f00:1]/", "loopback"),
-        ("http://①②⑦.⓪.⓪.①/", "loopback"),
-        ("http://127。0。0。1/", "loopback"),
-        ("http://ｌｏｃａｌｈｏｓｔ/", "loopback"),
-        ("http://127%2e0%2e0%2e1/", "loopback"),
-        ("http://0/", "unspecified-address"),
-        ("http://[::]/", "unspecified-address"),
-        ("http://10.1.2.3/", "private-address"),
-        ("http://172.16.0.1/", "private-address"),
-        ("http://172.31.255.255/", "private-address"),
-        ("http://192.168.0.1/", "private-address"),
-        ("http://100.64.0.1/", "private-address"),
-        ("http://[fd00::1]/", "private-address"),
-        ("http://[fec0::1]/", "private-address"),
-        ("http://[64:ff9b:1::808:808]/", "private-address"),
-        ("http://169.254.1.1/", "link-local"),
-        ("http://[fe80::1]/", "link-local"),
-        ("http://169.254.169.254/latest/meta-data/", "metadata-endpoint"),
-        ("http://[fd00:ec2::254]/", "metadata-endpoint"),
-        ("http://[::ffff:a9fe:a9fe]/", "metadata-endpoint"),
-        ("http://[64:ff9b::a9fe:a9fe]/", "metadata-endpoint"),
-        ("http://[2002:a9fe:a9fe::]/", "metadata-endpoint"),
-        ("http://[2606:4700::5efe:a9fe:a9fe]/", "metadata-endpoint"),
-        ("http://100.100.100.200/", "metadata-endpoint"),
-        ("http://192.0.0.192/", "metadata-endpoint"),
-        ("http://168.63.129.16/", "metadata-endpoint"),
-        ("http://metadata.google.internal/", "metadata-endpoint"),
-        ("http://METADATA.google.internal./", "metadata-endpoint"),
-        ("http://instance-data/", "metadata-endpoint"),
-        ("http://224.0.0.1/", "multicast"),
-        ("http://[ff02::1]/", "multicast"),
-        ("http://255.255.255.255/", "reserved-address"),
-        ("http://0.1.2.3/", "reserved-address"),
-        ("http://198.19.0.1/", "reserved-address"),
-        ("http://203.0.113.1/", "reserved-address"),
-        ("http://[2001:db8::1]/", "reserved-address"),
-        ("http://[2001:0:7f00:1::]/", "reserved-address"),
-        ("http://[100::1]/", "reserved-address"),
-        ("http://[::8.8.8.8]/", "reserved-address"),
-        ("http://intranet/", "internal-host"),
-        ("http://printer.local/", "internal-host"),
-        ("http://db.corp.internal/", "internal-host"),
-        ("http://nas.home.arpa/", "internal-host"),
-        ("http://api.default.svc.cluster.local/", "internal-host"),
-        ("http://lvh.me/", "loopback"),
-        ("http://127.0.0.1.nip.io/", "loopback"),
-        ("http://app-10-0-0-1.sslip.io/", "private-address"),
-        ("http://a9fea9fe.nip.io/", "metadata-endpoint"),
-        ("http://1ynrnhl.xip.io/", "internal-host"),
-        ("http://www.127.0.0.1.wildcard.example/", "loopback"),
-        ("http://7f000001.c0a80001.rbndr.us/", "rebinding-host"),
-        ("https://example.com/proxy?url=http://169.254.169.254/latest", "metadata-endpoint"),
-        ("https://example.com/proxy?url=http%253A%252F%252F2852039166%252F", "metadata-endpoint"),
-        ("https://example.com/fetch/http://metadata.google.internal/x", "metadata-endpoint"),
-        ("https://example.com/?to=169.254.169.254/latest", "metadata-endpoint"),
-    ] {
-        assert_eq!(rule(url), Some(expected), "{url}");
+fn every_row_of_the_table_has_its_class() {
+    for (class, url) in cases(include_str!("urls.txt")) {
+        assert_eq!(rule(&url).unwrap_or("passes"), class, "{url:?}");
     }
-}
-
-#[test]
-fn urls_that_programs_read_differently_are_refused_wherever_they_lead() {
-    for url in [
-        "",
-        "example.com",
-        "//example.com/",
-        "http:/example.com/",
-        "http:example.com/",
-        "http:///example.com/",
-        "http:\\\\example.com\\",
-        "http://",
-        "http://:80/",
-        "http://@/",
-        " http://example.com/",
-        "http://example.com/ ",
-        "http://exa\tmple.com/",
-        "http://example.com/\r\nHost: x",
-        "http://1.1.1.1 &@2.2.2.2# @3.3.3.3/",
-        "http://1.1.1.1:80\\@2.2.2.2:80/",
-        "http://1.1.1.1:80\\@@2.2.2.2:80/",
-        "http://1.1.1.1:80:\\@@2.2.2.2:80/",
-        "http://1.1.1.1:80#\\@2.2.2.2:80/",
-        "http://example.com#@example.org/",
-        "http://example.com?@example.org/",
-        "http://example.com@example.org/",
-        "http://example.com:80@example.org/",
-        "http://a@b@example.org/",
-        "http://foo@example.com:80@example.org/",
-        "http://a%40example.com@example.org/",
-        "http://example.com%00.example.org/",
-        "http://example.com%2eorg/",
-        "http://example.com:+80/",
-        "http://example.com:80aaa/",
-        "http://example.com:000080/",
-        "http://example.com:99999/",
-        "http://evil$example.com/",
-        "http://a..example.com/",
-        "http://*.example.com/",
-        "http://[2606:4700::1/",
-        "http://[2606:4700::1]x/",
-        "http://[fe80::1%25eth0]/",
-        "http://0x01010101/",
-        "http://010.8.8.8/",
-        "http://1.1/",
-        "http://425.510.425.510/",
-        "http://99999999999/",
-        "http://①.①.①.①/",
-        "http://ⓔⓧⓐⓜⓟⓛⓔ.ⓒⓞⓜ/",
-        "0://example.com:22;example.org:80/",
-    ] {
-        assert_eq!(rule(url), Some("ambiguous-url"), "{url:?}");
-    }
-}
-
-#[test]
-fn unknown_schemes_are_refused_until_they_are_allowed() {
-    for url in [
-        "file:///etc/passwd",
-        "FILE://localhost/x",
-        "gopher://example.com/_x",
-        "dict://example.com:11211/",
-        "ftp://example.com/",
-        "ldap://example.com/",
-        "jar:http://example.com!/",
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "php://filter/x",
-        "unix:///var/run/docker.sock",
-        "view-source:http://example.com/",
-    ] {
-        assert_eq!(rule(url), Some("scheme"), "{url}");
-    }
+    assert_eq!(rule(&format!("https://example.com/?q={}", "x".repeat(10_000))), None);
 }
 
 #[test]
@@ -219,7 +47,7 @@ fn lists_decide_denied_first() {
     let only = policy.only_allowed_hosts();
     assert_eq!(check_host("example.com", &only).unwrap_err().rule, "host-not-allowed");
     assert_eq!(check_host("build.corp.internal", &only), Ok(()));
-    assert_eq!(check_address(IpAddr::from([1, 1, 1, 1]), &only).unwrap_err().rule, "host-not-allowed");
+    assert_eq!(only.judge_address(IpAddr::from([1, 1, 1, 1]), None).unwrap_err().rule, "host-not-allowed");
 }
 
 #[test]
@@ -435,7 +263,7 @@ proptest! {
         let policy = NetworkPolicy::default();
         let [a, b, c, d] = ip.octets().map(u16::from);
         let (high, low) = (a << 8 | b, c << 8 | d);
-        prop_assert!(check_address(IpAddr::V4(ip), &policy).is_err());
+        prop_assert!(policy.judge_address(IpAddr::V4(ip), None).is_err());
         for v6 in [
             ip.to_ipv6_mapped(),
             ip.to_ipv6_compatible(),
@@ -444,7 +272,7 @@ proptest! {
             Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
             Ipv6Addr::new(0x2606, 0x4700, 0, 0, 0, 0x5efe, high, low),
         ] {
-            prop_assert!(check_address(IpAddr::V6(v6), &policy).is_err(), "{v6}");
+            prop_assert!(policy.judge_address(IpAddr::V6(v6), None).is_err(), "{v6}");
             let url = format!("http://[{v6}]/");
             prop_assert!(check_url(&url, &policy).is_err(), "{url}");
         }

@@ -1,9 +1,6 @@
 //! The rules for Bash: every command by the name it has after quoting, wherever it stands, and the targets of its
 //! output.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashSet;
 use std::ops::Range;
 use std::slice;

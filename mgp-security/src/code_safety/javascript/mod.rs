@@ -1,8 +1,6 @@
 //! The rules for JavaScript and TypeScript: `rules.txt`, and what imports and texts are refused for.
 
 mod scope;
-#[cfg(test)]
-mod tests;
 
 use std::sync::LazyLock;
 

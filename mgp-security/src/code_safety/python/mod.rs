@@ -2,8 +2,6 @@
 
 mod resolve;
 mod scope;
-#[cfg(test)]
-mod tests;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

@@ -5,6 +5,7 @@ use mgp_types::mgp::{CallEffect, ResolvedTool, ServerId, ToolName, TrustLevel};
 use mgp_types::{Object, RawJson};
 
 use super::CallEffects;
+use crate::doubles::cases;
 use crate::tool::{ArgumentNatures, ToolRules, effective};
 
 /// Returns the effect of a call of the tool `name`, whose schema has the types of `arguments`.
@@ -54,66 +55,9 @@ fn queries_read_unless_their_statement_writes() {
 
 #[test]
 fn names_and_arguments_tell_the_effect() {
-    use CallEffect::{Destroys, GivesAccess, Reads, Runs, Sends, Spends, Writes};
-    for (name, arguments, expected) in [
-        ("git_status", r#"{"path":"/r"}"#, Reads),
-        ("git_add", r#"{"path":"/r","all":true}"#, Writes),
-        ("git_commit", r#"{"message":"delete the old force"}"#, Writes),
-        ("git_clean", r#"{"path":"/r"}"#, Destroys),
-        ("git_push", r#"{"path":"/r","branch":"main"}"#, Sends),
-        ("git_push", r#"{"path":"/r","force":true}"#, Destroys),
-        ("git_push", r#"{"path":"/r","forceWithLease":true}"#, Destroys),
-        ("git_branch", r#"{"operation":"delete","name":"old"}"#, Destroys),
-        ("git_branch", r#"{"operation":"create","name":"delete"}"#, Writes),
-        ("git_reset", r#"{"mode":"soft"}"#, Destroys),
-        ("kubectl_scale", r#"{"name":"web","replicas":0}"#, Destroys),
-        ("kubectl_scale", r#"{"name":"web","replicas":3}"#, Writes),
-        ("kubectl_apply", r#"{"manifest":"spec:\n  privileged: true"}"#, GivesAccess),
-        ("kubectl_apply", r#"{"manifest":"{\"spec\": {\"hostNetwork\": true}}"}"#, GivesAccess),
-        ("create-container", r#"{"image":"nginx"}"#, Runs),
-        ("create-container", r#"{"image":"nginx","volumes":{"/":{"bind":"/host"}}}"#, GivesAccess),
-        ("create-container", r#"{"image":"nginx","volumes":["/:/host:rw"]}"#, GivesAccess),
-        ("create-container", r#"{"image":"nginx","binds":["/etc:/e"]}"#, GivesAccess),
-        ("create-container", r#"{"image":"nginx","volumes":["/srv/data:/data"]}"#, Runs),
-        ("run_container", r#"{"image":"nginx","privileged":true}"#, GivesAccess),
-        ("run_code", r#"{"code":"print(1 + 1)"}"#, Runs),
-        ("run_code", r#"{"code":"import os\nos.remove('a')"}"#, Destroys),
-        ("run_code", r#"{"code":"fs.rmSync('a', {recursive: true})"}"#, Destroys),
-        ("run_command", r#"{"command":"ls -l"}"#, Runs),
-        ("run_command", r#"{"command":"cd a && git clean -fdx"}"#, Destroys),
-        ("run_command", r#"{"command":"sudo /bin/rm a"}"#, Destroys),
-        ("run_command", r#"{"command":"git -C a branch -D old"}"#, Destroys),
-        ("run_command", r#"{"command":"echo $(git push origin main)"}"#, Sends),
-        ("run_command", r#"{"command":"bash -lc 'cd a && git clean -fdx'"}"#, Destroys),
-        ("run_command", r#"{"command":"timeout 5 sudo -u bob rm a"}"#, Destroys),
-        ("run_command", r#"{"command":"find . -name a -exec rm {} +"}"#, Destroys),
-        ("run_command", r#"{"command":"redis-cli FLUSHALL"}"#, Destroys),
-        ("run_command", r#"{"command":"git log --grep rm"}"#, Runs),
-        ("run_command", r#"{"command":"sh -c 'git log --grep rm'"}"#, Runs),
-        ("send_email", r#"{"to":"a@example.com","body":"hello"}"#, Sends),
-        ("http_post", r#"{"url":"https://example.com/","body":"a"}"#, Sends),
-        ("http_request", r#"{"method":"PUT","url":"https://example.com/a"}"#, Sends),
-        ("http_request", r#"{"method":"GET","url":"https://example.com/a"}"#, Writes),
-        ("slack_post_message", r#"{"text":"hello"}"#, Sends),
-        ("merge_pull_request", r#"{"number":3}"#, Sends),
-        ("slack_reply_to_thread", r#"{"text":"hello"}"#, Sends),
-        ("transfer_money", r#"{"amount":5}"#, Spends),
-        ("place_order", r#"{"item":"book"}"#, Spends),
-        ("read_then_delete", "{}", Destroys),
-        ("get_or_create_user", "{}", GivesAccess),
-        ("find_and_count", "{}", Reads),
-        ("list_orders", r#"{"sort":"order"}"#, Reads),
-        ("invite_user", r#"{"email":"a@example.com"}"#, GivesAccess),
-        ("add_ssh_key", r#"{"key":"ssh-ed25519 AAAA"}"#, GivesAccess),
-        ("get-env", "{}", GivesAccess),
-        ("delete_paragraph", r#"{"index":1}"#, Destroys),
-        ("add_heading", r#"{"text":"Offer"}"#, Writes),
-        ("write_file", r#"{"path":"/a","content":"privileged: true","volumes":"/"}"#, Writes),
-        ("write_note", r#"{"title":"Garden","overwrite":true}"#, Destroys),
-        ("http_request", r#"{"method":"DELETE","url":"https://example.com/a"}"#, Destroys),
-        ("list_events", r#"{"action":"delete","force":true,"replicas":0}"#, Reads),
-    ] {
-        assert_eq!(effect(name, "{}", arguments), Some(expected), "{name} {arguments}");
+    for (expected, call) in cases(include_str!("effects.txt")) {
+        let (name, arguments) = call.split_once(' ').unwrap();
+        assert_eq!(format!("{:?}", effect(name, "{}", arguments).unwrap()), expected, "{call}");
     }
 }
 

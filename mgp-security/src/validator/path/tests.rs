@@ -4,220 +4,31 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::doubles::cases;
 
 fn rule(path: &str) -> Option<&'static str> {
     check_text(path).err().map(|finding| finding.rule)
 }
 
 #[test]
-fn ordinary_paths_pass() {
-    for path in [
-        "",
-        ".",
-        "./a",
-        "a/./b",
-        "src/main.rs",
-        "./...",
-        "./pkg/...",
-        "a/.../b",
-        ".github/workflows/ci.yml",
-        ".git/HEAD",
-        "foo.",
-        "~tmp",
-        "~backup/file.txt",
-        "docs/../README.md",
-        "a/b/../../c",
-        "src/main.rs:10",
-        "docs/id_rsa-explained.md",
-        "a:b",
-        ".env.example",
-        "docs/Vol. 1/a file (final).txt",
-        "Acme Inc./contract.pdf",
-        "@scope/pkg/index.js",
-        "app/[slug]/page.tsx",
-        "app/[...slug]/page.tsx",
-        "app/[[...all]]/(group)/page.tsx",
-        "routes/$userId.tsx",
-        "routes/$.tsx",
-        "$lib/index.ts",
-        "routes/$postId/edit.tsx",
-        "C++/main.cpp",
-        "C#/Program.cs",
-        "a+b=c,d.txt",
-        "foo..bar/baz",
-        "..foo",
-        "to be continued.../part 1.md",
-        "v1..v2.diff",
-        "100%.md",
-        "50% off, now 20% more.txt",
-        "50%25 off.txt",
-        "50%off.txt",
-        "my%20file.txt",
-        "caf%C3%A9/menu.txt",
-        "日本語/ファイル.txt",
-        "wait….txt",
-        "½ cup.md",
-        "src/aux.rs",
-        "include/con/list.h",
-        "com1x/lpt.txt",
-        "perl5/Foo::Bar.3pm",
-        "2024-01-01T10:00:00.log",
-        "notes~",
-        "~$budget.docx",
-        "pages/common/[.md",
-        "**/*.rs",
-        "*.txt",
-        "src/*.{ts,tsx}",
-        ".??*",
-        "etc/config.toml",
-        "rootfs/etc/passwd",
-        "proc/macro.rs",
-        "windows/main.cpp",
-        "0x2f5c.json",
-        "2f/5c/2e.txt",
-        "core.%e.%p",
-        "%Y-%m-%d.log",
-        "a'b \"c\".txt",
-        "what?.txt",
-        "a;b&c.txt",
-    ] {
-        assert_eq!(check_text(path), Ok(()), "{path:?}");
+fn every_row_of_the_table_has_its_class() {
+    for (class, path) in cases(include_str!("paths.txt")) {
+        assert_eq!(rule(&path).unwrap_or("passes"), class, "{path:?}");
     }
-}
-
-#[test]
-fn each_way_out_is_refused_by_its_class() {
-    for (path, expected) in [
-        ("..", "traversal"),
-        ("a/b/../../../c", "traversal"),
-        ("a/..", "traversal"),
-        ("a/../..", "traversal"),
-        ("a/../../b", "traversal"),
-        ("a/../etc/passwd", "system-file"),
-        ("a/../.ssh/id_rsa", "protected-path"),
-        ("..;/x", "traversal"),
-        (".. /x", "traversal"),
-        (". ./x", "traversal"),
-        ("....//x", "traversal"),
-        ("..././x", "traversal"),
-        (".../.../x", "traversal"),
-        ("...//x", "traversal"),
-        ("..\\x", "traversal"),
-        ("static../x", "traversal"),
-        ("．．/x", "traversal"),
-        ("‥/x", "traversal"),
-        ("..∕x", "traversal"),
-        ("%2e%2e%2fx", "traversal"),
-        ("%252e%252e/x", "traversal"),
-        ("%25252e%25252e/x", "traversal"),
-        ("%u002e%u002e%u2215x", "traversal"),
-        ("0x2e0x2e/x", "traversal"),
-        ("..0x5cx", "traversal"),
-        ("..2fx", "traversal"),
-        (".?/.?/x", "traversal"),
-        ("??/x", "traversal"),
-        (".*/x", "traversal"),
-        (".[.]/x", "traversal"),
-        ("%c0%ae%c0%ae/x", "encoding"),
-        ("%e0%80%ae%e0%80%ae/x", "encoding"),
-        ("a%bg%qfb", "encoding"),
-        ("%%32%%65%%32%%65/x", "encoding"),
-        ("a/&#46;&#46;/x", "encoding"),
-        ("a%00.png", "control-character"),
-        ("a\n", "control-character"),
-        ("/etc/passwd", "absolute-path"),
-        ("%2fetc/passwd", "absolute-path"),
-        ("C:\\x", "absolute-path"),
-        ("\\\\server\\share", "absolute-path"),
-        ("\\\\?\\C:\\x", "absolute-path"),
-        ("a\\b", "backslash"),
-        ("file:///etc/passwd", "scheme"),
-        ("php://filter/resource=x", "scheme"),
-        ("data:text/plain,x", "scheme"),
-        ("https://example.com/x", "scheme"),
-        ("file.txt::$DATA", "alternate-stream"),
-        ("a/notes.txt:hidden", "alternate-stream"),
-        ("~", "expansion"),
-        ("~/x", "expansion"),
-        ("~root/x", "expansion"),
-        ("~bob/.config/x", "expansion"),
-        ("$HOME/x", "expansion"),
-        ("${HOME}/x", "expansion"),
-        ("$(id)/x", "expansion"),
-        ("`id`/x", "expansion"),
-        ("$env:TEMP/x", "expansion"),
-        ("%USERPROFILE%/x", "expansion"),
-        ("CON", "device-name"),
-        ("a/nul", "device-name"),
-        ("NUL.txt", "device-name"),
-        ("COM1.log", "device-name"),
-        ("COM1", "device-name"),
-        ("a.txt ", "ambiguous-path"),
-        (" /etc/passwd", "ambiguous-path"),
-        ("'/etc/passwd'", "ambiguous-path"),
-        ("etc/passwd", "system-file"),
-        ("./etc/shadow", "system-file"),
-        ("Windows/System32/config/SAM", "system-file"),
-        ("proc/self/environ", "system-file"),
-        ("a/.htaccess", "protected-path"),
-        (".ssh/id_ed25519", "protected-path"),
-        ("repo/.git/hooks/pre-commit", "protected-path"),
-        (".mcp.json", "protected-path"),
-        (".gitconfig", "protected-path"),
-        ("a/.env", "protected-path"),
-        ("a\u{202e}b", "bidirectional-control"),
-    ] {
-        assert_eq!(rule(path), Some(expected), "{path:?}");
-    }
+    assert_eq!(rule("a\u{202e}b"), Some("bidirectional-control"));
 }
 
 #[test]
 fn dots_and_slashes_in_every_encoding_lead_upwards_in_every_combination() {
-    let dots = [
-        "..",
-        ".%00.",
-        "..%00",
-        "..%01",
-        ".?",
-        "??",
-        "?.",
-        ".%2e",
-        "%2e.",
-        ".../.",
-        "..../",
-        "%2e%2e",
-        "%2E%2E",
-        "0x2e0x2e",
-        "%c0.%c0.",
-        "%252e%252e",
-        "%c0%2e%c0%2e",
-        "%c0%ae%c0%ae",
-        "%c0%5e%c0%5e",
-        "%c0%ee%c0%ee",
-        "%c0%fe%c0%fe",
-        "%uff0e%uff0e",
-        "%u002e%u002e",
-        "%%32%%65%%32%%65",
-        "%%32%65%%32%65",
-        "%e0%80%ae%e0%80%ae",
-        "%25c0%25ae%25c0%25ae",
-        "%f0%80%80%ae%f0%80%80%ae",
-        "%f8%80%80%80%ae%f8%80%80%80%ae",
-        "%fc%80%80%80%80%ae%fc%80%80%80%80%ae",
-        "．．",
-        "․․",
-        "..;",
-        "..%20",
-        "..%3b",
-    ];
-    let slashes = [
-        "/", "\\", "//", "\\\\", "/\\", "%2f", "%2F", "%5c", "%5C", "0x2f", "0x5c", "%252f", "%255c",
-        "%c0%2f", "%c0%af", "%c0%5c", "%c1%9c", "%c1%8s", "%c1%1c", "%c1%af", "%bg%qf", "%u2215", "%u2216",
-        "%uEFC8", "%uF025", "%%32%%66", "%%35%%63", "%%32%66", "%25c1%259c", "%25c0%25af", "%f8%80%80%80%af",
-        "%f0%80%80%af", "%e0%80%af", "／", "＼", "%2f%2f", "%25252f", "∕",
-    ];
-    for dot in dots {
-        for slash in slashes {
+    let dots = ".. .%00. ..%00 ..%01 .? ?? ?. .%2e %2e. .../. ..../ %2e%2e %2E%2E 0x2e0x2e %c0.%c0. %252e%252e \
+        %c0%2e%c0%2e %c0%ae%c0%ae %c0%5e%c0%5e %c0%ee%c0%ee %c0%fe%c0%fe %uff0e%uff0e %u002e%u002e \
+        %%32%%65%%32%%65 %%32%65%%32%65 %e0%80%ae%e0%80%ae %25c0%25ae%25c0%25ae %f0%80%80%ae%f0%80%80%ae \
+        %f8%80%80%80%ae%f8%80%80%80%ae %fc%80%80%80%80%ae%fc%80%80%80%80%ae ．． ․․ ..; ..%20 ..%3b";
+    let slashes = "/ \\ // \\\\ /\\ %2f %2F %5c %5C 0x2f 0x5c %252f %255c %c0%2f %c0%af %c0%5c %c1%9c %c1%8s %c1%1c \
+        %c1%af %bg%qf %u2215 %u2216 %uEFC8 %uF025 %%32%%66 %%35%%63 %%32%66 %25c1%259c %25c0%25af \
+        %f8%80%80%80%af %f0%80%80%af %e0%80%af ／ ＼ %2f%2f %25252f ∕";
+    for dot in dots.split(' ') {
+        for slash in slashes.split(' ') {
             for depth in 1..4 {
                 for end in ["etc/passwd", "boot.ini", "windows/system32/drivers/etc/hosts", "x", ""] {
                     for start in ["", "/", "./", "a/", "A"] {

@@ -261,6 +261,7 @@ mod tests {
     use mgp_types::{Object, RawJson};
 
     use super::*;
+    use crate::doubles::cases;
     use crate::tool::{ArgumentNatures, ToolRules, effective};
     use crate::validator::path::{CallFolders, PathAccess};
     use crate::validator::text;
@@ -270,6 +271,11 @@ mod tests {
         let security = effective(&definition, &ToolRules::new(TrustLevel::Standard));
         let name = definition.text("name").unwrap().into_owned();
         ResolvedTool::new("web".into(), name.as_str().into(), definition, security)
+    }
+
+    /// Returns the rows of the table with this key.
+    fn urls(wanted: &str) -> impl Iterator<Item = String> {
+        cases(include_str!("urls.txt")).filter(move |(key, _)| *key == wanted).map(|(_, url)| url)
     }
 
     fn visits(network: &NetworkValidator, tool: &ResolvedTool, url: &str) -> Result<(), BlockedCall> {
@@ -304,50 +310,17 @@ mod tests {
             ))
         });
         for tool in &tools {
-            for inward in [
-                "http://169.254.169.254/latest/meta-data/",
-                "http://127.0.0.1:6379",
-                "http://[::1]:22/",
-                "HTTP://LOCALHOST/",
-                " http://10.0.0.1 ",
-                "http%3A%2F%2F127.0.0.1%2F",
-                "http://0x7f.1/",
-                "169.254.169.254",
-                "2852039166",
-                "metadata.google.internal",
-                "localhost:8080/admin",
-                "gopher://127.0.0.1:6379/_x",
-                "redis://127.0.0.1:6379",
-                "https://example.com/, http://192.168.1.1/",
-                "<http://printer.local/>",
-            ] {
+            for inward in urls("inward") {
                 for member in ["url", "body", "x", "target", "text"] {
-                    let one = judged(tool, member, RawJson::from_text(inward));
+                    let one = judged(tool, member, RawJson::from_text(&inward));
                     assert!(one.is_err(), "{} {member} {inward}", tool.name);
                 }
-                let list = RawJson::from_value(&["https://example.com/", inward]).unwrap();
+                let list = RawJson::from_value(&["https://example.com/", &inward]).unwrap();
                 assert!(judged(tool, "anything", list).is_err(), "{} [{inward}]", tool.name);
             }
-            for fine in [
-                "https://example.com/a?b=c",
-                "memory://insights",
-                "note:12",
-                "obsidian://open?vault=x",
-                "1.2.3",
-                "12:30",
-                "localhost",
-                "urn:isbn:1",
-                "postgres://db.example.com/x",
-                "",
-                "see http://localhost:3000/ first",
-                "a::b",
-                "5432",
-                "mailto:someone@example.com",
-                "C:\\Users",
-                "/etc/hosts",
-            ] {
+            for fine in urls("fine") {
                 for member in ["url", "body", "x", "query"] {
-                    let one = judged(tool, member, RawJson::from_text(fine));
+                    let one = judged(tool, member, RawJson::from_text(&fine));
                     assert!(one.is_ok(), "{} {member} {fine}: {}", tool.name, message(&one.unwrap_err()));
                 }
             }
@@ -368,16 +341,9 @@ mod tests {
         let silent = r#"{"name":"convert","description":"Converts a page.",
             "inputSchema":{"properties":{"url":{"type":"string"}}}}"#;
         let network = NetworkValidator::default();
-        for url in [
-            "file:///tmp/a.csv",
-            "file:/tmp/a.csv",
-            "file://localhost/tmp/a.csv",
-            "data:text/plain,hello",
-            "data:application/pdf;base64,JVBERi0=",
-            "data:text/csv;base64,YSxi",
-        ] {
-            assert!(visits(&network, &tool(says), url).is_ok(), "{url}");
-            let refused = message(&visits(&network, &tool(silent), url).unwrap_err());
+        for url in urls("content") {
+            assert!(visits(&network, &tool(says), &url).is_ok(), "{url}");
+            let refused = message(&visits(&network, &tool(silent), &url).unwrap_err());
             let scheme = url.split_once(':').unwrap().0;
             let key = if scheme == "file" { "filesystem.read" } else { "preset = " };
             for part in
@@ -386,15 +352,8 @@ mod tests {
                 assert!(refused.contains(&part), "{url}: {refused}");
             }
         }
-        for url in [
-            "file://10.0.0.1/share/a",
-            "file:////10.0.0.1/share/a",
-            "file:a",
-            "data:text/html,<img src=http://169.254.169.254/latest>",
-            "data:image/svg+xml;base64,PGgxPg==",
-            "ftp://example.com/a",
-        ] {
-            assert!(visits(&network, &tool(says), url).is_err(), "{url}");
+        for url in urls("no content") {
+            assert!(visits(&network, &tool(says), &url).is_err(), "{url}");
         }
     }
 
@@ -415,28 +374,11 @@ mod tests {
     fn a_browser_may_show_pages_that_stand_in_the_url_and_lead_nowhere_that_is_refused() {
         let browser = NetworkValidator::new(NetworkPolicy::default().allow_loopback()).with_pages_in_urls();
         let tool = tool(r#"{"name":"open","inputSchema":{"properties":{"url":{"type":"string"}}}}"#);
-        for url in [
-            "data:text/html,<h1>Hi</h1>",
-            "data:,x",
-            "data:text/html;charset=utf-8,%3Ca%20href=%22http://localhost:3000/%22%3E",
-            "data:image/png;base64,iVBORw0KGgo=",
-            "about:blank",
-            "localhost:3000/a",
-            "http://127.0.0.1:8080/",
-        ] {
-            assert!(visits(&browser, &tool, url).is_ok(), "{url}");
+        for url in urls("page") {
+            assert!(visits(&browser, &tool, &url).is_ok(), "{url}");
         }
-        for url in [
-            "data:text/html,<img src=http://169.254.169.254/latest>",
-            "data:text/html,%3Cimg src=%22http%3A%2F%2F169.254.169.254%2F%22%3E",
-            "data:text/html,http%253A%252F%252F169.254.169.254%252F",
-            "data:text/html;base64,PGgxPg==",
-            "data:image/svg+xml;base64,PGgxPg==",
-            "javascript:alert(1)",
-            "file:///etc/passwd",
-            "http://192.168.0.1/",
-        ] {
-            assert!(visits(&browser, &tool, url).is_err(), "{url}");
+        for url in urls("no page") {
+            assert!(visits(&browser, &tool, &url).is_err(), "{url}");
         }
         assert!(visits(&NetworkValidator::default(), &tool, "data:,x").is_err());
     }
@@ -444,27 +386,11 @@ mod tests {
     #[test]
     fn addresses_are_judged_as_people_write_them() {
         let network = NetworkValidator::default();
-        for url in [
-            "about:blank", "example.com", "docs.example.com:8443/a?b=c", "//example.com/a", "/api/search?q=x",
-        ] {
-            assert!(network.check_url(url).is_ok(), "{url}");
+        for url in urls("address") {
+            assert!(network.check_url(&url).is_ok(), "{url}");
         }
-        for url in [
-            "localhost:3000",
-            "127.0.0.1:8080/admin",
-            "169.254.169.254/latest/meta-data",
-            "//localhost/a",
-            "/etc/passwd",
-            "/Users/ada/notes",
-            "/api/../../etc/passwd",
-            "/api/%2e%2e/x",
-            "/fetch?url=http://169.254.169.254/",
-            "javascript:alert(1)",
-            "file:/etc/passwd",
-            "user@localhost",
-            "word",
-        ] {
-            assert!(network.check_url(url).is_err(), "{url}");
+        for url in urls("no address") {
+            assert!(network.check_url(&url).is_err(), "{url}");
         }
     }
 }

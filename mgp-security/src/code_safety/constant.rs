@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::effort::Effort;
-use super::identifier::plain;
+use super::identifier::{plain, unescape};
 use super::syntax::Node;
 
 /// The evaluation of constant expressions, in Python and in JavaScript.
@@ -263,56 +263,6 @@ fn take(text: &[char], from: Option<i64>, to: Option<i64>, step: i64) -> Option<
         (to + 1..=from).rev().step_by(stride).collect()
     };
     indices.into_iter().map(|at| usize::try_from(at).ok().and_then(|at| text.get(at))).collect()
-}
-
-/// Decodes the escapes that Python or JavaScript allows in strings; the controls that lay out text become blanks.
-fn unescape(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        let Some(sign) = rest.chars().next() else { break };
-        let from = rest;
-        rest = &rest[sign.len_utf8()..];
-        let braced = rest.strip_prefix('{').and_then(|inner| inner.split_once('}'));
-        let (digits, radix, most) = match (sign, braced) {
-            ('x', _) => (rest, 16, 2),
-            ('u', Some((digits, after))) => {
-                out.extend(u32::from_str_radix(digits, 16).ok().and_then(char::from_u32));
-                rest = after;
-                continue;
-            }
-            ('u', None) => (rest, 16, 4),
-            ('U', _) => (rest, 16, 8),
-            ('0'..='7', _) => (from, 8, 3),
-            ('\n', _) => continue,
-            ('N', Some((name, after))) => {
-                out.push(named(name));
-                rest = after;
-                continue;
-            }
-            (other, _) => {
-                out.push(if matches!(other, 'n' | 't' | 'r') { ' ' } else { other });
-                continue;
-            }
-        };
-        let digits = &digits[..digits.chars().take(most).take_while(|c| c.is_digit(radix)).count()];
-        rest = &(if radix == 8 { from } else { rest })[digits.len()..];
-        out.extend(u32::from_str_radix(digits, radix).ok().and_then(char::from_u32));
-    }
-    out.push_str(rest);
-}
-
-/// Returns the character of a Unicode name, as far as names in Python consist of such characters.
-fn named(name: &str) -> char {
-    let name = name.to_uppercase();
-    let name = name.strip_prefix("FULLWIDTH ").unwrap_or(&name);
-    match (name, name.strip_prefix("LATIN SMALL LETTER ")) {
-        ("LOW LINE", _) => '_',
-        ("FULL STOP", _) => '.',
-        (_, Some(letter)) if letter.len() == 1 => letter.to_lowercase().chars().next().unwrap_or('?'),
-        _ => '?',
-    }
 }
 
 fn from_hex(text: &str) -> Option<String> {

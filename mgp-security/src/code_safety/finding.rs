@@ -71,7 +71,7 @@ impl Findings {
         places
             .into_iter()
             .map(|(at, what)| {
-                let before = &code[..floor(code, *at)];
+                let before = &code[..code.floor_char_boundary(*at)];
                 let line_start = before.rfind('\n').map_or(0, |end| end + 1);
                 CodeLocation {
                     line: before.matches('\n').count() + 1,
@@ -96,10 +96,6 @@ fn shorten(text: &str) -> Cow<'_, str> {
         None => text.into(),
         Some((end, _)) => format!("{}...", &text[..end]).into(),
     }
-}
-
-fn floor(code: &str, at: usize) -> usize {
-    (0..=at.min(code.len())).rev().find(|index| code.is_char_boundary(*index)).unwrap_or(0)
 }
 
 /// The largest number of violations that are recorded. An agent that has to correct so many sends the code again

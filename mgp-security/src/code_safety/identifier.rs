@@ -9,7 +9,12 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && byte != b'\\') {
         return Cow::Borrowed(text);
     }
-    let unescaped = if text.contains('\\') { unescape(text) } else { text.to_owned() };
+    let mut unescaped = String::new();
+    if text.contains("\\u") {
+        unescape(text, &mut unescaped);
+    } else {
+        unescaped.push_str(text);
+    }
     Cow::Owned(unescaped.nfkc().collect())
 }
 
@@ -31,22 +36,54 @@ fn is_part(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$' | '\\')
 }
 
-/// Resolves the escapes that JavaScript allows within a name.
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+/// Decodes the escapes that Python or JavaScript allows in strings and names; the controls that lay out text become blanks.
+pub(super) fn unescape(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.find("\\u") {
+    while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
-        rest = &rest[at + 2..];
-        let (digits, after) = match rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
-            Some(parts) => parts,
-            None => rest.split_at_checked(4).unwrap_or((rest, "")),
+        rest = &rest[at + 1..];
+        let Some(sign) = rest.chars().next() else { break };
+        let from = rest;
+        rest = &rest[sign.len_utf8()..];
+        let braced = rest.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let (digits, radix, most) = match (sign, braced) {
+            ('x', _) => (rest, 16, 2),
+            ('u', Some((digits, after))) => {
+                out.extend(u32::from_str_radix(digits, 16).ok().and_then(char::from_u32));
+                rest = after;
+                continue;
+            }
+            ('u', None) => (rest, 16, 4),
+            ('U', _) => (rest, 16, 8),
+            ('0'..='7', _) => (from, 8, 3),
+            ('\n', _) => continue,
+            ('N', Some((name, after))) => {
+                out.push(named(name));
+                rest = after;
+                continue;
+            }
+            (other, _) => {
+                out.push(if matches!(other, 'n' | 't' | 'r') { ' ' } else { other });
+                continue;
+            }
         };
-        rest = after;
-        out.extend(u32::from_str_radix(digits, 16).ok().and_then(char::from_u32));
+        let digits = &digits[..digits.chars().take(most).take_while(|c| c.is_digit(radix)).count()];
+        rest = &(if radix == 8 { from } else { rest })[digits.len()..];
+        out.extend(u32::from_str_radix(digits, radix).ok().and_then(char::from_u32));
     }
     out.push_str(rest);
-    out
+}
+
+/// Returns the character of a Unicode name, as far as names in Python consist of such characters.
+fn named(name: &str) -> char {
+    let name = name.to_uppercase();
+    let name = name.strip_prefix("FULLWIDTH ").unwrap_or(&name);
+    match (name, name.strip_prefix("LATIN SMALL LETTER ")) {
+        ("LOW LINE", _) => '_',
+        ("FULL STOP", _) => '.',
+        (_, Some(letter)) if letter.len() == 1 => letter.to_lowercase().chars().next().unwrap_or('?'),
+        _ => '?',
+    }
 }
 
 #[cfg(test)]

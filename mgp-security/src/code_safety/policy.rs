@@ -16,7 +16,6 @@ use super::{javascript, python};
 pub struct CodePolicy {
     level: SafetyLevel,
     language: Language,
-    max_bytes: Option<u64>,
     declared_blocked: ModuleList,
     always_blocked: ModuleList,
     allowed: ModuleList,
@@ -62,7 +61,6 @@ impl CodePolicy {
         Self {
             level,
             language,
-            max_bytes,
             declared_blocked,
             always_blocked,
             allowed,
@@ -93,7 +91,7 @@ impl CodePolicy {
 
     /// Returns the largest number of bytes of code that is accepted; `None` without a limit.
     pub fn max_code_size_bytes(&self) -> Option<u64> {
-        (self.level > SafetyLevel::Unrestricted).then_some(self.max_bytes).flatten()
+        (self.level > SafetyLevel::Unrestricted).then_some(self.hints.max_code_size_bytes).flatten()
     }
 
     /// Returns the hints that a rejection contains.

@@ -1,4 +1,4 @@
-//! Connections that are made only to addresses that the policy allows.
+//! The addresses of a host, all of which the policy allows.
 
 use std::future::Future;
 use std::io;
@@ -6,37 +6,19 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use mgp_types::BoxFuture;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::lookup_host;
 use url::Host;
 
 use crate::Finding;
 
 use super::{NetworkPolicy, target};
 
-/// A connector that only connects to addresses that a policy allows.
+/// The guard of connections: it resolves names, and only returns addresses that a policy allows.
 ///
 /// The name is resolved once, and all its addresses are judged. A single forbidden address refuses the whole name: a
-/// name that leads to the public and to an internal network at once does so on purpose. The connection goes to the
-/// addresses that were judged, so a name that resolves differently the next time gains nothing.
-///
-/// The connector fits wherever a dialer can be configured. For an HTTP client of this workspace that is `dial_with`,
-/// which takes a closure from the URL to a stream:
-///
-/// ```text
-/// let guard = Arc::new(GuardedConnector::new(policy));
-/// builder.dial_with(move |url| {
-///     let guard = Arc::clone(&guard);
-///     async move {
-///         let host = url.host().ok_or(io::ErrorKind::InvalidInput)?;
-///         Ok(guard.connect(host, url.port_u16().unwrap_or(80)).await?)
-///     }
-/// })
-/// ```
-///
-/// A proxy would resolve the name again, so a guarded client must not use one.
-///
-/// Dropping the future of [`connect`](Self::connect) ends the attempt. The attempt lasts as long as the system allows;
-/// callers set a timeout themselves.
+/// name that leads to the public and to an internal network at once does so on purpose. Connect to the addresses that
+/// were judged, so that a name that resolves differently the next time gains nothing, and use no proxy, which would
+/// resolve the name again.
 #[derive(Clone)]
 pub struct GuardedConnector {
     pub(crate) policy: NetworkPolicy,
@@ -48,12 +30,12 @@ mgp_types::partial_debug!(GuardedConnector, self => policy: self.policy);
 type ResolveHost = dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
 
 impl GuardedConnector {
-    /// Creates a connector that resolves names with the system's resolver.
+    /// Creates a guard that resolves names with the system's resolver.
     pub fn new(policy: NetworkPolicy) -> Self {
         Self::with_resolver(policy, SystemResolver)
     }
 
-    /// Creates a connector that resolves names with `resolver`.
+    /// Creates a guard that resolves names with `resolver`.
     pub fn with_resolver(policy: NetworkPolicy, resolver: impl HostResolver + 'static) -> Self {
         let resolver = Arc::new(resolver);
         let resolve = move |host: String, port| -> BoxFuture<'static, _> {
@@ -63,13 +45,8 @@ impl GuardedConnector {
         Self { policy, resolve: Arc::new(resolve) }
     }
 
-    /// Connects to `host`, which is a name or an address as it appears in a URL, with IPv6 addresses in brackets.
-    pub async fn connect(&self, host: &str, port: u16) -> Result<TcpStream, ConnectError> {
-        let addresses = self.addresses(host, port).await?;
-        TcpStream::connect(&*addresses).await.map_err(ConnectError::Unreachable)
-    }
-
-    /// Returns the addresses of `host`, at least one, all of which the policy allows.
+    /// Returns the addresses of `host`, at least one, all of which the policy allows. The host is a name or an address as
+    /// it appears in a URL, with IPv6 addresses in brackets.
     pub async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
         let host = target::parse_host(host, Some(port), &self.policy)?;
         let name = match &host {
@@ -109,32 +86,21 @@ impl HostResolver for SystemResolver {
     }
 }
 
-/// The reason why no connection was made.
+/// The reason why a host has no address to connect to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The policy refuses the host or one of its addresses.
     #[error("{0}")]
     Refused(#[from] Finding),
-    /// The host has no address or cannot be connected to.
+    /// The host has no address.
     #[error("the host cannot be reached")]
     Unreachable(#[source] io::Error),
-}
-
-impl From<ConnectError> for io::Error {
-    fn from(error: ConnectError) -> Self {
-        match error {
-            ConnectError::Refused(finding) => Self::new(io::ErrorKind::PermissionDenied, finding),
-            ConnectError::Unreachable(error) => error,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use tokio::net::TcpListener;
 
     use super::*;
     use crate::network::Redirects;
@@ -156,7 +122,7 @@ mod tests {
         counted(policy, answers).0
     }
 
-    /// Returns a connector, and how often it asked its resolver.
+    /// Returns a guard, and how often it asked its resolver.
     fn counted(policy: NetworkPolicy, answers: &[&[&str]]) -> (GuardedConnector, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
@@ -165,7 +131,7 @@ mod tests {
     }
 
     async fn refusal(guard: &GuardedConnector, host: &str) -> &'static str {
-        match guard.connect(host, 80).await {
+        match guard.addresses(host, 80).await {
             Err(ConnectError::Refused(finding)) => finding.rule,
             other => panic!("{host}: {other:?}"),
         }
@@ -231,20 +197,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_connection_goes_to_the_address_that_was_judged() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let here = listener.local_addr().unwrap();
-        let policy = NetworkPolicy::default().allow_host("build.example.com".parse().unwrap());
-        let guard = guard(policy, &[&["127.0.0.1"]]);
-        let stream = guard.connect("build.example.com", here.port()).await.unwrap();
-        assert_eq!(stream.peer_addr().unwrap(), here);
-    }
-
-    #[tokio::test]
     async fn a_name_without_addresses_cannot_be_reached() {
         let guard = guard(NetworkPolicy::default(), &[&[]]);
-        let error = guard.connect("example.com", 80).await.unwrap_err();
-        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::NotFound);
+        let unreachable = guard.addresses("example.com", 80).await.unwrap_err();
+        assert!(
+            matches!(unreachable, ConnectError::Unreachable(error) if error.kind() == io::ErrorKind::NotFound)
+        );
     }
 
     #[tokio::test]
@@ -255,12 +213,5 @@ mod tests {
         guard.addresses("example.com", 443).await.unwrap();
         hops.follow("https://inward.example.org/").unwrap();
         assert_eq!(refusal(&guard, "inward.example.org").await, "private-address");
-    }
-
-    #[test]
-    fn a_refusal_is_an_error_of_input_and_output_that_keeps_its_reason() {
-        let error = io::Error::from(ConnectError::from(Finding::new("loopback", "no")));
-        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-        assert_eq!(error.to_string(), "no (loopback)");
     }
 }

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use crate::Finding;
 
 use super::nested;
-use super::{NetworkPolicy, check_address, check_url, is_network_scheme, target};
+use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
 
 /// Checks a text that consists of URLs and addresses, as it stands and with one layer of percent-encoding decoded. A
@@ -44,7 +44,7 @@ pub(crate) fn check_text(text: &str, policy: &NetworkPolicy) -> Result<(), Findi
 
 fn check_bare(word: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     if let Ok(ip) = word.parse::<Ipv6Addr>() {
-        return check_address(ip.into(), policy);
+        return policy.judge_address(ip.into(), None);
     }
     let authority = word.split(['/', '?', '#']).next().unwrap_or(word);
     let (_, port) = split_port(authority);

@@ -3,14 +3,14 @@
 //!
 //! The text of a URL decides only part of it. [`check_url`] refuses what the text shows: forbidden addresses in every
 //! notation, names of the internal network, and schemes and authorities that parsers read differently. The addresses of
-//! a public name are only known once it is resolved, so [`GuardedConnector`] judges the addresses themselves and
-//! connects to those it judged. Each redirect is a new URL, which [`Redirects`] judges.
+//! a public name are only known once it is resolved, so [`GuardedConnector`] judges the addresses themselves,
+//! and requests go to those that it judged. Each redirect is a new URL, which [`Redirects`] judges.
 //!
 //! | item | decides |
 //! |---|---|
 //! | [`NetworkPolicy`] | what is let through besides the public network, and what is not |
 //! | [`check_url`] | one URL |
-//! | [`GuardedConnector`] | a connection |
+//! | [`GuardedConnector`] | the addresses of a host |
 //! | [`Redirects`] | the redirects of a request |
 //! | `issuer_metadata_urls` | where an issuer of tokens describes itself (feature `network`) |
 //! | `Fetcher` | a request for a document, with its redirects, size and time (feature `network`) |
@@ -34,9 +34,6 @@ mod target;
 
 #[cfg(all(test, feature = "validate"))]
 mod tests;
-
-#[cfg(feature = "validate")]
-use std::net::IpAddr;
 
 use crate::Finding;
 
@@ -82,10 +79,4 @@ pub fn check_url(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
 pub(crate) fn check_host(host: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     let (host, port) = found::split_port(host);
     target::parse_host(host, port, policy).map(drop)
-}
-
-/// Checks that a call may go to `ip`.
-#[cfg(feature = "validate")]
-fn check_address(ip: IpAddr, policy: &NetworkPolicy) -> Result<(), Finding> {
-    policy.judge_address(ip, None)
 }

@@ -225,7 +225,7 @@ impl Validator for Says {
 #[tokio::test]
 async fn validators_of_third_parties_are_added() {
     for passes in [true, false] {
-        let says: Arc<dyn Validator> = Arc::new(Says(ValidatorName::read("com.example.part"), passes));
+        let says = Says(ValidatorName::read("com.example.part"), passes);
         let (result, _) = Case::with_argument("a", "com.example.part").validator(says).call("{}").await;
         assert_eq!(result.is_ok(), passes);
     }

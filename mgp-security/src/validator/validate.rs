@@ -1,7 +1,6 @@
 //! The trait of validators, and the reasons for which they block a call.
 
 use std::fmt;
-use std::sync::Arc;
 
 use mgp_types::mgp::{CodeRejection, ValidatorName};
 
@@ -62,15 +61,5 @@ pub enum BlockedCall {
 impl<T: Into<Located>> From<T> for BlockedCall {
     fn from(located: T) -> Self {
         Self::Argument(located.into())
-    }
-}
-
-impl<V: Validator + ?Sized> Validator for Arc<V> {
-    fn name(&self) -> &ValidatorName {
-        (**self).name()
-    }
-
-    fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
-        (**self).check(call)
     }
 }

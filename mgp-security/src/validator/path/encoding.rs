@@ -1,5 +1,9 @@
 //! The decoder of percent-encoded paths.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::Finding;
 
 /// Decodes one layer of encoding (`%2e`, `%u002e`, and nothing else); returns `None` if nothing was encoded.
@@ -13,20 +17,18 @@ pub(crate) fn decode(form: &str) -> Result<Option<String>, Finding> {
     if !form.contains('%') {
         return Ok(None);
     }
-    let mut bytes = Vec::with_capacity(form.len());
-    let mut rest = form.as_bytes();
-    let mut broken = 0;
-    let mut changed = false;
-    while let Some((&first, tail)) = rest.split_first() {
-        let escape = if first == b'%' { escape(tail) } else { Escape::None };
-        broken += usize::from(matches!(escape, Escape::Broken));
-        if let Escape::Encoded(unit, digits) = escape {
+    let mut pieces = form.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    let (mut broken, mut changed) = (0, false);
+    for piece in pieces {
+        if let Some((unit, digits)) = encoded(piece) {
             bytes.extend(unit);
-            rest = &tail[digits..];
+            bytes.extend_from_slice(&piece.as_bytes()[digits..]);
             changed = true;
         } else {
-            bytes.push(first);
-            rest = tail;
+            broken += usize::from(BROKEN.is_match(piece));
+            bytes.push(b'%');
+            bytes.extend_from_slice(piece.as_bytes());
         }
     }
     if broken > 1 {
@@ -40,35 +42,24 @@ pub(super) fn refused() -> Finding {
     Finding::new("encoding", "the path is encoded in a way that programs read differently: write it plainly")
 }
 
-/// The meaning of the text after a percent sign.
-enum Escape {
-    /// The bytes that are encoded, and the number of characters behind the percent sign that encode them.
-    Encoded(Vec<u8>, usize),
-    /// Characters that some programs take for an encoding.
-    Broken,
-    None,
+/// Returns the bytes that the text behind a percent sign encodes, and the number of characters that encode them.
+fn encoded(text: &str) -> Option<(Vec<u8>, usize)> {
+    let found = ENCODED.captures(text)?;
+    let number = |group| u32::from_str_radix(found.get(group)?.as_str(), 16).ok();
+    let unit = match number(1) {
+        Some(code) => char::from_u32(code)?.to_string().into_bytes(),
+        None => vec![u8::try_from(number(2)?).ok()?],
+    };
+    Some((unit, found[0].len()))
 }
 
-fn escape(tail: &[u8]) -> Escape {
-    let hex = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    if matches!(tail.first(), Some(b'u' | b'U'))
-        && let (Some(a), Some(b), Some(c), Some(d)) = (hex(1), hex(2), hex(3), hex(4))
-    {
-        return char::from_u32(a << 12 | b << 8 | c << 4 | d)
-            .map_or(Escape::Broken, |it| Escape::Encoded(it.to_string().into_bytes(), 5));
-    }
-    match (tail.first(), tail.get(1), hex(0), hex(1)) {
-        (_, _, Some(high), Some(low)) => {
-            u8::try_from(high << 4 | low).map_or(Escape::Broken, |byte| Escape::Encoded(vec![byte], 2))
-        }
-        (Some(a), Some(b), high, low)
-            if a.is_ascii_alphanumeric()
-                && b.is_ascii_alphanumeric()
-                && (high.is_some() || low.is_some()) =>
-        {
-            Escape::Broken
-        }
-        (_, None | Some(b'%'), Some(_), _) => Escape::Broken,
-        _ => Escape::None,
-    }
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| expression("(?i-u)^(?:u([0-9a-f]{4})|([0-9a-f]{2}))"));
+
+/// Text behind a percent sign that some programs take for an encoding.
+static BROKEN: LazyLock<Regex> =
+    LazyLock::new(|| expression("(?i-u)^(?:[0-9a-f][0-9a-z]|[0-9a-z][0-9a-f]|[0-9a-f]$)"));
+
+/// Compiles an expression that is part of the program.
+pub(super) fn expression(text: &str) -> Regex {
+    Regex::new(text).expect("the expression is a constant, and the tests compile it")
 }

@@ -1,7 +1,11 @@
 //! The check that no segment of a path leads upwards.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
+
+use super::encoding::expression;
 use super::{Refusal, refuse_if};
 use crate::Finding;
 
@@ -97,21 +101,11 @@ fn strip_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 /// Returns the path with `0x2e`, `0x2f` and `0x5c` decoded. Such text can occur in ordinary names, so only the decoded
 /// path as a whole is judged.
 fn hexadecimal(path: &str) -> Cow<'_, str> {
-    let mut spelled = Cow::Borrowed(path);
-    if path.contains("0x") || path.contains("0X") {
-        for (code, character) in
-            [("2e", "."), ("2E", "."), ("2f", "/"), ("2F", "/"), ("5c", "/"), ("5C", "/")]
-        {
-            for prefix in ["0x", "0X"] {
-                let code = format!("{prefix}{code}");
-                if spelled.contains(&code) {
-                    spelled = Cow::Owned(spelled.replace(&code, character));
-                }
-            }
-        }
-    }
-    spelled
+    HEXADECIMAL
+        .replace_all(path, |code: &Captures<'_>| if code[1].eq_ignore_ascii_case("2e") { "." } else { "/" })
 }
+
+static HEXADECIMAL: LazyLock<Regex> = LazyLock::new(|| expression("(?i)0x(2e|2f|5c)"));
 
 /// Returns whether the character is a slash, or looks like one so that some programs convert it to one.
 pub(super) fn is_separator(character: char) -> bool {

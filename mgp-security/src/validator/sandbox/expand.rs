@@ -259,26 +259,27 @@ fn in_pieces(word: &Word) -> bool {
     let parts = &word.parts;
     // `\ls` is the usual way to bypass an alias.
     let alias = usize::from(matches!(parts.first(), Some(Part::Escaped(_))));
-    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '/');
-    let ends = |part: &Part, quoted_only: bool| -> (Option<char>, Option<char>) {
-        let (text, quoted) = match part {
-            Part::Bare(text) => (text.clone(), false),
-            Part::Escaped(c) => (c.to_string(), true),
+    let ends = |part: &Part| -> Option<(bool, char, char)> {
+        let (quoted, text) = match part {
+            Part::Bare(text) => (false, text),
+            Part::Escaped(c) => return Some((true, *c, *c)),
             Part::Single(text) | Part::Ansi { text, .. } if !text.contains([' ', '*', '$', '{']) => {
-                (text.clone(), true)
+                (true, text)
             }
             Part::Double(inner) => match inner.as_slice() {
-                [Part::Bare(text)] if !text.contains([' ', '/', '$']) => (text.clone(), true),
-                _ => return (None, None),
+                [Part::Bare(text)] if !text.contains([' ', '/', '$']) => (true, text),
+                _ => return None,
             },
-            _ => return (None, None),
+            _ => return None,
         };
-        if quoted == quoted_only { (text.chars().next(), text.chars().next_back()) } else { (None, None) }
+        Some((quoted, text.chars().next()?, text.chars().next_back()?))
     };
+    let is_letter = |quoted: bool, c: char| c.is_alphanumeric() || (quoted && c == '/');
     let touches = |before: &Part, after: &Part| {
-        let plain = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        is_letter(ends(before, true).1) && plain(ends(after, false).0)
-            || plain(ends(before, false).1) && is_letter(ends(after, true).0)
+        let (Some((quoted, _, last)), Some((next, first, _))) = (ends(before), ends(after)) else {
+            return false;
+        };
+        quoted != next && is_letter(quoted, last) && is_letter(next, first)
     };
     let nothing = |part: &Part| match part {
         Part::Single(text) => text.is_empty(),
@@ -288,14 +289,12 @@ fn in_pieces(word: &Word) -> bool {
         Part::Variable { name, .. } => name == "@" || name == "*",
         _ => false,
     };
-    let letter_at = |part: &Part, last: bool| {
-        let sides = [ends(part, true), ends(part, false)];
-        sides.into_iter().any(|(first, end)| is_letter(if last { end } else { first }))
+    let stands_between = |before: &Part, after: &Part| {
+        ends(before).is_some_and(|(.., last)| is_letter(true, last))
+            && ends(after).is_some_and(|(_, first, _)| is_letter(true, first))
     };
     parts[alias..].windows(2).any(|two| touches(&two[0], &two[1]))
-        || parts
-            .windows(3)
-            .any(|three| nothing(&three[1]) && letter_at(&three[0], true) && letter_at(&three[2], false))
+        || parts.windows(3).any(|three| nothing(&three[1]) && stands_between(&three[0], &three[2]))
 }
 
 const MAX_BRACE_STEPS: usize = 256;

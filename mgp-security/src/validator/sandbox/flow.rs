@@ -5,7 +5,7 @@ use crate::shell::{decode_escapes, hides_letters};
 use super::argv::delete::Search;
 use super::argv::{Call, kernel};
 use super::judge::{Judge, file_key, program_name};
-use super::known::{Kind, RuleEffect, Trait, facts, rules};
+use super::known::{Kind, RuleEffect, Trait, facts, matched, rules};
 use super::lists::is_listed;
 use super::place::Place;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -57,7 +57,7 @@ fn output_marks(call: &Call<'_>) -> Marks {
         return Marks::CRAFTED;
     }
     if code || matches!(call.program, "jq" | "gojq") {
-        let tells = call.args.iter().any(|arg| tells_environment(&arg.text));
+        let tells = call.args.iter().any(|arg| matched("environment", &arg.text).is_err());
         return Marks::SENSITIVE.and(Marks::TELLING).when(tells);
     }
     if call.program == "find" {
@@ -206,22 +206,6 @@ fn shifts(call: &Call<'_>) -> bool {
 /// Returns whether the program prints set-up code for a shell.
 fn sets_up(call: &Call<'_>) -> bool {
     is_listed("prints-setup", call.program) || call.args.iter().any(|arg| is_listed("setup", &arg.text))
-}
-
-/// Returns whether code prints all variables of the environment; code that prints one by its name does not.
-fn tells_environment(code: &str) -> bool {
-    ["process.env", "os.environ", "$ENV", "%ENV", "ENV.to_h", "Deno.env.toObject", "getenv()", "env"]
-        .iter()
-        .any(|name| {
-            code.match_indices(name).any(|(at, _)| {
-                let before = code[..at].chars().next_back();
-                let after = code[at + name.len()..].chars().next();
-                let whole = *name != "env"
-                    || code.trim() == "env"
-                    || matches!(before, Some('|' | '(' | ' ')) && matches!(after, None | Some('|' | ')'));
-                whole && !after.is_some_and(|c| c.is_alphanumeric() || "._[{?-".contains(c))
-            })
-        })
 }
 
 /// The output of `mktemp`, a placeholder for the path of the new temporary file.

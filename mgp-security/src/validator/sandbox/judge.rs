@@ -117,8 +117,7 @@ impl<'p> Judge<'p> {
     pub(super) fn script(&mut self, script: &Script, input: &Flow) -> Result<Flow, Finding> {
         let mut out = Flow::default();
         for pipeline in &script.pipelines {
-            let flow = self.pipeline(pipeline, input)?;
-            out.then(flow);
+            out.then(self.pipeline(pipeline, input)?);
         }
         Ok(out)
     }
@@ -179,8 +178,7 @@ impl<'p> Judge<'p> {
             Body::Group(scripts) => self.deeper(|judge| {
                 let mut out = Flow::default();
                 for script in scripts {
-                    let flow = judge.script(script, input)?;
-                    out.then(flow);
+                    out.then(judge.script(script, input)?);
                 }
                 Ok(out)
             }),
@@ -231,8 +229,7 @@ impl<'p> Judge<'p> {
         let mut out = Flow::default();
         for value in known {
             self.assign(variable, Some(value.text), value.marks.without(Marks::TELLING));
-            let flow = self.script(body, input)?;
-            out.then(flow);
+            out.then(self.script(body, input)?);
         }
         Ok(out)
     }

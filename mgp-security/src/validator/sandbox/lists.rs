@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 /// Returns whether `word` is in the list `name` of the table, whose words may be patterns.
 pub(in crate::validator) fn is_listed(name: &str, word: &str) -> bool {
-    LISTS.get(name).is_some_and(|list| list.words.contains(word) || list.fits(word))
+    LISTS.get(name).is_some_and(|list| {
+        list.words.contains(word) || list.patterns.iter().any(|pattern| fits(pattern, word))
+    })
 }
 
 /// Returns whether `path` is in the list `name`, or lies below a folder that is.
@@ -43,29 +45,23 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let (mut at, mut from) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
-        let here = pattern.get(at).copied();
-        let width = match here {
-            Some(b'[') => pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1),
-            _ => 1,
-        };
-        match here {
+        match pattern.get(at).copied() {
             Some(b'*') => {
                 star = Some((at, from));
                 at += 1;
             }
-            Some(b'?' | b'[') => {
-                at += width;
+            Some(b'[') => {
+                at += pattern[at..].iter().position(|&b| b == b']').map_or(1, |end| end + 1);
                 from += 1;
             }
-            Some(byte) if byte == text[from] => {
+            Some(byte) if byte == b'?' || byte == text[from] => {
                 at += 1;
                 from += 1;
             }
             _ => {
                 let Some((star_at, star_from)) = star else { return false };
-                star = Some((star_at, star_from + 1));
-                at = star_at + 1;
-                from = star_from + 1;
+                (at, from) = (star_at + 1, star_from + 1);
+                star = Some((star_at, from));
             }
         }
     }
@@ -76,12 +72,6 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
 struct List {
     words: HashSet<&'static str>,
     patterns: Vec<&'static str>,
-}
-
-impl List {
-    fn fits(&self, word: &str) -> bool {
-        self.patterns.iter().any(|pattern| fits(pattern, word))
-    }
 }
 
 static LISTS: LazyLock<HashMap<&'static str, List>> = LazyLock::new(|| {

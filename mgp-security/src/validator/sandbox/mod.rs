@@ -84,23 +84,22 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
     if command.len() > MAX_COMMAND_BYTES {
         return Err(refuse(Danger::TooComplex));
     }
-    check_visible(command)?;
-    Judge::new(policy).text(command, &Flow::default())?;
-    if command.is_ascii() {
-        return Ok(());
-    }
-    // Characters that only look like those of a shell can be converted to them later, so both readings are judged.
-    let folded: String = command.nfkc().map(fold_dash).collect();
-    check_visible(&folded)?;
-    if folded != command {
-        Judge::new(policy).text(&folded, &Flow::default())?;
-    }
-    Ok(())
+    check_readings(command, |reading| Judge::new(policy).text(reading, &Flow::default()).map(drop))
 }
 
-/// Refuses invisible characters, which change how a text is read or shown.
-fn check_visible(text: &str) -> Result<(), Finding> {
-    super::text::check(text).map_err(|_| refuse(Danger::InvisibleCharacter))
+/// Judges a text as it is written, and as it can be read where characters only look like those of a shell. Invisible
+/// characters, which change how a text is read or shown, are refused.
+fn check_readings(text: &str, judge: impl Fn(&str) -> Result<(), Finding>) -> Result<(), Finding> {
+    let check = |reading: &str| {
+        super::text::check(reading).map_err(|_| refuse(Danger::InvisibleCharacter))?;
+        judge(reading)
+    };
+    check(text)?;
+    if text.is_ascii() {
+        return Ok(());
+    }
+    let folded: String = text.nfkc().map(fold_dash).collect();
+    if folded == text { Ok(()) } else { check(&folded) }
 }
 
 fn fold_dash(c: char) -> char {

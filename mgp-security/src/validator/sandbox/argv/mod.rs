@@ -64,13 +64,13 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
                 && !matches!(call.program, "echo" | "printf"),
             Danger::Exfiltration,
         )?;
-        if arg.text.contains("() {")
-            && arg.text.contains('}')
-            && arg.text.contains(';')
-            && is_function_export(arg)
-        {
-            return Err(refuse(Danger::Environment));
-        }
+        // Old shells run the command behind a function definition, `() { :;}; command`, that they find in a variable.
+        let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
+        refuse_if(
+            value.trim_start().starts_with("()")
+                && ["() {", "}", ";"].iter().all(|sign| value.contains(sign)),
+            Danger::Environment,
+        )?;
         refuse_if(address_of_metadata(&arg.text, network::is_client(call.program)), Danger::CloudMetadata)?;
     }
     Ok(())
@@ -80,11 +80,4 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
 fn hides_directory(text: &str) -> bool {
     let first = text.strip_prefix('/').and_then(|rest| rest.split_once('/'));
     first.is_some_and(|(directory, rest)| directory.contains(['?', '[']) && !rest.is_empty())
-}
-
-/// Returns whether the value is a function definition with a command behind it, `() { :;}; command`, which old shells
-/// run when they find it in a variable.
-fn is_function_export(arg: &Arg) -> bool {
-    let value = arg.text.split_once('=').map_or(arg.text.as_str(), |(_, value)| value);
-    value.trim_start().starts_with("()")
 }

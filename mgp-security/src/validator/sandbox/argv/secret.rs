@@ -43,10 +43,11 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
             continue;
         }
         let hidden = |piece: &str| {
-            call.place(piece).is_secret() || (!arg.marks.has(Marks::PATTERN) && call.files.hides(piece))
+            let place = call.place(piece);
+            let is_pattern = arg.marks.has(Marks::PATTERN);
+            place.is_secret() || if is_pattern { may_be_secret(&place) } else { call.files.hides(piece) }
         };
-        let named = pieces(&arg.text).any(hidden);
-        refuse_if(named || may_be_secret(arg, &call.place(path_in(&arg.text))), Danger::Secret)?;
+        refuse_if(pieces(&arg.text).any(hidden), Danger::Secret)?;
     }
     Ok(())
 }
@@ -79,20 +80,7 @@ fn candidates<'a>(call: &Call<'a>, reading: Option<&'a Reading<'a>>) -> Vec<&'a 
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.len() > 1);
     let attached = short.and_then(|rest| rest.get(1..)).into_iter();
-    let parts = text.split(['=', ':', '@', ',']).filter(|part| part.contains(['/', '.', '~']));
-    std::iter::once(path_in(text)).chain(parts).chain(attached)
-}
-
-/// Returns the path in `@file`, `file=@path`, `if=path` or `file://path`.
-fn path_in(text: &str) -> &str {
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    let text = text
-        .split_once('@')
-        .map_or(text, |(before, path)| if before.is_empty() || before.ends_with('=') { path } else { text });
-    ["if=", "-T", "--upload-file=", "--post-file=", "--body-file=", "-d@", "-F"]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix))
-        .unwrap_or(text)
+    std::iter::once(text).chain(text.split(['=', ':', '@', ','])).chain(attached)
 }
 
 /// Returns whether the file is the value of an option that uses it without showing it: a key in the working directory,
@@ -115,11 +103,8 @@ fn is_key_option(call: &Call<'_>, text: &str) -> bool {
     })
 }
 
-/// Returns whether the argument is a pattern that matches a secret file.
-fn may_be_secret(arg: &Arg, place: &Place) -> bool {
-    if !arg.marks.has(Marks::PATTERN) {
-        return false;
-    }
+/// Returns whether the place is a pattern that matches a secret file.
+fn may_be_secret(place: &Place) -> bool {
     let pattern = place.as_str();
     // A pattern that matches many other files as well does not indicate this one.
     let letters = |part: &str| part.chars().filter(char::is_ascii_alphabetic).count();

@@ -41,12 +41,3 @@ static ENCODED: LazyLock<Regex> = LazyLock::new(|| {
         r"&#(?:x27|x3b|x7c|10|38|39|59|96|124);",
     ))
 });
-
-/// Returns whether the text contains `%0a` or `%0d`, which plain values never contain.
-pub(super) fn hides_line_end(text: &str) -> bool {
-    text.as_bytes()
-        .windows(3)
-        .any(|three| three[0] == b'%' && three[1] == b'0' && matches!(three[2] | 0x20, b'a' | b'd' | b'0'))
-        || text.contains("\\033[")
-        || text.contains("\\x1b[")
-}

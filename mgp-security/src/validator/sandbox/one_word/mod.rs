@@ -11,11 +11,9 @@ mod separator;
 
 use std::borrow::Cow;
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::Finding;
 
-use decode::{decode, hides_line_end};
+use decode::decode;
 use disguise::{begins_disguised, check_option};
 use evidence::{Evidence, first_name, has_arguments, is_command, kind_of};
 
@@ -23,23 +21,17 @@ use super::finding::{Danger, refuse_if};
 use super::known::{Trait, matched};
 use super::place::Place;
 
-use super::{argv, check_visible, fold_dash};
+use super::{argv, check_readings};
 
 /// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
     refuse_if(word.len() > MAX_WORD_BYTES, Danger::TooComplex)?;
-    check_visible(word)?;
-    judge(word)?;
-    if !word.is_ascii() {
-        let folded: String = word.nfkc().map(fold_dash).collect();
-        if folded != word {
-            judge(&folded)?;
-        }
-    }
+    check_readings(word, judge)?;
     let mut current = Cow::Borrowed(word);
     for _ in 0..MAX_DECODINGS {
         let Some(decoded) = decode(&current) else { return Ok(()) };
-        refuse_if(hides_line_end(&current) || decoded.contains('\0'), Danger::Encoded)?;
+        matched("line-end", &current)?;
+        refuse_if(decoded.contains('\0'), Danger::Encoded)?;
         judge(&decoded)?;
         current = Cow::Owned(decoded);
     }

@@ -83,7 +83,7 @@ mod tests {
         for (id, example) in EXAMPLES {
             let name = id.name();
             let printed = example().await.unwrap_or_else(|error| panic!("{name}: {error}")).join("\n");
-            shown += &format!("# {name}\n{printed}\n");
+            shown.extend(["# ", name, "\n", &printed, "\n"]);
             assert!(PAGE.contains(&shown), "the page does not show this:\n{shown}");
         }
     }

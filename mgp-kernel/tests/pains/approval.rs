@@ -345,8 +345,7 @@ async fn asking_host(script: &Script) -> Host {
     let mut config = quiet([script.server("site")]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
-    let host = Host::ready_with(config).await;
-    host
+    Host::ready_with(config).await
 }
 
 /// Makes a call that has to be asked about, and has an operator answer by `method`. Returns the question and the outcome.

@@ -91,10 +91,10 @@ fn the_sections_are_all_there_in_their_order() {
 #[test]
 fn a_tool_has_a_purpose_and_a_version() {
     assert_all_found(
-        r#"
+        r"
         ### 1. Tool Purpose and Description\n => ### 1. Purpose\n\n### 2. Name\n => purpose: the section is empty
         **Version**: 1.2.0 =>  => the tool declares no version
-        "#,
+        ",
     );
     for version in ["1.2", "v1.2.0", "1.2.0.1", "latest"] {
         let found = findings_where("**Version**: 1.2.0", &format!("**Version**: {version}"));
@@ -170,10 +170,10 @@ fn error_types_are_known_or_declared() {
 #[test]
 fn idempotency_is_stated_and_agrees_with_the_definition() {
     assert_all_found(
-        r#"
+        r"
         **Idempotent**: Yes => It depends. => does not say whether the tool is idempotent
         A call changes nothing. A second call returns the same forecast, or a newer one. =>  => repeated call
-        "#,
+        ",
     );
     for said in ["Yes.", "The tool is idempotent.", "**Idempotent**: true"] {
         assert_eq!(findings_where("**Idempotent**: Yes", said), [""; 0], "{said}");

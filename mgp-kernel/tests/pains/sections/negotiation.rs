@@ -31,8 +31,7 @@ fn lab() -> Script {
 }
 
 async fn kernel(script: &Script) -> Host {
-    let host = Host::ready_with(quiet([script.server("lab")])).await;
-    host
+    Host::ready_with(quiet([script.server("lab")])).await
 }
 
 /// Returns whether the client has the section of an extension.

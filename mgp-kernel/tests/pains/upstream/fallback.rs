@@ -15,9 +15,9 @@ tests![
 
 /// A server whose one tool always ends in an error of the protocol.
 async fn failing() -> Served {
-    let server = Server::new("failing", "1.0.0")
+    let fails = Server::new("failing", "1.0.0")
         .tool(Tool::new("pid", "Fails."), async || Err::<String, _>(Error::new(5002, "down")));
-    let mut served = Served::start("far", server).await;
+    let mut served = Served::start("far", fails).await;
     served.config["tools"] = json!({"pid": {"fallback": "near.pid"}});
     served
 }

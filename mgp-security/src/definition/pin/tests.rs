@@ -33,7 +33,7 @@ fn pins(policy: FirstUse) -> (Database, PinnedDefinitions) {
 }
 
 fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
-    observe(&pins, &server(), DefinitionKind::Tool, listed).unwrap()
+    observe(pins, &server(), DefinitionKind::Tool, listed).unwrap()
 }
 
 #[test]

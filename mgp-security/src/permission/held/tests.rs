@@ -24,8 +24,8 @@ fn decided(name: &str, decision: Decision) -> PermissionResponse {
     PermissionResponse::new("perm-001", BTreeMap::from([(name.to_owned(), Grant::new(decision))]))
 }
 
-fn raw(grants: &PermissionResponse) -> Option<RawJson> {
-    Some(RawJson::from_value(grants).unwrap())
+fn raw(grants: &PermissionResponse) -> RawJson {
+    RawJson::from_value(grants).unwrap()
 }
 
 fn request<T: serde::Serialize>(method: &str, params: &T, session: &Arc<Session>) -> Request {
@@ -135,10 +135,10 @@ async fn without_sessions_each_request_brings_its_grants_2026() {
     tell(&mut held, &approved, &client).await;
     for (grants, expected) in [
         (None, Decision::Deferred),
-        (raw(&approved), Decision::Approved),
-        (raw(&decided("shell", Decision::Deferred)), Decision::Deferred),
-        (raw(&decided("shell", Decision::Denied)), Decision::Denied),
-        (raw(&approved.with_expires_at(Some(moment(1000)))), Decision::Deferred),
+        (Some(raw(&approved)), Decision::Approved),
+        (Some(raw(&decided("shell", Decision::Deferred))), Decision::Deferred),
+        (Some(raw(&decided("shell", Decision::Denied))), Decision::Denied),
+        (Some(raw(&approved.with_expires_at(Some(moment(1000))))), Decision::Deferred),
     ] {
         assert_eq!(decision(&mut held, "shell", &client, grants.clone()).await, expected, "{grants:?}");
     }
@@ -183,7 +183,7 @@ async fn a_clock_put_back_revives_no_grant_in_either_era() {
             [(1000, Decision::Approved), (2000, Decision::Deferred), (1000, Decision::Deferred)]
         {
             hands.set(now);
-            let sent = raw(&grant).filter(|_| revision.is_stateless());
+            let sent = Some(raw(&grant)).filter(|_| revision.is_stateless());
             assert_eq!(decision(&mut held, "shell", &client, sent).await, expected, "{revision:?} {now}");
         }
     }

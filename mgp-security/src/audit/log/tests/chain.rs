@@ -22,7 +22,7 @@ fn shared() -> (crate::sqlite::Database, LogStore) {
     (database.clone(), LogStore::new(database).unwrap())
 }
 
-fn verdict(store: LogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
+fn verdict(store: &LogStore, known: &[LogHead]) -> Result<VerifiedLog, VerifyError> {
     store.verify(known)
 }
 
@@ -62,7 +62,7 @@ proptest! {
         let mut entries = entries(count);
         let at = at.index(entries.len());
         change(&mut entries[at], how);
-        let found = verdict(holding(&entries), &[]);
+        let found = verdict(&holding(&entries), &[]);
         let seq = at as u64 + 1;
         let is_found = matches!(found, Err(VerifyError::Changed { seq: at, flaw: LogFlaw::Link }) if at == seq);
         prop_assert!(is_found, "{:?}", found);
@@ -81,7 +81,7 @@ proptest! {
             4 => entry.facets.trace += 1,
             _ => entry.facets.event_type = mgp_types::mgp::EventType::read("TOOL_LISTED"),
         }
-        prop_assert!(verdict(holding(&entries), &[]).is_err());
+        prop_assert!(verdict(&holding(&entries), &[]).is_err());
     }
 
     #[test]
@@ -98,9 +98,9 @@ proptest! {
             entries[at..].iter_mut().for_each(|entry| entry.seq -= 1);
         }
         // The last one leaves a whole log behind, which only its end, noted elsewhere, tells from the real one.
-        prop_assert!(verdict(holding(&entries), &[end]).is_err());
+        prop_assert!(verdict(&holding(&entries), &[end]).is_err());
         if at + 1 < count as usize {
-            prop_assert!(verdict(holding(&entries), &[]).is_err());
+            prop_assert!(verdict(&holding(&entries), &[]).is_err());
         }
     }
 
@@ -123,7 +123,7 @@ proptest! {
             (entries[one].prev, entries[one].hash) = (b.prev, b.hash);
             (entries[other].prev, entries[other].hash) = (a.prev, a.hash);
         }
-        prop_assert!(verdict(holding(&entries), &[]).is_err());
+        prop_assert!(verdict(&holding(&entries), &[]).is_err());
     }
 
     #[test]
@@ -141,7 +141,7 @@ proptest! {
         for (index, entry) in entries.iter_mut().enumerate() {
             entry.seq = index as u64 + 1;
         }
-        prop_assert!(verdict(holding(&entries), &[]).is_err());
+        prop_assert!(verdict(&holding(&entries), &[]).is_err());
     }
 
     #[test]
@@ -154,7 +154,7 @@ proptest! {
         for entry in &mut entries[at..] {
             *entry = LogEntry::behind(&mut head, entry.event.clone(), entry.facets.clone());
         }
-        let found = verdict(holding(&entries), &[kept]);
+        let found = verdict(&holding(&entries), &[kept]);
         let is_found = matches!(found, Err(VerifyError::Changed { flaw: LogFlaw::End, .. }));
         prop_assert!(is_found, "{:?}", found);
     }

@@ -32,6 +32,8 @@ use crate::Clock;
 /// Arguments are not recorded unless [`arguments`](Self::arguments) says how, and results are never recorded.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use mgp_security::audit::{AuditLayer, AuditLog, Filter, LogStore, Query};
 /// use mgp_types::{Object, Request, Response};
 /// use tower_layer::Layer;

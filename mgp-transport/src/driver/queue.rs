@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mgp_types::{Error, Id, Response, StreamId};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::wire::OutgoingMessage;
 
@@ -81,6 +83,21 @@ impl Queue {
             waiting.push(message);
         }
         waiting.into_iter()
+    }
+}
+
+/// Drops the messages that nobody takes any more, which tells their senders so.
+///
+/// A message that a sender just puts into the channel would stay in it, and its sender wait, for as long as there are
+/// senders: dropping the receiver alone drops only those that are there.
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.messages.close();
+        let mut left = std::mem::replace(&mut self.messages, mpsc::channel(1).1);
+        while left.try_recv().is_ok() {}
+        if let (Err(TryRecvError::Empty), Ok(runtime)) = (left.try_recv(), Handle::try_current()) {
+            runtime.spawn(async move { while left.recv().await.is_some() {} });
+        }
     }
 }
 

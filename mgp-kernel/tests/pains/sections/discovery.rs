@@ -72,7 +72,9 @@ async fn a_list_has_the_servers_for_which_all_holds_that_is_asked() {
         speaking(r#""audit","streaming""#, r#","permissions_required":["memory.read","network.outbound"]"#),
         json!({"id": "away", "command": "/no/such/program", "restart_policy": "never"}),
     );
-    let host = Host::ready_with(quiet([one.server("one"), two.server("two"), away])).await;
+    let host = Host::with(quiet([one.server("one"), two.server("two"), away])).await;
+    host.up("one").await;
+    host.up("two").await;
     until("it failed", || host.view("away").last_error).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;

@@ -5,20 +5,22 @@ pub(crate) mod cancel;
 pub(crate) mod connection_role;
 pub(crate) mod delegation;
 pub(crate) mod effects;
-
 pub(crate) mod fallback;
 pub(crate) mod hints;
 pub(crate) mod kernel_options;
 pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod own_server;
-pub(crate) mod refusing;
 pub(crate) mod registry_timeout;
 pub(crate) mod resolve;
 pub(crate) mod session_state;
 
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
 use memchr::memmem::Finder;
-use mgp_types::{Object, Request};
+use mgp_types::{Error, Object, Request, Response};
+use tower_service::Service;
 
 /// Returns whether JSON may have a member of this name, which is given with its quotation marks. A member may be written
 /// with escapes, so that JSON with a backslash may have any.
@@ -30,4 +32,22 @@ pub(crate) fn may_name(json: &[u8], name: &Finder<'_>) -> bool {
 pub(crate) fn mentioning(request: &Request, name: &Finder<'_>) -> Option<Object> {
     let meta = request.params.get("_meta")?;
     if may_name(meta.as_bytes(), name) { Object::from_raw(&meta).ok() } else { None }
+}
+
+/// A service that answers every request with this error.
+#[derive(Debug, Clone)]
+pub(crate) struct RefusingService(pub(crate) Error);
+
+impl Service<Request> for RefusingService {
+    type Response = Response;
+    type Error = Error;
+    type Future = Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request) -> Self::Future {
+        ready(Err(self.0.clone()))
+    }
 }

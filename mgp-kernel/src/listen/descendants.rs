@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::socket::{AcceptedConnection, UserSocket};
-use crate::call::refusing::RefusingService;
+use crate::call::RefusingService;
 use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, Process, ProcessId};
 

@@ -50,7 +50,7 @@ impl Jail {
         Self::in_home(Home::with_state(), open, more)
     }
 
-    /// One to which nothing more is open, where servers can be confined.
+    /// Starts a kernel with a confined server to which nothing more is open; `None` where servers cannot be confined.
     fn plain() -> Option<Self> {
         is_possible().then(|| Self::new("", ""))
     }

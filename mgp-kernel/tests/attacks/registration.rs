@@ -47,7 +47,7 @@ impl Registering {
         Self { home, agent, kernel }
     }
 
-    /// One whose script was registered and approved.
+    /// Starts a kernel with a server whose script was registered and approved.
     fn approved() -> Self {
         let mut world = Self::new();
         assert!(world.register_script().contains("pending_approval"));

@@ -14,7 +14,7 @@ pub struct ListenTls {
     pub key: String,
     /// The path of the authorities that sign certificates of clients, in PEM; clients show none if left out.
     pub client_ca: Option<String>,
-    /// Whether a client has to show a certificate, where there is `client_ca`.
+    /// The demand for certificates of clients, where there is `client_ca`.
     #[serde(default)]
     pub client_certificates: ClientCertificateUse,
 }

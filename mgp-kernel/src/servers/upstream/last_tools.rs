@@ -132,24 +132,15 @@ mod tests {
         let id = ServerId::from("git/é");
         let [status, log] = [tool("status", "Shows."), tool("log", "Lists.")];
         let pinned = |tool: &Object| Definition::read(DefinitionKind::Tool, tool).unwrap();
-        pins.observe(
-            &id,
-            DefinitionKind::Tool,
-            &[pinned(&status), pinned(&log)],
-            &ConfiguredServer::default(),
-        )
-        .unwrap();
+        let list = |tools: &[Definition]| {
+            pins.observe(&id, DefinitionKind::Tool, tools, &ConfiguredServer::default()).unwrap();
+        };
+        list(&[pinned(&status), pinned(&log)]);
         keep(state.path(), &server("git"), &[status, log.clone(), tool("never", "Seen.")]).unwrap();
         assert_eq!(names(read(state.path(), &server("git"), &pins)), ["status", "log"]);
         // A definition that has changed meanwhile waits for approval and is not listed.
         let changed = tool("status", "Shows, and more.");
-        pins.observe(
-            &id,
-            DefinitionKind::Tool,
-            &[pinned(&changed), pinned(&log)],
-            &ConfiguredServer::default(),
-        )
-        .unwrap();
+        list(&[pinned(&changed), pinned(&log)]);
         assert_eq!(names(read(state.path(), &server("git"), &pins)), ["log"]);
     }
 

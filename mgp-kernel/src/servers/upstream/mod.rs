@@ -66,8 +66,8 @@ pub(crate) use self::stale_lists::ListKind;
 use self::support::ServerClient;
 pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
+use crate::call::RefusingService;
 use crate::call::meter::MeterGate;
-use crate::call::refusing::RefusingService;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.

@@ -6,7 +6,7 @@ use tower_service::Service as _;
 
 use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
-use crate::call::refusing::RefusingService;
+use crate::call::RefusingService;
 use crate::router::test_kernel::{TestClient, TestKernel};
 
 /// The context of a call of `agent`.

@@ -65,12 +65,12 @@ record! {
 pub const MAX_SOURCES: usize = 64;
 
 /// The most bytes of the sources of one result.
-pub const MAX_SOURCES_BYTES: usize = 16 * 1024;
+const MAX_SOURCES_BYTES: usize = 16 * 1024;
 
 impl Provenance {
     /// Reads the sources in the metadata of a result or of a block of its content: one object or an array of them.
     ///
-    /// Sources beyond [`MAX_SOURCES`] or [`MAX_SOURCES_BYTES`] are not read; those that have no name are left out.
+    /// Sources beyond [`MAX_SOURCES`] or 16 KiB are not read; those that have no name are left out.
     pub fn read(meta: &Object) -> Unverified<Vec<Self>> {
         let sources = meta.get("provenance").filter(|raw| raw.as_bytes().len() <= MAX_SOURCES_BYTES);
         let read = sources.map_or_else(Vec::new, |raw| match raw.to::<Vec<RawJson>>() {

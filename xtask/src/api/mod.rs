@@ -17,7 +17,7 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-kernel", 15),
     ("mgp-lifecycle", 64),
     ("mgp-patterns", 1),
-    ("mgp-security", 228),
+    ("mgp-security", 224),
     ("mgp-server-sdk", 81),
     ("mgp-stream", 39),
     ("mgp-toolindex", 57),

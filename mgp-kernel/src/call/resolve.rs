@@ -302,8 +302,8 @@ mod tests {
     async fn a_call_of_an_unknown_tool_waits_as_long_as_the_server_that_it_names_may_take_to_start() {
         for name in ["files.read", "files__read"] {
             let kernel = TestKernel::open().await;
-            let (server, start) = kernel.starting_server("files", Duration::from_mins(2));
-            let _never = kernel.starting_server("other", Duration::from_hours(1));
+            let (server, start) = kernel.starting_server("files", Duration::from_mins(2)).await;
+            let _never = kernel.starting_server("other", Duration::from_hours(1)).await;
             let began = Instant::now();
             let starting = async {
                 tokio::time::sleep(OF_CALLS * 4).await;
@@ -320,7 +320,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_that_names_no_server_waits_a_little_only() {
         let kernel = TestKernel::open().await;
-        let _starting = kernel.starting_server("files", Duration::from_hours(1));
+        let _starting = kernel.starting_server("files", Duration::from_hours(1)).await;
         let began = Instant::now();
         assert!(called(&kernel, "unheard").await.is_err());
         assert_eq!(began.elapsed(), OF_CALLS);

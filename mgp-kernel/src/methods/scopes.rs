@@ -72,7 +72,7 @@ mod tests {
 
     async fn scene() -> TestKernel {
         let scene = TestKernel::with(SCOPED).await;
-        scene.server("tracker");
+        scene.server("tracker").await;
         let denied = AccessGrant::new("one".into(), "tracker".into(), AccessPermission::Deny)
             .for_tool("hidden".into());
         scene.policies.access.grant(&Principal::operator("root"), None, denied).await.unwrap();

@@ -31,7 +31,7 @@ use crate::reload::ConfigReloader;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::fake_server::FakeServer;
-use crate::servers::upstream::{FirstStart, ServerSupport};
+use crate::servers::upstream::{FirstStart, ServerSupport, Upstream};
 use mgp_types::BoxedService;
 
 /// A configuration in which agents have only what they were granted.
@@ -91,41 +91,51 @@ impl TestKernel {
         self.policies.access.grant(&Principal::operator("root"), None, grant).await.unwrap();
     }
 
-    pub(crate) fn server(&self, id: &str) -> TestServer {
-        self.server_in(id, Revision::V2025_11_25)
+    pub(crate) async fn server(&self, id: &str) -> TestServer {
+        self.server_in(id, Revision::V2025_11_25).await
     }
 
     /// Adds a server that can do everything, and answers what it is told to.
-    pub(crate) fn server_in(&self, id: &str, revision: Revision) -> TestServer {
-        self.server_with(id, revision, r#"{"logging":{},"tasks":{"list":{}},"vendor":{"a":1}}"#)
+    pub(crate) async fn server_in(&self, id: &str, revision: Revision) -> TestServer {
+        self.server_with(id, revision, r#"{"logging":{},"tasks":{"list":{}},"vendor":{"a":1}}"#).await
     }
 
-    pub(crate) fn server_with(&self, id: &str, revision: Revision, capabilities: &'static str) -> TestServer {
-        self.put(id, revision, capabilities, None)
+    pub(crate) async fn server_with(
+        &self,
+        id: &str,
+        revision: Revision,
+        capabilities: &'static str,
+    ) -> TestServer {
+        self.put(id, revision, capabilities, None).await
     }
 
     /// Adds a server that is still starting, until the test ends its start.
-    pub(crate) fn starting_server(&self, id: &str, patience: Duration) -> (TestServer, FirstStart) {
+    pub(crate) async fn starting_server(&self, id: &str, patience: Duration) -> (TestServer, FirstStart) {
         let start = FirstStart::new(id.into(), patience);
-        (self.put(id, Revision::V2025_11_25, "{}", Some(start.clone())), start)
+        (self.put(id, Revision::V2025_11_25, "{}", Some(start.clone())).await, start)
     }
 
-    fn put(
+    async fn put(
         &self,
         id: &str,
         revision: Revision,
         capabilities: &'static str,
         start: Option<FirstStart>,
     ) -> TestServer {
-        let server = TestServer::default();
+        let (server, handshake) = (TestServer::default(), TestServer::default());
+        let agreed = format!(
+            r#"{{"protocolVersion":"{revision}","supportedVersions":["{revision}"],"capabilities":{capabilities},
+            "serverInfo":{{"name":"{id}","version":"1"}},"tools":[]}}"#
+        );
+        *handshake.answer.lock() = Some(Ok(Response::new(RawJson::parse(agreed).unwrap())));
         let fake = FakeServer {
+            handshake: BoxedService::new(handshake),
             service: BoxedService::new(server.clone()),
-            session: Arc::new(Session::new(revision)),
             capabilities: Object::parse(capabilities).unwrap(),
             instructions: Some(format!("Use {id} well.").into()),
             start,
         };
-        self.fleet.put(id, fake);
+        self.fleet.put(Upstream::fake(&self.support, id, fake).await);
         server
     }
 

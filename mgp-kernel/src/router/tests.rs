@@ -35,7 +35,7 @@ async fn everything_is_offered_before_any_server_is_there() {
 #[tokio::test]
 async fn tasks_are_offered_in_the_form_of_the_era() {
     let scene = TestKernel::open().await;
-    scene.server("a");
+    scene.server("a").await;
     let peer = TestClient::begin(&scene, "some").await;
     let session = text(&peer.call(&scene, "server/discover", "{}").await.unwrap());
     assert!(session.contains(r#""tasks":{"#) && !session.contains("io.modelcontextprotocol/tasks"));
@@ -49,7 +49,7 @@ async fn a_capability_and_instructions_of_a_server_reach_those_who_may_use_it_an
     let scene = TestKernel::with(GRANTED).await;
     let own =
         r#"{"tools":{},"vendor":{"a": 1.50},"mgp":{"x":1},"extensions":{"v/x":{},"dev.cloto/mgp":{"y":1}}}"#;
-    scene.server_with("a", mgp_types::Revision::V2025_11_25, own);
+    scene.server_with("a", mgp_types::Revision::V2025_11_25, own).await;
     scene.grant("some", "a").await;
     let seen = text(&TestClient::stateless("some").call(&scene, "server/discover", "{}").await.unwrap());
     assert!(seen.contains(r#""vendor":{"a": 1.50}"#) && seen.contains(r#""v/x":{}"#), "{seen}");
@@ -62,8 +62,8 @@ async fn a_capability_and_instructions_of_a_server_reach_those_who_may_use_it_an
 #[tokio::test]
 async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
     let scene = TestKernel::open().await;
-    scene.server("a");
-    scene.server("b");
+    scene.server("a").await;
+    scene.server("b").await;
     scene.tool("a", "read");
     scene.tool("b", "write");
     let peer = TestClient::stateless("some");
@@ -79,7 +79,7 @@ async fn who_sees_all_tools_shares_the_bytes_of_the_catalog() {
 async fn a_list_holds_what_the_caller_may_use_and_follows_its_grants() {
     let scene = TestKernel::with(GRANTED).await;
     for (server, tool) in [("a", "read"), ("b", "write")] {
-        scene.server(server);
+        scene.server(server).await;
         scene.tool(server, tool);
         scene.prompt(server, "greet");
         scene.resource(server, &format!("file:///{server}"));
@@ -115,7 +115,7 @@ async fn a_cursor_that_nobody_gave_is_an_error() {
 #[tokio::test]
 async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_answer() {
     let scene = TestKernel::open().await;
-    let (a, b) = (scene.server("a"), scene.server("b"));
+    let (a, b) = (scene.server("a").await, scene.server("b").await);
     scene.prompt("a", "greet");
     scene.resource("b", "file:///b");
     let peer = TestClient::stateless("some");
@@ -137,7 +137,7 @@ async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_
 #[tokio::test]
 async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the_caller_may_use() {
     let scene = TestKernel::with(GRANTED).await;
-    let servers = ["a", "b"].map(|id| scene.server(id));
+    let servers = [scene.server("a").await, scene.server("b").await];
     for (server, template) in [("a", "by-id://users/{id}"), ("b", "by-id://{table}/{id}")] {
         scene.resource(server, "file:///both");
         let definition = Object::parse(format!(r#"{{"uriTemplate":"{template}","name":"it"}}"#)).unwrap();
@@ -160,7 +160,7 @@ async fn a_resource_is_read_at_the_first_server_that_has_it_among_those_that_the
 #[tokio::test]
 async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     let data = RawJson::parse(r#"{"why": [1.50]}"#).unwrap();
     server.refuses(Error::from_origin(Origin::Peer, -12345, "odd").with_data(data));
@@ -173,8 +173,8 @@ async fn the_code_and_data_of_an_upstream_error_come_back_unchanged() {
 #[tokio::test]
 async fn what_is_not_there_and_what_may_not_be_seen_are_refused_alike_with_what_is_near() {
     let scene = TestKernel::with(GRANTED).await;
-    scene.server("a");
-    scene.server("b");
+    scene.server("a").await;
+    scene.server("b").await;
     scene.prompt("a", "greeting");
     scene.prompt("b", "greeting_secret");
     scene.resource("b", "file:///secret");
@@ -204,7 +204,7 @@ const PASSING: &str = r#"{"access":{"default":"opt-in"},"servers":[
 #[tokio::test]
 async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to_the_one_that_is_named() {
     let scene = TestKernel::with(PASSING).await;
-    let (a, b, c) = (scene.server("a"), scene.server("b"), scene.server("c"));
+    let (a, b, c) = (scene.server("a").await, scene.server("b").await, scene.server("c").await);
     for server in ["a", "c"] {
         scene.grant("one", server).await;
     }
@@ -240,8 +240,8 @@ async fn a_method_of_a_vendor_goes_to_the_only_server_that_it_is_passed_to_or_to
 #[tokio::test]
 async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
     let scene = TestKernel::with(&PASSING.replace("opt-in", "opt-out")).await;
-    let a = scene.server("a");
-    let b = scene.server_in("b", mgp_types::Revision::V2026_07_28);
+    let a = scene.server("a").await;
+    let b = scene.server_in("b", mgp_types::Revision::V2026_07_28).await;
     let peer = TestClient::begin(&scene, "some").await;
     peer.notify(&scene, "notifications/roots/list_changed", "{}").await.unwrap();
     assert_eq!((a.methods(), b.methods()), (vec!["notifications/roots/list_changed".to_owned()], vec![]));
@@ -265,7 +265,7 @@ async fn a_notification_goes_to_those_that_it_concerns_and_calls_no_tool() {
 #[tokio::test]
 async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
     let scene = TestKernel::open().await;
-    let (a, b) = (scene.server("a"), scene.server("b"));
+    let (a, b) = (scene.server("a").await, scene.server("b").await);
     let (read, write) = (scene.tool("a", "read"), scene.tool("b", "write"));
     let (session, stateless) = (TestClient::begin(&scene, "some").await, TestClient::stateless("some"));
     a.answers(r#"{"task":{"taskId":"one"}}"#);
@@ -289,9 +289,12 @@ async fn a_task_is_asked_of_the_server_that_began_it_for_its_owner() {
 #[tokio::test]
 async fn the_tasks_of_all_servers_are_one_list() {
     let scene = TestKernel::open().await;
-    let (a, b) = (scene.server("a"), scene.server("b"));
-    scene.server_with("c", mgp_types::Revision::V2025_11_25, "{}").refuses(Error::internal("never asked"));
-    let d = scene.server("d");
+    let (a, b) = (scene.server("a").await, scene.server("b").await);
+    scene
+        .server_with("c", mgp_types::Revision::V2025_11_25, "{}")
+        .await
+        .refuses(Error::internal("never asked"));
+    let d = scene.server("d").await;
     d.refuses(Error::internal("broken"));
     a.answers(r#"{"tasks":[{"taskId":"1", "v":1.50}]}"#);
     b.answers(r#"{"tasks":[{"taskId":"2"}]}"#);
@@ -303,7 +306,7 @@ async fn the_tasks_of_all_servers_are_one_list() {
 #[tokio::test]
 async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server() {
     let scene = TestKernel::open().await;
-    let (asks, other) = (scene.server("a"), TestClient::stateless("other"));
+    let (asks, other) = (scene.server("a").await, TestClient::stateless("other"));
     let peer = TestClient::stateless("some");
     let call = peer.request("tools/call", "{}").context;
     let asked = Object::parse(r#"{"callback_id":"1","type":"confirmation","message":"?"}"#).unwrap();
@@ -315,7 +318,7 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
     assert!(other.call(&scene, "mgp/callback/respond", &answer).await.is_err());
 
     // Its place is another's while it ends, and then nobody's.
-    let successor = scene.server("a");
+    let successor = scene.server("a").await;
     for _ in 0..2 {
         peer.call(&scene, "mgp/callback/respond", &answer).await.unwrap();
         let answered = asks.asked().remove(0);
@@ -331,7 +334,7 @@ async fn a_callback_is_answered_where_it_was_asked_whatever_became_of_the_server
 #[tokio::test]
 async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     let scene = TestKernel::open().await;
-    let (a, b) = (scene.server("a"), scene.server("b"));
+    let (a, b) = (scene.server("a").await, scene.server("b").await);
     let peer = TestClient::begin(&scene, "some").await;
     for (server, id) in [(&a, "a"), (&b, "b")] {
         server.answers(r#"{"task":{"taskId":"1"}}"#);

@@ -32,8 +32,8 @@ fn named(scene: &TestKernel) -> FallbackLayer {
     layer(scene.catalog.clone(), Arc::clone(&scene.fleet), scene.audit.port())
 }
 
-fn two_servers(scene: &TestKernel) -> (TestServer, TestServer) {
-    let servers = (scene.server("web"), scene.server("local"));
+async fn two_servers(scene: &TestKernel) -> (TestServer, TestServer) {
+    let servers = (scene.server("web").await, scene.server("local").await);
     scene.tool("local", "search");
     let tools = ["search", "cached"].map(|name| scene.tool("web", name));
     scene.catalog.put_server("web".into(), tools.into()).unwrap();
@@ -48,7 +48,7 @@ fn naming_another(tool: &str) -> Error {
 #[tokio::test]
 async fn a_server_names_its_own_tools_and_nobody_elses() {
     let scene = TestKernel::open().await;
-    let (web, local) = two_servers(&scene);
+    let (web, local) = two_servers(&scene).await;
     web.refuses(naming_another("cached"));
     assert!(called(&scene, named(&scene), "web.search").await.is_err());
     let names: Vec<_> =

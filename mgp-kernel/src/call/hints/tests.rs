@@ -123,7 +123,7 @@ async fn with_tools() -> (TestKernel, SuggestionGate, TestServer) {
     let deny = AccessGrant::new("eve".into(), "ops".into(), AccessPermission::Deny)
         .for_tool("recent_incidents".into());
     kernel.policies.access.grant(&Principal::operator("root"), None, deny).await.unwrap();
-    let server = kernel.server("ops");
+    let server = kernel.server("ops").await;
     let definition = |name: &str, text: &str| {
         let json = format!(r#"{{"name":"{name}","description":"{text}","inputSchema":{{"type":"object"}}}}"#);
         Object::parse(json).unwrap()

@@ -16,7 +16,7 @@ fn whole(server: &ServerId) -> ConnectionKey {
 /// A kernel with a server without sessions, and a client that began a task there.
 async fn with_task() -> (TestKernel, TestServer, TestClient) {
     let scene = TestKernel::open().await;
-    let server = scene.server_in("a", Revision::V2026_07_28);
+    let server = scene.server_in("a", Revision::V2026_07_28).await;
     let tool = scene.tool("a", "run");
     server.answers(r#"{"resultType":"task","taskId":"t"}"#);
     let peer = TestClient::stateless("some");
@@ -38,7 +38,7 @@ fn log(level: &str) -> Request {
 #[tokio::test]
 async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_others() {
     let scene = TestKernel::with(GRANTED).await;
-    scene.server("a");
+    scene.server("a").await;
     scene.grant("some", "a").await;
     let (some, other) = (TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "other").await);
     scene.changes.changed(&"a".into(), ListKind::Prompts);
@@ -72,7 +72,7 @@ async fn nothing_is_told_before_the_session_has_begun() {
 #[tokio::test]
 async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_after_the_last() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     let (one, two) = (TestClient::begin(&scene, "one").await, TestClient::begin(&scene, "two").await);
     let params = r#"{"uri":"file:///a"}"#;
@@ -99,7 +99,7 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
 #[tokio::test]
 async fn a_session_that_is_gone_wants_nothing_any_more() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_session_that_is_gone_wants_nothing_any_more() {
 #[tokio::test]
 async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     let [gone, stays] = [TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "some").await];
     let changes = &scene.changes;
@@ -130,7 +130,7 @@ async fn a_connection_is_not_kept_for_a_session_that_is_gone() {
 #[tokio::test]
 async fn a_subscription_that_the_server_refuses_is_refused() {
     let scene = TestKernel::with(GRANTED).await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
     server.refuses(Error::from_origin(mgp_types::Origin::Peer, -1, "no"));
@@ -145,7 +145,7 @@ async fn a_subscription_that_the_server_refuses_is_refused() {
 #[tokio::test]
 async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
     let scene = TestKernel::open().await;
-    scene.server("a");
+    scene.server("a").await;
     scene.resource("a", "file:///a");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"mgp://a/file:///a"}"#).await.unwrap();
@@ -159,7 +159,7 @@ async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
 #[tokio::test]
 async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes() {
     let scene = TestKernel::with(GRANTED).await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     scene.resource("b", "file:///b");
     scene.grant("some", "a").await;
@@ -199,7 +199,7 @@ async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
 #[tokio::test]
 async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
     let scene = TestKernel::open().await;
-    let server = scene.server_in("a", Revision::V2026_07_28);
+    let server = scene.server_in("a", Revision::V2026_07_28).await;
     scene.resource("a", "file:///a");
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
@@ -228,10 +228,11 @@ async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listen
 #[tokio::test]
 async fn a_server_without_sessions_that_does_not_tell_of_a_resource_refuses_at_once() {
     let scene = TestKernel::open().await;
-    let [refuses, deaf] = ["a", "b"].map(|id| {
+    let server = async |id| {
         scene.resource(id, &format!("file:///{id}"));
-        scene.server_in(id, Revision::V2026_07_28)
-    });
+        scene.server_in(id, Revision::V2026_07_28).await
+    };
+    let (refuses, deaf) = (server("a").await, server("b").await);
     refuses.refuses(Error::from_origin(mgp_types::Origin::Peer, -7, "no"));
     deaf.honours_nothing();
     let peer = TestClient::begin(&scene, "some").await;
@@ -270,8 +271,8 @@ async fn a_connection_on_which_somebody_hears_of_a_task_is_in_use() {
 #[tokio::test]
 async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_most_verbose() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
-    let silent = scene.server_with("b", Revision::V2025_11_25, "{}");
+    let server = scene.server("a").await;
+    let silent = scene.server_with("b", Revision::V2025_11_25, "{}").await;
     let (chatty, quiet) =
         (TestClient::begin(&scene, "chatty").await, TestClient::begin(&scene, "quiet").await);
     chatty.call(&scene, "logging/setLevel", r#"{"level":"info"}"#).await.unwrap();
@@ -295,7 +296,7 @@ async fn a_server_that_connects_later_is_asked_for_the_level_as_well() {
     let scene = TestKernel::open().await;
     let peer = TestClient::begin(&scene, "some").await;
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
-    let late = scene.server("late");
+    let late = scene.server("late").await;
     scene.changes.connected(&"late".into(), true);
     until(|| late.methods() == ["logging/setLevel"]).await;
 }
@@ -310,7 +311,7 @@ async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     assert_eq!(scene.changes.log_level(&line, &Object::new()), None);
     assert_eq!(scene.changes.log_level(&line, &with_logs), Severity::named("debug"));
-    let late = scene.server("late");
+    let late = scene.server("late").await;
     std::sync::Arc::clone(&scene.changes).connected(&line, true);
     peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     assert!(late.methods().is_empty(), "{:?}", late.methods());
@@ -319,7 +320,7 @@ async fn a_server_is_asked_for_the_level_once_before_it_is_connected() {
 #[tokio::test]
 async fn the_status_of_a_task_is_told_to_its_owner() {
     let scene = TestKernel::open().await;
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     let tool = scene.tool("a", "run");
     server.answers(r#"{"task":{"taskId":"t"}}"#);
     let (owner, other) = (TestClient::begin(&scene, "owner").await, TestClient::begin(&scene, "other").await);
@@ -333,7 +334,7 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
 #[tokio::test]
 async fn a_client_that_does_not_read_holds_up_nobody() {
     let scene = TestKernel::open().await;
-    scene.server("a");
+    scene.server("a").await;
     let (stuck, other) =
         (TestClient::begin_stuck(&scene, "stuck").await, TestClient::begin(&scene, "other").await);
     for peer in [&stuck, &other] {
@@ -354,7 +355,7 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     use tower_service::Service as _;
 
     let scene = TestKernel::with(GRANTED).await;
-    scene.server("a");
+    scene.server("a").await;
     let (one, other) = (TestClient::begin(&scene, "one").await, TestClient::begin(&scene, "other").await);
     for peer in [&one, &other] {
         peer.call(&scene, "tools/list", "{}").await.unwrap();
@@ -403,7 +404,7 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
 #[tokio::test]
 async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     let scene = TestKernel::open().await;
-    scene.server("a");
+    scene.server("a").await;
     scene.tool("a", "x");
     let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();
@@ -417,7 +418,7 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
 #[tokio::test]
 async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again() {
     let scene = TestKernel::open().await;
-    scene.server("a");
+    scene.server("a").await;
     scene.tool("a", "x");
     let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "tools/list", "{}").await.unwrap();

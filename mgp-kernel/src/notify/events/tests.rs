@@ -60,7 +60,7 @@ fn tell(scene: &TestKernel, server: &str, agent: Option<&str>, channel: &str) {
 async fn an_agent_hears_of_servers_that_it_may_use_and_an_operator_of_the_life_of_all() {
     let scene = TestKernel::with(GRANTED).await;
     for server in ["files", "mail"] {
-        scene.server(server);
+        scene.server(server).await;
         tell(&scene, server, None, "changed");
     }
     scene.grant("ada", "files").await;
@@ -98,7 +98,7 @@ async fn an_agent_hears_of_servers_that_it_may_use_and_an_operator_of_the_life_o
 #[tokio::test]
 async fn what_happens_on_a_connection_of_an_agents_own_is_for_that_agent() {
     let scene = TestKernel::open().await;
-    scene.server("mail");
+    scene.server("mail").await;
     tell(&scene, "mail", None, "changed");
     let service = front(&scene);
     let (ada, bob) = (
@@ -119,7 +119,7 @@ async fn what_happens_on_a_connection_of_an_agents_own_is_for_that_agent() {
 async fn a_server_publishes_on_no_channel_of_another() {
     let scene = TestKernel::open().await;
     for server in ["a", "a.b"] {
-        scene.server(server);
+        scene.server(server).await;
     }
     let (a, b) = ("a".into(), "a.b".into());
     let on = |server, channel: &str| scene.support.events.channel_of(&line(server, None), channel);

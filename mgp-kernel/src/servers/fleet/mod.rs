@@ -392,10 +392,9 @@ impl Fleet {
         moves.spawn(step);
     }
 
-    /// Adds a fake server.
+    /// Adds a server that a test has connected.
     #[cfg(test)]
-    pub(crate) fn put(&self, id: &str, fake: crate::servers::upstream::fake_server::FakeServer) {
-        let upstream = Upstream::fake(&self.support, id, fake);
+    pub(crate) fn put(&self, upstream: Arc<Upstream>) {
         let mut servers = ServerMap::clone(&self.servers.load());
         servers.insert(upstream.id().clone(), upstream);
         self.set_servers(servers);

@@ -14,8 +14,7 @@ use mgp_transport::child::{ChildCommand, StderrTarget};
 use mgp_transport::http::{HttpClientBuilder, HttpStatus};
 use mgp_types::ext::{ExtensionId, ReferenceGate};
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Gate as _, Object, Principal, RawJson, RpcService, code};
-use tower_layer::Layer;
+use mgp_types::{Error, Gate as _, Object, Principal, RawJson, code};
 
 use super::confined::{self, ServerProgram};
 use super::connection_shared::ConnectionShared;
@@ -62,7 +61,6 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             let (log, output) = (shared.of_server.log.clone(), output.clone());
             move |line| [&log, &output].into_iter().for_each(|log| log.push_stray(line))
         })
-        .layer(EraseLayer)
         // The kernel sees requests and results as MCP has them, lists included.
         .layer(ReferenceGate::new(config.dialect == Some(ServerDialect::ExtReference)).into_layer())
         .inbound_layer(ServerInboundLayer(Arc::downgrade(&shared)));
@@ -89,7 +87,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
             let start = confined::start(&shared, ServerProgram { command, args, cwd, env }, code).await?;
             let client = builder
                 .connect_child(|| heard(&shared, start.command(), hidden.clone(), output.clone()))
-                .await;
+                .await
+                .map(Client::boxed);
             // The folders of the previous start go now, and those of this start with the next one.
             *shared.started.lock() = Some(start);
             client
@@ -97,14 +96,14 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         // A server without Streamable HTTP is connected to over HTTP+SSE.
         Endpoint::Http { url, headers } => {
             let configure = transport(&shared, &url, &headers).await?;
-            advised(&shared, builder.connect_http_with(url.expose(), configure).await)
+            advised(&shared, builder.connect_http_with(url.expose(), configure).await.map(Client::boxed))
         }
         Endpoint::Sse { url, headers } => {
             let configure = transport(&shared, &url, &headers).await?;
-            advised(&shared, builder.connect_sse_with(url.expose(), configure).await)
+            advised(&shared, builder.connect_sse_with(url.expose(), configure).await.map(Client::boxed))
         }
         #[cfg(unix)]
-        Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await,
+        Endpoint::Unix { socket } => builder.connect_unix(socket.expose()).await.map(Client::boxed),
         #[cfg(not(unix))]
         Endpoint::Unix { .. } => Err(Error::invalid_params("there are no Unix sockets here")),
     }
@@ -231,18 +230,6 @@ fn header(name: &str, value: &Secret) -> Option<(HeaderName, HeaderValue)> {
     let mut value: HeaderValue = value.expose().parse().ok()?;
     value.set_sensitive(true);
     Some((name.parse().ok()?, value))
-}
-
-/// A layer that gives the clients of all transports the same type.
-#[derive(Clone)]
-struct EraseLayer;
-
-impl<S: RpcService<Future: 'static> + Sync> Layer<S> for EraseLayer {
-    type Service = BoxedService;
-
-    fn layer(&self, inner: S) -> BoxedService {
-        BoxedService::new(inner)
-    }
 }
 
 /// The number of bytes that a message may have beyond its result: more than any envelope, so that a result that is a

@@ -343,15 +343,9 @@ impl Upstream {
     fn begin(&self, line: ConnectionKey, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
         let own = Weak::clone(&self.own);
         let by_all = Box::new(move || Some(own.upgrade()?.state_of_tools()));
-        let (support, of_server, client) = (&self.support, &self.of_server, line.client.clone());
+        let (support, of_server) = (&self.support, &self.of_server);
         let instance = ServerConnection::new(support, &self.config, line, of_server, lists, by_all)?;
-        Ok(OwnConnection {
-            instance: Arc::new(instance),
-            client,
-            is_left: false,
-            is_renewed: false,
-            used_at: Instant::now(),
-        })
+        Ok(OwnConnection::new(instance))
     }
 
     pub(super) fn new_first(&self, lists: Arc<Catalog>) -> Result<OwnConnection, StartError> {
@@ -372,6 +366,16 @@ impl Upstream {
 }
 
 impl OwnConnection {
+    pub(super) fn new(instance: ServerConnection) -> Self {
+        Self {
+            client: instance.shared.line.client.clone(),
+            instance: Arc::new(instance),
+            is_left: false,
+            is_renewed: false,
+            used_at: Instant::now(),
+        }
+    }
+
     fn used(&mut self) -> Arc<ServerConnection> {
         self.used_at = Instant::now();
         Arc::clone(&self.instance)

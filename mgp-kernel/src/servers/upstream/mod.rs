@@ -29,8 +29,6 @@ mod support;
 mod task_progress;
 mod view;
 
-#[cfg(test)]
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -90,9 +88,6 @@ pub(crate) struct Upstream {
     runtime: Handle,
     /// The ends of connections that go on, and the sweeper.
     tasks: Mutex<JoinSet<()>>,
-    /// The server that lives within a test, in place of the connections.
-    #[cfg(test)]
-    fake: OnceLock<fake_server::FakeServer>,
 }
 
 impl Upstream {
@@ -121,8 +116,6 @@ impl Upstream {
                 refusing: BoxedService::new(refusing.layer(RefusingService(refusal))),
                 runtime: Handle::current(),
                 tasks: Mutex::new(tasks),
-                #[cfg(test)]
-                fake: OnceLock::new(),
             }
         });
         if lists_for_all(&upstream.config) {
@@ -183,10 +176,6 @@ impl Upstream {
 
     /// Makes a request of the server, through all layers in front of it, on the connection of its sender.
     pub(crate) fn call(self: &Arc<Self>, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return fake.service.clone().call(request);
-        }
         match self.route(&request) {
             Ok(ConnectionRoute::To(connection)) => connection.call(request),
             Ok(ConnectionRoute::Refused) => self.refusing.clone().call(request),
@@ -203,10 +192,6 @@ impl Upstream {
 
     /// Returns the session that was negotiated with the server, if it is connected.
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return Some(Arc::clone(&fake.session));
-        }
         self.up().find_map(|instance| instance.session())
     }
 
@@ -219,11 +204,6 @@ impl Upstream {
 
     /// Returns all connections that are up, each with its session and the server's capabilities on it.
     pub(crate) fn lines(&self) -> Vec<(ConnectionKey, Arc<Session>, Object)> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            let line = ConnectionKey::shared(self.id.clone());
-            return vec![(line, Arc::clone(&fake.session), fake.capabilities.clone())];
-        }
         let line = |instance: Arc<ServerConnection>| {
             Some((instance.shared.line.clone(), instance.session()?, instance.capabilities()))
         };
@@ -232,10 +212,6 @@ impl Upstream {
 
     /// Returns the session that was negotiated last on this connection.
     pub(crate) fn session_on(&self, line: &ConnectionKey) -> Option<Arc<Session>> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return line.agent.is_none().then(|| Arc::clone(&fake.session));
-        }
         self.on(line)?.session()
     }
 
@@ -251,10 +227,6 @@ impl Upstream {
 
     /// Returns the server's capabilities on the connection of this agent, if that is up.
     pub(crate) fn capabilities(&self, agent: &Principal) -> Object {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return fake.capabilities.clone();
-        }
         let said = self.of(agent).and_then(|instance| instance.shared.description());
         said.unwrap_or_default().capabilities
     }
@@ -262,10 +234,6 @@ impl Upstream {
     /// Returns the server's instructions for a model on the connection of this agent, if that is up and nothing is
     /// hidden in them.
     pub(crate) fn instructions(&self, agent: &Principal) -> Option<Arc<str>> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return fake.instructions.clone();
-        }
         self.of(agent)?.shared.description()?.instructions
     }
 

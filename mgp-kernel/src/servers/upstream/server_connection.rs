@@ -36,8 +36,8 @@ pub(super) struct ServerConnection {
     pub(super) shared: Arc<ConnectionShared>,
     pub(super) supervised: Supervised<ServerClient>,
     /// The layers in front of the server, and the server behind them.
-    service: BoxedService,
-    _tasks: JoinSet<()>,
+    pub(super) service: BoxedService,
+    pub(super) _tasks: JoinSet<()>,
 }
 
 impl ServerConnection {

@@ -56,7 +56,7 @@ async fn a_client_that_has_not_begun_cannot_be_asked_and_may_be_meant() {
 #[tokio::test]
 async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
     let (scene, server) = (TestKernel::open().await, "a".into());
-    scene.server("a");
+    scene.server("a").await;
     let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
@@ -69,7 +69,7 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
 #[tokio::test]
 async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is_on() {
     let (scene, id) = (TestKernel::open().await, "a".into());
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     let tool = scene.tool("a", "run");
     server.answers(r#"{"task":{"taskId":"1"}}"#);
     let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
@@ -85,7 +85,7 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
 #[tokio::test]
 async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may() {
     let (scene, id) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
-    let server = scene.server("a");
+    let server = scene.server("a").await;
     scene.resource("a", "file:///a");
     let mut peers = Vec::new();
     for agent in ["one", "two"] {
@@ -112,7 +112,7 @@ async fn a_connection_that_is_new_is_asked_in_the_name_of_somebody_who_still_may
 #[tokio::test]
 async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
     let (scene, id) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
-    scene.server("a");
+    scene.server("a").await;
     scene.resource("a", "file:///a");
     scene.grant("ada", "a").await;
     let front = TestClient::begin(&scene, "front").await;
@@ -126,7 +126,7 @@ async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
 #[tokio::test]
 async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     let (scene, server) = (TestKernel::with(GRANTED).await, ServerId::from("a"));
-    scene.server("a");
+    scene.server("a").await;
     scene.resource("a", "file:///a");
     scene.grant("some", "a").await;
     let operator = Principal::operator("root");

@@ -33,10 +33,6 @@ impl Upstream {
 
     /// Returns whether the server is being connected to for the first time, for all agents together.
     pub(crate) fn is_starting(&self) -> bool {
-        #[cfg(test)]
-        if self.fake.get().is_some() {
-            return false;
-        }
         let connections = self.connections.lock();
         let first = connections.first.as_ref().filter(|_| connections.begin == ConnectPolicy::Yes);
         first.is_some_and(|first| !first.instance.shared.start.is_over())
@@ -45,10 +41,6 @@ impl Upstream {
     /// Returns the start of the connection that this agent uses, if it is not over; a connection of the agent's own begins,
     /// and none of a client's. A server that was held begins, too.
     pub(crate) fn begun(&self, agent: &Principal) -> Option<FirstStart> {
-        #[cfg(test)]
-        if let Some(fake) = self.fake.get() {
-            return fake.start.clone().filter(|start| !start.is_over());
-        }
         let first = {
             let mut connections = self.connections.lock();
             connections.release();

@@ -21,7 +21,7 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let agents = Upstream::new(&scene.support, serde_json::from_str(server).unwrap()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
     let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
-    let remote = scene.server("remote");
+    let remote = scene.server("remote").await;
     remote.answers(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
     let mut to_adas = connections[0].shared.back.get().unwrap().tasks.layer(remote.clone());
     to_adas.call(ada.request("tools/call", "{}")).await.unwrap();

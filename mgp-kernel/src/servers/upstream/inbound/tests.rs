@@ -36,12 +36,12 @@ struct Connection {
 
 impl Connection {
     /// One that all agents share.
-    fn shared(scene: &TestKernel) -> Self {
-        Self::of(scene, None)
+    async fn shared(scene: &TestKernel) -> Self {
+        Self::of(scene, None).await
     }
 
-    fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
-        let server = scene.server("a");
+    async fn of(scene: &TestKernel, agent: Option<&str>) -> Self {
+        let server = scene.server("a").await;
         let line: ConnectionKey = agent
             .map_or_else(|| "a".into(), |agent| ConnectionKey::of_agent("a".into(), &Principal::new(agent)));
         let config = r#"{"id":"a","pass_methods":["vendor/ask","notifications/vendor/told"]}"#;
@@ -102,7 +102,7 @@ const QUESTIONS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "r
 async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
     let scene = TestKernel::with(GRANTED).await;
     let bob = TestClient::who_can(&scene, "bob", ALL).await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     for question in QUESTIONS {
         let answer = connection.ask(question, "{}").await;
         match question {
@@ -122,7 +122,7 @@ async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
 async fn a_question_on_an_agents_own_connection_is_for_no_other() {
     let scene = TestKernel::open().await;
     let bob = TestClient::who_can(&scene, "bob", ALL).await;
-    let mut of_ada = Connection::of(&scene, Some("ada"));
+    let mut of_ada = Connection::of(&scene, Some("ada")).await;
     assert!(of_ada.ask("sampling/createMessage", "{}").await.is_err());
     assert!(bob.hears_nothing().await);
     let ada = TestClient::who_can(&scene, "ada", ALL).await;
@@ -135,7 +135,7 @@ async fn a_question_on_an_agents_own_connection_is_for_no_other() {
 async fn a_client_is_asked_unasked_only_what_it_declared() {
     let scene = TestKernel::open().await;
     let peer = TestClient::who_can(&scene, "some", r#"{"sampling":{}}"#).await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     assert!(connection.ask("elicitation/create", "{}").await.is_err());
     assert_eq!(connection.ask("roots/list", "{}").await.unwrap().result.as_bytes(), br#"{"roots":[]}"#);
     assert!(peer.hears_nothing().await);
@@ -148,7 +148,7 @@ async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
     let scene = TestKernel::open().await;
     let (ada, bob) =
         (TestClient::who_can(&scene, "ada", ALL).await, TestClient::who_can(&scene, "bob", ALL).await);
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let call = connection.working(&ada);
     let page = r#"{"mode":"url","elicitationId":"e1","url":"https://example.com","message":"?"}"#;
     connection.ask("elicitation/create", page).await.unwrap();
@@ -165,7 +165,7 @@ async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
 async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody() {
     let scene = TestKernel::open().await;
     let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     for peer in [&ada, &bob] {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
@@ -189,7 +189,7 @@ async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody
 async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
     let scene = TestKernel::open().await;
     let ada = TestClient::who_can(&scene, "ada", ALL).await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let call = connection.working(&ada);
     for method in ["vendor/ask", "vendor/other", "tools/call", "Sampling/createMessage", "kernel/stats"] {
         assert_eq!(
@@ -215,7 +215,7 @@ async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
 async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let scene = TestKernel::open().await;
     let some = TestClient::speaking(&scene, Principal::new("some")).await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let mut events = EventsGate::new(scene.support.events.publisher().clone()).layer(scene.router.clone());
     events.call(some.request("mgp/events/subscribe", r#"{"channels":["*"]}"#)).await.unwrap();
     let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
@@ -238,7 +238,7 @@ const BEGUN: &str = r#"{"task":{"taskId":"t","status":"working"}}"#;
 async fn progress_of_a_task_is_told_until_the_task_has_ended() {
     let scene = TestKernel::open().await;
     let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
     connection.report(number).await;
     let told = ada.told().await;
@@ -257,7 +257,7 @@ async fn progress_of_a_task_is_told_until_the_task_has_ended() {
 async fn a_task_has_ended_when_an_answer_says_so() {
     let scene = TestKernel::open().await;
     let ada = TestClient::begin(&scene, "ada").await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let failed = r#"{"taskId":"t","status":"failed"}"#;
     for (method, answer) in [("tasks/get", failed), ("tasks/cancel", failed), ("tasks/result", "{}")] {
         let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
@@ -273,7 +273,7 @@ async fn a_task_has_ended_when_an_answer_says_so() {
 async fn progress_of_a_call_that_became_no_task_ends_with_the_call() {
     let scene = TestKernel::open().await;
     let ada = TestClient::begin(&scene, "ada").await;
-    let mut connection = Connection::shared(&scene);
+    let mut connection = Connection::shared(&scene).await;
     let number = connection.answer(&ada, "tools/call", TASK, r#"{"content":[]}"#).await.unwrap();
     connection.report(number).await;
     assert!(ada.hears_nothing().await);

@@ -114,8 +114,6 @@ pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
 #[cfg(any(feature = "audit", feature = "permission", feature = "validate"))]
-mod words;
-
 pub use clock::Clock;
 pub use finding::Finding;
 #[cfg(feature = "gate")]

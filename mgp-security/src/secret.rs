@@ -1,4 +1,4 @@
-//! Detection of text that looks like a secret, so that it can be hidden from people who have to see everything else.
+//! The secrets in a text that are hidden from people who have to see everything else.
 //!
 //! A person who decides about a call must not be shown keys, and must see all that the call does. So only text that has
 //! the form of a secret is hidden, and nothing that could have an effect: the hidden part is one run of letters, digits
@@ -6,31 +6,31 @@
 
 use std::ops::Range;
 
-use crate::words::words as words_of;
+use mgp_types::secret::{certain_secrets, is_secret_name, is_secret_setting};
+use mgp_types::words;
 
 /// Returns the parts of `text` that look like secrets, in order.
 pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
-    let mut found = private_keys(text);
-    for word in words(text) {
-        let is_within = found.iter().any(|part| part.start < word.end && word.start < part.end);
-        if !is_within && has_secret_form(&text[word.clone()]) {
-            found.push(word);
-        }
-    }
-    let passwords: Vec<_> = passwords_of_addresses(text, &found).collect();
-    found.extend(passwords);
-    found.sort_unstable_by_key(|part| part.start);
+    let mut found = certain_secrets(text);
+    found.retain(|part| {
+        let hidden = &text[part.clone()];
+        could_be_password(hidden)
+            || hidden.bytes().all(|byte| byte.is_ascii_alphanumeric() || KEY_SIGNS.contains(&byte))
+    });
     found
 }
 
 /// Returns whether a member of this name usually holds a password, which has no form of its own.
 pub(crate) fn names_password(name: &str) -> bool {
-    last_word(name).is_some_and(|last| PASSWORDS.contains(&&*last))
+    let words = words(name);
+    let whole = words.concat();
+    let is_last = |password: &&str| words.last().is_some_and(|last| last == password);
+    PASSWORDS.iter().any(|password| is_last(password) || (password.len() > 4 && whole.ends_with(password)))
 }
 
 /// Returns whether a member of this name usually holds a key or token.
 pub(crate) fn names_key(name: &str) -> bool {
-    last_word(name).is_some_and(|last| KEYS.contains(&&*last))
+    is_secret_name(name) && is_secret_setting(name)
 }
 
 /// Returns whether `text` could be a password or key and nothing else: one short word that is not a path,
@@ -49,128 +49,11 @@ pub(crate) fn could_be_key(text: &str) -> bool {
     text.len() >= 8 && is_mixed && could_be_password(text)
 }
 
-/// Returns whether one word is a key by its form: by its prefix, or because it is more random than any word.
-fn has_secret_form(word: &str) -> bool {
-    let has = |of: fn(&u8) -> bool| word.bytes().any(|byte| of(&byte));
-    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
-    let begins = |prefix: &&str| word.starts_with(*prefix) && word.len() >= prefix.len() + BEHIND_PREFIX;
-    let is_web_token =
-        word.starts_with("eyJ") && word.matches('.').count() == 2 && word.len() <= LONGEST_TOKEN;
-    let is_known = is_mixed && word.len() <= LONGEST_KEY && PREFIXES.iter().any(begins);
-    is_web_token || is_known || is_random(word)
-}
-
-/// Returns whether the word mixes digits and letters of both cases in no order. Digests and commits are not random in
-/// this sense, and no secrets: they are written with letters of one case.
-fn is_random(word: &str) -> bool {
-    let len = word.len();
-    if !(SHORTEST_RANDOM..=LONGEST_KEY).contains(&len) {
-        return false;
-    }
-    let count = |of: fn(&u8) -> bool| word.bytes().filter(of).count();
-    let kinds = [count(u8::is_ascii_digit), count(u8::is_ascii_lowercase), count(u8::is_ascii_uppercase)];
-    // Paths and names of packages have separators, and few digits or capitals.
-    let separators = word.bytes().filter(|byte| b"_-./".contains(byte)).count();
-    kinds.iter().all(|count| *count >= 2)
-        && separators * 8 <= len
-        && changes(word) * 4 >= len
-        && bits(word) >= 3.5
-}
-
-/// Returns how often a character is of another kind (digit, capital, other) than the one before it.
-fn changes(word: &str) -> usize {
-    let kind = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
-    word.as_bytes().windows(2).filter(|pair| kind(&pair[0]) != kind(&pair[1])).count()
-}
-
-/// Returns the entropy of the characters of `word`, in bits per character.
-#[expect(clippy::cast_precision_loss, reason = "words are short")]
-fn bits(word: &str) -> f64 {
-    let mut counts = [0_u32; 256];
-    word.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
-    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / word.len() as f64);
-    shares.map(|share| -share * share.log2()).sum()
-}
-
-/// Returns the words of a text that could be keys: the runs of characters that keys are written with.
-fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let mut at = 0;
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || "_-./+~".contains(c))).filter_map(move |word| {
-        let end = at + word.len();
-        at = end + text[end..].chars().next().map_or(0, char::len_utf8);
-        let start = end - word.trim_start_matches(['-', '/', '.']).len();
-        (start < end).then_some(start..end)
-    })
-}
-
-/// Returns the bodies of private keys in PEM. Text that is not part of a key stays visible, whatever surrounds it.
-fn private_keys(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(begin) = text[at..].find("-----BEGIN ").map(|begin| at + begin + "-----BEGIN ".len()) {
-        at = begin;
-        let Some((label, rest)) = text[begin..].split_once("-----") else { break };
-        let start = text.len() - rest.len();
-        let Some(len) = rest.find("-----END ") else { continue };
-        let body = &rest[..len];
-        let is_body = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte));
-        if label.ends_with("PRIVATE KEY") && label.len() < 40 && is_body && body.trim().len() > 40 {
-            found.push(start..start + len);
-            at = start + len;
-        }
-    }
-    found
-}
-
-/// Returns the passwords in addresses, as in `postgres://user:password@host`.
-fn passwords_of_addresses<'a>(
-    text: &'a str,
-    found: &'a [Range<usize>],
-) -> impl Iterator<Item = Range<usize>> + 'a {
-    text.match_indices("://").filter_map(move |(at, _)| {
-        let start = at + 3;
-        let rest = &text[start..];
-        let authority = &rest
-            [..rest.find(|c: char| "/?# '\"<>\\".contains(c) || c.is_whitespace()).unwrap_or(rest.len())];
-        let user = &authority[..authority.rfind('@')?];
-        let password = start + user.find(':')? + 1..start + user.len();
-        let is_within = found.iter().any(|part| part.start < password.end && password.start < part.end);
-        (!is_within && could_be_password(&text[password.clone()])).then_some(password)
-    })
-}
-
-/// Returns the last word of a name, in lower case: it is the same for `dbPassword`, `DB_PASSWORD` and `db-password`.
-fn last_word(name: &str) -> Option<String> {
-    let mut words = words_of(name);
-    let whole = words.concat();
-    let joined = PASSWORDS.iter().chain(&KEYS).find(|word| word.len() > 4 && whole.ends_with(**word));
-    let last = words.pop()?;
-    Some(joined.map_or(last, |word| (*word).to_owned()))
-}
-
 const PASSWORDS: [&str; 7] = ["password", "passwords", "passwd", "passphrase", "passcode", "pwd", "passwort"];
 
-const KEYS: [&str; 11] = [
-    "token", "apikey", "secretkey", "accesskey", "privatekey", "secret", "authorization", "credential",
-    "credentials", "cookie", "jwt",
-];
+/// The signs in keys, private keys of several lines included.
+const KEY_SIGNS: &[u8] = b"_-./+~=:\r\n";
 
-/// The prefixes that identify keys of known services.
-const PREFIXES: [&str; 44] = [
-    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-",
-    "glrt-", "xoxa-", "xoxb-", "xoxp-", "xoxe-", "xapp-", "AKIA", "ASIA", "AROA", "AIza", "ya29.", "GOCSPX-",
-    "hf_", "npm_", "pypi-", "dop_v1_", "figd_", "lin_api_", "ntn_", "secret_", "tvly-", "shpat_", "whsec_",
-    "gsk_", "xai-", "pplx-", "SG.", "hvs.", "dapi", "PMAK-", "glsa_", "AGE-SECRET-KEY-1",
-];
-
-/// The smallest number of bytes of a key behind its prefix.
-const BEHIND_PREFIX: usize = 12;
-/// The smallest length in bytes of a word that can be random enough for a key.
-const SHORTEST_RANDOM: usize = 24;
-/// The largest length of a key, in bytes. A longer text is data, which is shown like any other text.
-const LONGEST_KEY: usize = 256;
-/// The largest length of a JSON Web Token, in bytes.
-const LONGEST_TOKEN: usize = 4096;
 /// The largest length of a password, in characters.
 const LONGEST_PASSWORD: usize = 64;
 
@@ -219,6 +102,11 @@ mod tests {
             "@modelcontextprotocol/server-filesystem@2025.11.18",
             "sk-learn-regression-pipeline",
             "ThisIsALongCamelCaseIdentifierInJava2",
+            "/home/Ada/Projects2026/Invoices11/MarchReport/Final",
+            "git push origin feature-3f786850e387550fdab836",
+            "DROP TABLE users_test_backup_of_march_2024",
+            "kubectl delete deploy/global-payments-api-v2-prod",
+            "transfer to 4111111111111111",
         ] {
             assert_eq!(hidden(text), text);
         }

@@ -34,8 +34,9 @@
 //! | [`ext`] | optional extensions beside MGP: envelopes, manifests, hints, scopes, errors that say what to do |
 //!
 //! | [`canonical`] | the canonical form of a JSON value, and its digest |
+//! | [`secret`] | the secrets in a text, and the names under which they stand |
 //!
-//! The features `ext` and `canonical` bring the modules of these names; without them nothing of those is compiled.
+//! The features `ext`, `canonical` and `secret` bring the modules of these names; without them nothing of those is compiled.
 
 mod authorization_demand;
 #[cfg(feature = "canonical")]
@@ -66,11 +67,14 @@ mod request;
 mod response;
 mod result_json;
 mod revision;
+#[cfg(feature = "secret")]
+pub mod secret;
 mod service;
 mod session;
 mod text;
 mod uri_template;
 mod validity;
+mod words;
 
 pub use authorization_demand::AuthorizationDemand;
 pub use client_folders::{ClientFolders, RootsQuestion};
@@ -102,3 +106,4 @@ pub use session::{Session, Severity};
 pub use text::{folded, hex, is_hidden, shell_word};
 pub use uri_template::UriTemplate;
 pub use validity::{RunningCalls, Validity, ValidityWatch};
+pub use words::{WordLists, word_lists, words};

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{import, secret};
+use mgp_types::secret::{is_secret_setting, secrets};
+
+use super::import;
 
 /// Returns the parts of a value that look like secrets. `name` is the name of the value, if it has one.
 ///
@@ -17,7 +19,7 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
     if !found.is_empty() {
         return found;
     }
-    if names_secret(name) && !is_harmless(trimmed) {
+    if is_secret_setting(name) && !is_harmless(trimmed) {
         let start = value_start + scheme_len(trimmed);
         return whole(value, start);
     }
@@ -25,55 +27,24 @@ pub(crate) fn find(name: &str, value: &str) -> Vec<Range<usize>> {
     if let Some(at) = value.find(['=', ':']) {
         let (inner_name, inner) = (&value[..at], &value[at + 1..]);
         let plain = !inner_name.trim().contains(|c: char| c.is_whitespace() || c == '$');
-        if plain && names_secret(inner_name) && !inner.starts_with("//") {
+        if plain && is_secret_setting(inner_name) && !inner.starts_with("//") {
             return find(inner_name, inner)
                 .into_iter()
                 .map(|part| part.start + at + 1..part.end + at + 1)
                 .collect();
         }
     }
-    words(value).filter(|word| has_secret_form(&value[word.clone()])).collect()
+    words(value).filter(|word| has_secret(&value[word.clone()])).collect()
 }
 
-const HARMLESS_ENDS: [&str; 34] = [
-    "type", "method", "mode", "url", "uri", "endpoint", "file", "path", "dir", "directory", "name", "id",
-    "ttl", "limit", "timeout", "enabled", "disabled", "length", "size", "provider", "scope", "scopes",
-    "count", "region", "header", "domain", "issuer", "expiry", "audience", "host", "port", "user",
-    "username", "server",
-];
-
-const SECRET_WORDS: [&str; 20] = [
-    "token", "key", "apikey", "secret", "secrets", "password", "passwd", "passphrase", "pass", "pwd", "pat",
-    "auth", "authorization", "credential", "credentials", "cookie", "bearer", "private", "signature", "jwt",
-];
-
-/// Returns whether values of this name are usually kept secret.
-pub(crate) fn names_secret(name: &str) -> bool {
-    let words = split(name);
-    let Some(last) = words.last() else { return false };
-    if HARMLESS_ENDS.contains(&last.as_str()) {
-        return false;
-    }
-    words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
-        || SECRET_WORDS
-            .iter()
-            .any(|secret| secret.len() > 4 && words.iter().any(|word| word.ends_with(secret)))
-}
-
-const PREFIXES: [&str; 28] = [
-    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-",
-    "xoxp-", "xoxa-", "xapp-", "AKIA", "ASIA", "AIza", "hf_", "npm_", "pypi-", "dop_v1_", "figd_",
-    "lin_api_", "ntn_", "secret_", "tvly-", "shpat_",
-];
-
-/// Returns whether a value looks like a secret by its form alone.
-pub(crate) fn has_secret_form(value: &str) -> bool {
-    let known = PREFIXES.iter().any(|prefix| value.starts_with(prefix) && value.len() >= prefix.len() + 8);
-    known || (value.starts_with("eyJ") && value.matches('.').count() == 2) || is_random(value)
+/// Returns whether a word looks like a secret by its form alone.
+fn has_secret(word: &str) -> bool {
+    let is_digest = || word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_digest() && word.bytes().any(|byte| byte.is_ascii_digit())) || !secrets(word).is_empty()
 }
 
 /// Returns the words of a text that could be secrets by their form.
-pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     text.split(|c: char| c.is_whitespace() || "\"'`=,;:&?<>(){}[]|$@#".contains(c)).filter_map(move |word| {
         // Each separator is one character, so that the next word starts behind it.
@@ -118,7 +89,7 @@ fn in_url(value: &str) -> Vec<Range<usize>> {
         if let Some((name, part)) = pair.split_once('=')
             && !part.is_empty()
             && !is_reference(part)
-            && ((names_secret(name) && !is_harmless(part)) || has_secret_form(part))
+            && ((is_secret_setting(name) && !is_harmless(part)) || has_secret(part))
         {
             let start = at + name.len() + 1;
             found.push(start..start + part.len());
@@ -131,7 +102,7 @@ fn in_url(value: &str) -> Vec<Range<usize>> {
 /// Returns whether the text consists of references only, none of which has a default.
 fn is_reference(text: &str) -> bool {
     let Some(inner) = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')) else { return false };
-    !inner.contains('}') && !inner.split_once(":-").is_some_and(|(_, value)| has_secret_form(value))
+    !inner.contains('}') && !inner.split_once(":-").is_some_and(|(_, value)| has_secret(value))
 }
 
 /// Returns whether a value is certainly no secret, so that a wrong guess by name does not hide a plain setting.
@@ -141,60 +112,13 @@ fn is_harmless(value: &str) -> bool {
         matches!(lower.as_str(), "true" | "false" | "yes" | "no" | "on" | "off" | "none" | "null" | "auto");
     let path = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start))
         || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\" || drive == b":/");
-    word || (path && !has_secret_form(value))
-}
-
-fn is_random(value: &str) -> bool {
-    let mut kinds = [false; 3];
-    let mut counts = [0_u32; 128];
-    for byte in value.bytes() {
-        match byte {
-            b'0'..=b'9' => kinds[0] = true,
-            b'a'..=b'z' => kinds[1] = true,
-            b'A'..=b'Z' => kinds[2] = true,
-            b'_' | b'-' | b'+' | b'/' | b'.' | b'~' => {}
-            _ => return false,
-        }
-        counts[usize::from(byte)] += 1;
-    }
-    let len = value.len();
-    let hexadecimal = len >= 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) && kinds[0];
-    if hexadecimal {
-        return true;
-    }
-    // Names of packages and files are long as well, but have separators, and seldom digits among letters of both cases.
-    let separators = value.bytes().filter(|byte| b"_-./".contains(byte)).count();
-    len >= 24 && kinds == [true; 3] && separators * 8 <= len && bits(&counts, len) >= 3.5
-}
-
-/// Returns the information of each character, in bits.
-#[expect(clippy::cast_precision_loss, reason = "texts are short")]
-fn bits(counts: &[u32; 128], len: usize) -> f64 {
-    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / len as f64);
-    shares.map(|share| -share * share.log2()).sum()
-}
-
-/// Returns the words of a name, in lower case: `apiKey`, `API_KEY` and `--api-key` have the same.
-fn split(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut lower_before = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && lower_before) {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric() {
-            words.last_mut().expect("the list starts with one word").extend(c.to_lowercase());
-        }
-        lower_before = c.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
+    word || (path && !has_secret(value))
 }
 
 /// Returns the text with values that look like secrets as `***`. `name` is the name of the value, if it has one.
 pub fn without_secrets(name: &str, text: &str) -> String {
     let mut shown = text.to_owned();
-    for part in secret::find(name, text).into_iter().rev() {
+    for part in find(name, text).into_iter().rev() {
         shown.replace_range(part, "***");
     }
     shown
@@ -216,10 +140,10 @@ pub fn line_without_secrets(line: &str) -> String {
             parts.last().map_or(0, |part: &Range<usize>| part.end).max(word.start.saturating_sub(4));
         let assigned =
             line.get(between_start..word.start).is_some_and(|between| between.contains([':', '=']));
-        if has_secret_form(text) || (named && assigned && !find("secret", text).is_empty()) {
+        if has_secret(text) || (named && assigned && !find("secret", text).is_empty()) {
             parts.push(word.clone());
         }
-        named = names_secret(text);
+        named = is_secret_setting(text);
     }
     let mut out = line.to_owned();
     for part in parts.into_iter().rev() {

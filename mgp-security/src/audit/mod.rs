@@ -31,5 +31,5 @@ pub use self::log::{
 };
 pub use self::notification::notification;
 pub use self::outgoing::TraceIdGate;
-pub use self::redact::{is_secret_name, redacted};
+pub use self::redact::redacted;
 pub use self::trace::trace_of;

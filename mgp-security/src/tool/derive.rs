@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::lexicon::{INFRASTRUCTURE, MANNERS, PHRASES, POWERS, Words};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
-use crate::words::words;
+use mgp_types::words;
 
 /// The security profile of a tool, guessed from its definition where its server declares no security.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -9,7 +9,7 @@ use mgp_types::mgp::CallEffect;
 
 use super::derive::NameManner;
 use super::nature::ArgumentNature::{self, Code, Command, Host, HttpMethod, Path, Sql, Text, Url};
-use crate::words::{WordLists, word_lists};
+use mgp_types::{WordLists, word_lists};
 
 /// A list of words or phrases, by its heading in `lexicon.txt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

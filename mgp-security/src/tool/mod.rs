@@ -23,7 +23,7 @@ pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
 pub use self::rules::ToolRules;
 pub(crate) use self::uri::UriReadings;
-pub(crate) use crate::words::words;
+pub(crate) use mgp_types::words;
 
 /// The largest number of pages of a list that are requested from a server.
 pub(crate) const MAX_PAGES: usize = 256;

@@ -13,7 +13,7 @@ use super::lexicon::{
 };
 use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
-use crate::words::words;
+use mgp_types::words;
 
 /// The nature of an argument, as its schema, its name and its description tell; it decides what the argument is checked
 /// for.

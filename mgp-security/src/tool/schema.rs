@@ -6,7 +6,7 @@ use mgp_types::{Object, RawJson};
 
 use super::nature::ArgumentNature;
 use super::normalized_text::documented;
-use crate::words::words;
+use mgp_types::words;
 
 /// One argument of a tool, or a member of an argument at any depth.
 #[derive(Debug, Clone)]

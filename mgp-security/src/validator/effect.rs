@@ -14,7 +14,7 @@ use super::readonly::check_sql;
 use crate::shell;
 use crate::shell::syntax::{Body, Item, Simple, Word};
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
-use crate::words::{WordLists, word_lists, words};
+use mgp_types::{WordLists, word_lists, words};
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("effects.txt")));
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mgp_security::audit::is_secret_name;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, AuditTarget, EventType, Outcome, ServerId};
+use mgp_types::secret::is_secret_name;
 use mgp_types::{
     Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, is_hidden,
 };

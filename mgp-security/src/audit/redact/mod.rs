@@ -1,17 +1,16 @@
 //! Redaction: secrets are taken out of arguments before these are recorded.
 
-mod names;
-mod patterns;
 mod schema;
 #[cfg(test)]
 mod tests;
 mod write;
 
+use std::borrow::Cow;
+
 use mgp_types::RawJson;
+use mgp_types::secret::secrets;
 use serde_json::Value;
 
-pub use self::names::is_secret_name;
-pub(super) use self::patterns::{name, text};
 use self::schema::Schemas;
 use self::write::RedactingWriter;
 
@@ -48,6 +47,34 @@ pub fn redacted(arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
 pub(super) fn shape(arguments: &RawJson) -> RawJson {
     write(arguments, RedactingWriter::shape)
 }
+
+/// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each
+/// secret.
+pub(super) fn text(text: &str) -> Cow<'_, str> {
+    let parts = secrets(text);
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut at = 0;
+    for part in parts {
+        shown.push_str(&text[at..part.start]);
+        shown.push_str(REDACTED);
+        at = part.end;
+    }
+    shown.push_str(&text[at..]);
+    Cow::Owned(shown)
+}
+
+/// Returns a name of a tool, a prompt or a method without what looks like a secret.
+pub(super) fn name(name: &str) -> Cow<'_, str> {
+    // Every form that can stand in a name has such a piece, and hardly any name has.
+    let mut pieces = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    if pieces.any(|piece| piece.len() >= MIN_PIECE) { text(name) } else { Cow::Borrowed(name) }
+}
+
+/// The length of the shortest piece of letters and digits that every secret in a name has.
+const MIN_PIECE: usize = 16;
 
 fn write(arguments: &RawJson, write: impl FnOnce(&mut RedactingWriter, &Value)) -> RawJson {
     let bytes = arguments.as_bytes().len();

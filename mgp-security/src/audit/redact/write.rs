@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use mgp_types::json::write_string;
+use mgp_types::secret::{is_card_number, is_label, is_labelled, is_secret_name};
 use serde_json::Value;
 
-use super::REDACTED;
-use super::names::{is_label, is_labelled, is_secret_name};
-use super::patterns::{is_card_number, text};
 use super::schema::Schemas;
+use super::{REDACTED, text};
 use crate::audit::clip::clip;
 
 /// A writer of values without their secrets that stops soon after a given number of bytes.

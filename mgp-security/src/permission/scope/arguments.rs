@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::words::MAX_WORDS;
-use crate::words::words;
+use mgp_types::words;
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
 #[derive(Debug, Default)]

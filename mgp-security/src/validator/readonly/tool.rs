@@ -4,7 +4,7 @@ use mgp_types::mcp::ToolAnnotations;
 
 use crate::Finding;
 use crate::validator::text;
-use crate::words::words;
+use mgp_types::words;
 
 use super::super::sandbox::is_listed;
 use super::writes;

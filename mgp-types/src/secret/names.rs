@@ -9,18 +9,28 @@ pub fn is_secret_name(name: &str) -> bool {
     is_secret(&words(name))
 }
 
+/// Returns whether the value of a setting of this name, as of an environment variable, is a secret.
+pub fn is_secret_setting(name: &str) -> bool {
+    let words = words(name);
+    let ends = |list| words.last().is_some_and(|last| is_in(list, last));
+    if ends("last word about a secret") || ends("last word about a harmless setting") {
+        return false;
+    }
+    is_secret(&words) || words.iter().any(|word| is_in("word of a secret setting", word))
+}
+
 /// Returns whether the whole value behind `name` in a line of text is one secret, including spaces.
-pub(super) fn is_header(name: &str) -> bool {
+pub(super) fn is_header_name(name: &str) -> bool {
     words(name).iter().any(|word| matches!(word.as_str(), "authorization" | "cookie"))
 }
 
 /// Returns whether the member holds the name for the value next to it, as in `{"name":"API_KEY","value":"…"}`.
-pub(super) fn is_label(name: &str) -> bool {
+pub fn is_label(name: &str) -> bool {
     is_in("label", &words(name).concat())
 }
 
 /// Returns whether the member holds the value that a label next to it names.
-pub(super) fn is_labelled(name: &str) -> bool {
+pub fn is_labelled(name: &str) -> bool {
     is_in("labelled", &words(name).concat())
 }
 

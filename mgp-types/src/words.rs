@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// Returns the words of a name like `filePath`, `file-path` or `FILE_PATH`, in lower case.
-pub(crate) fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut previous: Option<char> = None;
@@ -32,10 +32,10 @@ pub(crate) fn words(name: &str) -> Vec<String> {
 }
 
 /// The lists of words of a file, by their headings.
-pub(crate) type WordLists = HashMap<&'static str, Vec<&'static str>>;
+pub type WordLists = HashMap<&'static str, Vec<&'static str>>;
 
 /// Returns the lists of a file, in which each has a heading in brackets, and commas between its words.
-pub(crate) fn word_lists(file: &'static str) -> WordLists {
+pub fn word_lists(file: &'static str) -> WordLists {
     let sections = file.split("\n[").skip(1).filter_map(|section| section.split_once("]\n"));
     let words = |list: &'static str| list.split(',').map(str::trim).collect();
     sections.map(|(heading, list)| (heading, words(list))).collect()

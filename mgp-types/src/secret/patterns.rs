@@ -1,0 +1,198 @@
+//! The forms by which secrets are found within texts.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::names::{is_header_name, is_secret_name};
+
+/// Returns the parts of a text that look like secrets or are assigned to the name of one, in order and apart from each
+/// other.
+pub fn secrets(text: &str) -> Vec<Range<usize>> {
+    let mut found = by_form(text, |_| true);
+    let assigned = assignments(text, &found);
+    found.extend(assigned);
+    merged(found)
+}
+
+/// Returns the parts of a text that are secrets by their form for certain, in order and apart from each other: keys with
+/// a distinctive mark, passwords in addresses, bodies of private keys, and words that are more random than any name.
+pub fn certain_secrets(text: &str) -> Vec<Range<usize>> {
+    merged(by_form(text, |form| matches!(form, SecretForm::Mark | SecretForm::Password | SecretForm::Chance)))
+}
+
+/// Returns whether a number could be that of a payment card.
+pub fn is_card_number(text: &str) -> bool {
+    let digits: Vec<u32> = text.chars().filter_map(|character| character.to_digit(10)).collect();
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(index, digit)| match index % 2 {
+            0 => *digit,
+            _ => digit * 2 / 10 + digit * 2 % 10,
+        })
+        .sum();
+    let begins_as_one = digits.first().is_some_and(|first| (2..=6).contains(first));
+    let varies = digits.iter().any(|digit| Some(digit) != digits.first());
+    (13..=19).contains(&digits.len()) && begins_as_one && varies && sum.is_multiple_of(10)
+}
+
+/// What makes the match of a pattern a secret, beside the match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SecretForm {
+    /// Its distinctive mark, with letters and digits behind it.
+    Mark,
+    /// Its place, which is that of a password.
+    Password,
+    /// Nothing else.
+    Any,
+    /// Letters and digits are mixed in it as in no word.
+    Mixed,
+    /// Its last long piece of letters and digits is as mixed as only chance mixes them.
+    Random,
+    /// Letters of both cases and digits follow each other as by chance, and as in no path or name.
+    Chance,
+    /// Its digits are those of a payment card.
+    Card,
+}
+
+impl SecretForm {
+    fn fits(self, text: &str) -> bool {
+        match self {
+            Self::Mark => text.bytes().any(|byte| byte.is_ascii_digit()) && kinds(text) > 1,
+            Self::Password | Self::Any => true,
+            Self::Mixed => kinds(text) > 1 || text.ends_with('='),
+            Self::Random => is_random(text),
+            Self::Chance => is_by_chance(text),
+            Self::Card => is_card_number(text),
+        }
+    }
+}
+
+/// Returns the matches of the patterns of these forms: what their first group matches, or all if they have no group.
+fn by_form(text: &str, is_wanted: impl Fn(SecretForm) -> bool) -> Vec<Range<usize>> {
+    let wanted = PATTERNS.iter().filter(|(form, _)| is_wanted(*form));
+    let matches = wanted.flat_map(|(form, pattern)| {
+        let parts = pattern.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
+        parts.filter(|part| form.fits(part.as_str())).map(|part| part.range())
+    });
+    matches.collect()
+}
+
+fn merged(mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    parts.sort_unstable_by_key(|part| part.start);
+    let mut apart: Vec<Range<usize>> = Vec::new();
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        match apart.last_mut().filter(|last| part.start < last.end) {
+            Some(last) => last.end = last.end.max(part.end),
+            None => apart.push(part),
+        }
+    }
+    apart
+}
+
+/// Returns the values assigned to the name of a secret: in settings, queries, headers, command options and JSON within a
+/// text. A value is no longer than what was `found` at its beginning.
+fn assignments(text: &str, found: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut values = Vec::new();
+    let mut at = 0;
+    while let Some(assignment) = ASSIGNMENT.captures_at(text, at) {
+        let (Some(whole), Some(name), Some(sign)) = (assignment.get(0), assignment.get(2), assignment.get(3))
+        else {
+            break;
+        };
+        at = whole.end();
+        let is_option = assignment.get(1).is_some();
+        if (sign.as_str().trim().is_empty() && !is_option) || !is_secret_name(name.as_str()) {
+            continue;
+        }
+        let known = found.iter().find(|part| part.start == at).map(|part| part.end);
+        let end = known.unwrap_or_else(|| {
+            at + value_len(&text[..name.start()], name.as_str(), sign.as_str(), &text[at..])
+        });
+        values.push(at..end);
+        at = end;
+    }
+    values
+}
+
+/// Returns the length of the value at the beginning of `rest`.
+fn value_len(before: &str, name: &str, sign: &str, rest: &str) -> usize {
+    let until = |stop: &dyn Fn(char) -> bool| rest.find(stop).unwrap_or(rest.len());
+    let closing = before.trim_end_matches('\\').chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`'));
+    let quoted_name = sign.trim_start_matches('\\').starts_with(['"', '\'']);
+    if is_header_name(name) && sign.contains(':') && !quoted_name {
+        return until(&|c| c == '\n' || c == '\r' || Some(c) == closing);
+    }
+    // A sign may end in the quote that opens the value.
+    match sign.trim_start_matches(['\\', '"', '\'']).chars().next_back() {
+        Some(quote @ ('"' | '\'' | '`')) => until(&|c| c == quote),
+        _ if sign.contains(':') => until(&|c| matches!(c, '\n' | '\r' | '"' | '\'' | ',' | '}' | ']')),
+        _ if sign.trim().is_empty() && rest.starts_with('-') => 0,
+        _ => {
+            until(&|c| c.is_whitespace() || matches!(c, '"' | '\'' | '&' | ';' | ',' | '}' | ')' | '`' | '|'))
+        }
+    }
+}
+
+fn is_random(text: &str) -> bool {
+    let mut pieces = text.split(|letter: char| !letter.is_ascii_alphanumeric()).rev();
+    pieces.find(|piece| piece.len() >= MIN_RANDOM).is_some_and(|piece| {
+        let kinds = kinds(piece);
+        // Words with a year or a version have few digits, and hexadecimal numbers many.
+        kinds == 3 || (kinds == 2 && count(piece, u8::is_ascii_digit) * 6 >= piece.len())
+    })
+}
+
+/// Returns whether the word mixes digits and letters of both cases in no order. Digests and commits are written with
+/// letters of one case; paths and names of packages have separators, above all slashes, and few digits or capitals.
+fn is_by_chance(word: &str) -> bool {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase(), byte.is_ascii_uppercase());
+    let changes = word.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let separators = count(word, |byte| b"_-./".contains(byte)) + count(word, |byte| *byte == b'/');
+    let of_each =
+        [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|of| count(word, of));
+    of_each.iter().all(|count| *count >= 2) && separators * 8 <= word.len() && changes * 4 >= word.len()
+}
+
+fn kinds(text: &str) -> usize {
+    let of_each =
+        [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|of| count(text, of));
+    of_each.into_iter().filter(|count| *count > 0).count()
+}
+
+fn count(text: &str, of: impl Fn(&u8) -> bool) -> usize {
+    text.bytes().filter(|byte| of(byte)).count()
+}
+
+/// The length of the shortest piece that chance is looked for in.
+const MIN_RANDOM: usize = 20;
+
+static PATTERNS: LazyLock<Vec<(SecretForm, Regex)>> = LazyLock::new(|| {
+    let lines =
+        include_str!("patterns.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let read = |line: &'static str| {
+        let (form, pattern) = line.split_once(' ').expect("a form stands before each pattern");
+        let form = match form {
+            "mark" => SecretForm::Mark,
+            "password" => SecretForm::Password,
+            "mixed" => SecretForm::Mixed,
+            "random" => SecretForm::Random,
+            "chance" => SecretForm::Chance,
+            "card" => SecretForm::Card,
+            _ => SecretForm::Any,
+        };
+        (form, Regex::new(pattern).expect("the pattern is part of the program"))
+    };
+    lines.map(read).collect()
+});
+
+/// A name, in its second group, with the sign that assigns a value to it.
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r#"(?:(--?)|\b|_)([A-Za-z][A-Za-z0-9_.-]{0,63})(\\?["'`]?\]?\s*(?:=>|:=|==?|:)\s*\\?["'`]?|\s+["']?)"#,
+    )
+    .expect("the pattern is written here")
+});

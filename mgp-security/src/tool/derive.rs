@@ -82,12 +82,25 @@ fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures)
         NameManner::Ends | NameManner::Destroys => CallEffect::Destroys,
         NameManner::Spends => CallEffect::Spends,
     };
-    let joined = format!(" {} ", name.join(" "));
-    let says = |list: Words| list.iter().any(|phrase| joined.contains(&format!(" {phrase} ")));
+    let says = |list: Words| list.iter().any(|phrase| has_phrase(&name, phrase));
     let told = PHRASES.iter().filter(|(_, phrases)| says(*phrases)).map(|(effect, _)| *effect);
     let gives_power = is_any(POWERS) && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
     told.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+}
+
+/// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them.
+fn has_phrase(name: &[String], phrase: &str) -> bool {
+    let words: Vec<&str> = phrase.split(' ').collect();
+    (0..name.len()).any(|start| {
+        let mut at = start;
+        words.iter().enumerate().all(|(index, word)| {
+            let reach = if index == 0 { 1 } else { 2 };
+            let found = name[at..].iter().take(reach).position(|told| told == word);
+            at += found.map_or(0, |found| found + 1);
+            found.is_some()
+        })
+    })
 }
 
 /// Returns the annotations that the server gives the tool.

@@ -161,6 +161,7 @@ pub(super) const PHRASES: &[(CallEffect, Words)] = &[
     (CallEffect::GivesAccess, Words("phrase of a tool that gives access")),
     (CallEffect::GivesAccess, Words("phrase of a tool that reveals")),
     (CallEffect::Spends, Words("phrase of a tool that spends")),
+    (CallEffect::Destroys, Words("phrase of a tool that destroys")),
     (CallEffect::Sends, Words("phrase of a tool that sends")),
     (CallEffect::Runs, Words("phrase of a tool that runs")),
 ];

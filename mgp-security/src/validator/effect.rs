@@ -76,11 +76,21 @@ impl CallEffects {
     fn of_value(self, name: &str, value: &Value, natures: &ArgumentNatures) -> CallEffect {
         match value {
             Value::Null => CallEffect::Reads,
-            Value::Array(values) => worst(values.iter().map(|value| self.of_value(name, value, natures))),
+            Value::Array(values) => {
+                let invites = !self.is_reader && !values.is_empty() && names(name, "member that invites");
+                let of_name = if invites { CallEffect::Sends } else { CallEffect::Reads };
+                worst(values.iter().map(|value| self.of_value(name, value, natures))).max(of_name)
+            }
             Value::Object(members) => worst(members.iter().map(|(member, value)| {
                 // Mounts are also written as an object with a member for each folder.
                 let is_mounted = self.starts_programs && is_mount(name, member);
-                let of_name = if is_mounted { CallEffect::GivesAccess } else { CallEffect::Reads };
+                let of_name = if is_mounted {
+                    CallEffect::GivesAccess
+                } else if is_listed("member that destroys", member) {
+                    CallEffect::Destroys
+                } else {
+                    CallEffect::Reads
+                };
                 self.of_value(member, value, natures).max(of_name)
             })),
             Value::String(text) => self.of_text(name, text, natures),
@@ -120,7 +130,7 @@ impl CallEffects {
         } else if self.starts_programs && (is_mount(name, text) || gives_power(text)) {
             CallEffect::GivesAccess
         } else {
-            of_nature.max(chosen(name, text))
+            of_nature.max(chosen(name, text)).max(of_member(name, text))
         }
     }
 }
@@ -143,16 +153,33 @@ fn names(name: &str, heading: &str) -> bool {
     list(heading).any(|listed| whole == listed || words.iter().any(|word| word == listed))
 }
 
+/// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.
+fn of_member(name: &str, text: &str) -> CallEffect {
+    let is_everybody = || words(text).iter().any(|word| is_listed("choice of everybody", word));
+    if (names(name, "member that forwards") && text.contains('@'))
+        || (text.len() <= MAX_CHOICE_BYTES && names(name, "member of who sees") && is_everybody())
+    {
+        CallEffect::GivesAccess
+    } else if names(name, "member of a purchase") && !text.is_empty() {
+        CallEffect::Spends
+    } else {
+        CallEffect::Reads
+    }
+}
+
 /// Returns the effect that is chosen by the value of a member like `operation`.
 fn chosen(name: &str, text: &str) -> CallEffect {
-    if text.len() > MAX_CHOICE_BYTES
-        || !words(name).last().is_some_and(|last| is_listed("member that chooses", last))
-    {
+    let of_name = words(name);
+    let chooses = |word: &str| is_listed("member that chooses", word);
+    let is_choice = of_name.last().is_some_and(|last| chooses(last)) || chooses(&of_name.concat());
+    if text.len() > MAX_CHOICE_BYTES || !is_choice {
         return CallEffect::Reads;
     }
     let words = words(text);
     let has = |heading| words.iter().any(|word| is_listed(heading, word));
-    if has("choice that destroys") {
+    if has("choice that gives access") {
+        CallEffect::GivesAccess
+    } else if has("choice that destroys") {
         CallEffect::Destroys
     } else if has("choice that sends") {
         CallEffect::Sends
@@ -186,8 +213,14 @@ fn gives_power(text: &str) -> bool {
 /// Returns the effect of running a program, as far as its text shows.
 fn of_code(text: &str) -> CallEffect {
     let text = text.to_lowercase();
-    let destroys = list("code that destroys").any(|call| text.contains(call));
-    if destroys { CallEffect::Destroys } else { CallEffect::Runs }
+    let has = |heading| list(heading).any(|call| text.contains(call));
+    if has("code that destroys") {
+        CallEffect::Destroys
+    } else if has("code that sends") {
+        CallEffect::Sends
+    } else {
+        CallEffect::Runs
+    }
 }
 
 /// Returns the worst effect of the commands of a line.
@@ -206,27 +239,51 @@ fn of_command(line: &str) -> CallEffect {
 fn of_simple(command: &Simple) -> CallEffect {
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
     let Some(first) = words.first() else { return CallEffect::Runs };
-    if is_listed("command that runs text", program(first).as_str()) {
-        let texts = words[1..].iter().filter(|word| word.contains(char::is_whitespace));
-        return worst(texts.map(|text| of_command(text))).max(CallEffect::Runs);
-    }
-    // What a wrapper runs stands somewhere behind it.
     let is_wrapper = |word: &String| is_listed("command that wraps", program(word).as_str());
+    let texts = words[1..].iter().filter(|word| word.contains(char::is_whitespace));
+    let of_texts = match program(first) {
+        it if is_listed("command that runs text", &it) => worst(texts.map(|text| of_command(text))),
+        it if is_listed("command that runs code", &it) => worst(words[1..].iter().map(|text| of_code(text))),
+        _ => CallEffect::Runs,
+    };
+    // What a wrapper runs stands somewhere behind it.
     let begins = |at: usize| at == 0 || words[..at].iter().any(is_wrapper);
     let runs = |heading| {
         (0..words.len())
             .filter(|at| begins(*at))
             .any(|at| list(heading).any(|it| is_command(&words[at..], it)))
     };
-    if runs("command that gives access") {
+    let of_words = if runs("command that gives access") {
         CallEffect::GivesAccess
-    } else if runs("command that destroys") {
+    } else if runs("command that spends") {
+        CallEffect::Spends
+    } else if runs("command that destroys") || (0..words.len()).any(|at| begins(at) && destroys(&words[at..]))
+    {
         CallEffect::Destroys
     } else if runs("command that sends") {
         CallEffect::Sends
     } else {
         CallEffect::Runs
-    }
+    };
+    of_words.max(of_texts)
+}
+
+/// Returns whether a command destroys by a verb among its words, as those of services have it, or by a statement for a
+/// database.
+fn destroys(command: &[String]) -> bool {
+    let Some((first, words)) = command.split_first() else { return false };
+    let first = program(first);
+    let is_verb = |word: &String| {
+        let is_word = word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b':'));
+        is_word && !word.starts_with('-') && NameManner::of(word) >= NameManner::Ends
+    };
+    let destroys_rows = |word: &String| {
+        let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
+        let is_statement = begin.is_some_and(|begin| !begin.contains('='));
+        (is_statement && check_sql(word).is_err()) || of_code(word) == CallEffect::Destroys
+    };
+    (is_listed("command of a service", &first) && words.iter().any(is_verb))
+        || (is_listed("command that runs a statement", &first) && words.iter().any(destroys_rows))
 }
 
 /// Returns whether a command is the program that `phrase` begins with, called with all other words of it.
@@ -236,8 +293,13 @@ fn is_command(words: &[String], phrase: &str) -> bool {
     program(first) == called && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
 }
 
-/// Returns whether a word of a command is `part`, or a group of short options that has it.
+/// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options
+/// that has it.
 fn is_word(word: &str, part: &str) -> bool {
+    let word = word.split_once('=').map_or(word, |(option, _)| option);
+    if let Some(begin) = part.strip_suffix('*') {
+        return word.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
+    }
     let is_in_group = part.len() == 2
         && part.strip_prefix('-').is_some_and(|option| {
             let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));

@@ -13,7 +13,7 @@ use mgp_types::{Error, Id, RawJson, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
-use crate::client::ClientShared;
+use crate::client_shared::ClientShared;
 use crate::progress::ProgressWatch;
 
 /// A call that is ready to be sent: `.await` sends it.

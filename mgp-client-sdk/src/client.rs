@@ -11,12 +11,10 @@ use mgp_types::{
     BoxedService, Error, Method, Object, Params, RawJson, Request, Response, Revision, RpcService, Session,
     Severity,
 };
-use parking_lot::Mutex;
 use tower_service::Service;
 
 use crate::call::Call;
-use crate::connection_handle::ConnectionHandle;
-use crate::handlers::{AnswerFn, NotificationListeners, Roots};
+use crate::client_shared::ClientShared;
 
 /// A connection to one server.
 ///
@@ -46,19 +44,6 @@ use crate::handlers::{AnswerFn, NotificationListeners, Roots};
 pub struct Client<S = BoxedService> {
     pub(crate) stack: S,
     pub(crate) shared: Arc<ClientShared>,
-}
-
-/// The state that the clones of one [`Client`] share.
-pub(crate) struct ClientShared {
-    pub(crate) agreement: Agreement,
-    pub(crate) listeners: NotificationListeners,
-    /// Held while a subscription waits for its acknowledgement.
-    pub(crate) subscribing: tokio::sync::Mutex<()>,
-    pub(crate) roots: Roots,
-    /// The service that answers the questions of the server's tasks.
-    pub(crate) answering: AnswerFn,
-    pub(crate) timeouts: (Duration, Duration),
-    pub(crate) link: Mutex<Option<ConnectionHandle>>,
 }
 
 impl<S: RpcService> Client<S> {

@@ -87,6 +87,7 @@ mod changes;
 #[cfg(feature = "stdio")]
 mod child;
 mod client;
+mod client_shared;
 mod connect;
 mod connection_handle;
 mod events;

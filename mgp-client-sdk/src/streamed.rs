@@ -15,7 +15,7 @@ use crate::Call;
 use crate::call::{ResultCheck, read_checked};
 #[cfg(feature = "ext")]
 use crate::carried::{CheckpointWatch, FirstPart, StreamCheckpoint};
-use crate::client::ClientShared;
+use crate::client_shared::ClientShared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
 ///

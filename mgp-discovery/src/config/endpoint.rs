@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::model::{ServerConfig, ServerOauth, TelemetrySettings, TokenIntrospection, TransportKind};
-use super::template::{Environment, Secret, Template};
+use super::template::Template;
+use crate::secrets::{Environment, Secret};
 
 /// The way in which a server is reached, with every reference resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use super::problem::{ConfigError, Problem, Severity};
 use super::semantics;
 use super::shape_check;
 use super::source::{ConfigSource, ValuePath};
-use super::template::Environment;
 use super::trust::{FolderFile, UntrustedFile, read_bounded};
+use crate::secrets::Environment;
 
 /// A configuration, and the files that it was read from.
 #[derive(Debug, Clone, Default)]

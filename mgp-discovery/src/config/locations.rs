@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::template::Environment;
 use super::trust::{FolderFile, FolderTrust, TrustedFolders, UntrustedFile};
+use crate::secrets::Environment;
 
 /// The locations of configuration files (MGP §15.2): one file that the user named, or the file of a folder and the file
 /// of the user. The folder's file counts only if the user trusts it.

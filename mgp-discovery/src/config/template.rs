@@ -1,10 +1,7 @@
 //! Texts with references to variables and secrets.
 
-use std::fmt;
-use std::path::PathBuf;
-
 use crate::names;
-use crate::secrets::{SecretName, SecretStoreError, user_store};
+use crate::secrets::{Environment, Secret, SecretName};
 
 /// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}` with a default for a
 /// variable that is not set or empty, and `${secret:NAME}`.
@@ -35,11 +32,6 @@ pub(crate) enum Reference<'a> {
 )]
 #[non_exhaustive]
 pub struct InvalidReference;
-
-/// A value in which references have been resolved. The value may be a secret, so that only [`expose`](Self::expose)
-/// shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Box<str>);
 
 impl<'a> Template<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, InvalidReference> {
@@ -96,7 +88,7 @@ impl<'a> Template<'a> {
                 }
             }
         }
-        Ok(Secret(text.into()))
+        Ok(text.into())
     }
 
     /// Returns whether the text has no references.
@@ -110,25 +102,6 @@ impl<'a> Template<'a> {
             Part::Reference(Reference::Secret { name }) => Some(*name),
             _ => None,
         })
-    }
-}
-
-impl From<String> for Secret {
-    fn from(value: String) -> Self {
-        Self(value.into())
-    }
-}
-
-impl Secret {
-    /// Returns the value.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
     }
 }
 
@@ -178,58 +151,12 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The source of the values of references: the process with its variables and its user's secrets, or a fake in tests.
-pub trait Environment {
-    /// Returns the value of a variable, if it is set.
-    fn variable(&self, name: &str) -> Option<String>;
-
-    /// Returns the secret of this name, if the user has one.
-    ///
-    /// # Errors
-    /// The user's secrets cannot be read.
-    fn secret(&self, _name: &str) -> Result<Option<Secret>, SecretStoreError> {
-        Ok(None)
-    }
-}
-
-impl dyn Environment + '_ {
-    /// Returns a directory of the user by the XDG specification, which ignores relative paths: the one that the variable
-    /// names, or else the usual one in the home directory.
-    pub(crate) fn user_directory(&self, variable: &str, in_home: &str) -> Option<PathBuf> {
-        let set = |name| self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(in_home));
-        set(variable).or_else(home)
-    }
-}
-
-/// The environment of this process, and the secrets of its user. A variable that is not UTF-8 counts as not set.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::exhaustive_structs, reason = "there is one environment")]
-pub struct ProcessEnvironment;
-
-impl Environment for ProcessEnvironment {
-    fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
-    }
-
-    fn secret(&self, name: &str) -> Result<Option<Secret>, SecretStoreError> {
-        // A text that is no valid name is the name of no secret.
-        let Ok(name) = name.parse() else { return Ok(None) };
-        user_store(self)?.secret(&name)
-    }
-}
-
-impl<F: Fn(&str) -> Option<String>> Environment for F {
-    fn variable(&self, name: &str) -> Option<String> {
-        self(name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::secrets::SecretStoreError;
 
     fn resolved(text: &str) -> Result<String, String> {
         struct Known;

@@ -10,8 +10,8 @@ use mgp_types::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::template::Environment;
 use crate::atomic_file::create_private_folder;
+use crate::secrets::Environment;
 use crate::{AtomicFile, FileReaders};
 
 /// The `mgp.toml` of a folder, read once: the bytes that are shown, judged and used are the same.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, DocumentMut, Item};
 
+use super::{Environment, Secret};
 use super::{SecretName, SecretStoreError, Secrets};
 use crate::atomic_file::create_private_folder;
-use crate::config::{Environment, Secret};
 use crate::{AtomicFile, FileReaders, Position};
 
 /// Secrets in a TOML file of the form `NAME = "value"`, which has the mode 0600.

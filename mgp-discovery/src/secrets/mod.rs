@@ -15,8 +15,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod environment;
 mod file;
 mod keyring;
+pub(crate) mod secret;
 mod user;
 
 use std::collections::BTreeMap;
@@ -24,10 +26,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+pub(crate) use self::environment::Environment;
 pub use self::file::SecretFile;
 pub use self::keyring::KeyringError;
+pub(crate) use self::secret::Secret;
 pub use self::user::UserSecrets;
-use crate::config::{Environment, Secret};
 
 /// The name of a secret: up to 128 letters, digits, `_`, `-` and `.`, of which the first is a letter, a digit or `_`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -122,9 +122,19 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
     if !is_absent {
         return failure;
     }
-    let Ok(servers) = link.servers(ServersToBegin::None).await else { return failure };
-    let absent = |row: &&ServerRow| row.id == tool.server_id && row.state != ServerState::Connected;
-    let Some(row) = servers.iter().find(absent) else { return failure };
+    // The kernel learns how a server ended a moment after a call of it has.
+    let until = Instant::now() + LEARNS_WITHIN;
+    let row = loop {
+        let Ok(servers) = link.servers(ServersToBegin::None).await else { return failure };
+        let is_absent = |row: &ServerRow| row.id == tool.server_id && row.state != ServerState::Connected;
+        let row = servers.into_iter().find(is_absent);
+        let is_known = row.as_ref().is_some_and(|row| row.why().is_some());
+        match row {
+            Some(row) if is_known || Instant::now() > until => break row,
+            None if Instant::now() > until => return failure,
+            _ => sleep(LOOK_EVERY).await,
+        }
+    };
     let message = match row.why() {
         Some(why) => format!("{}: {}", failure.message(), printable(why)),
         None => failure.message().to_owned(),
@@ -182,5 +192,7 @@ fn write_result(result: &CallToolResult, is_raw: bool, out: &mut impl io::Write)
 
 /// The longest time that a decision takes to reach the server; until then, the call is tried again.
 const SETTLING: Duration = Duration::from_secs(2);
-/// The time between two attempts of a call.
+/// The time within which the kernel learns how a server ended.
+const LEARNS_WITHIN: Duration = Duration::from_secs(2);
+/// The time between two attempts of a call, and between two looks at a server.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{SecretName, Secrets};
-use crate::config::Secret;
+use crate::secrets::Secret;
 
 /// A keyring of the system that holds the secrets of `mgp`. Every method returns within a bounded time, and none asks a
 /// person to unlock the keyring: a kernel in the background has no terminal.

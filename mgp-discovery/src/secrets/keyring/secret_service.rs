@@ -11,7 +11,7 @@ use zbus::DBusError as _;
 use zbus::connection::Builder;
 
 use super::{Keyring, KeyringError, KeyringSilence};
-use crate::config::Secret;
+use crate::secrets::Secret;
 use crate::secrets::{SecretName, Secrets};
 
 /// The Secret Service of a bus. A secret is an item of the default collection, with the attributes `application = mgp`

@@ -113,7 +113,6 @@ mod store;
 pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
-#[cfg(any(feature = "audit", feature = "permission", feature = "validate"))]
 pub use clock::Clock;
 pub use finding::Finding;
 #[cfg(feature = "gate")]

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mgp_transport::era::Agreement;
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{MetaValue, ProgressParams};
 use mgp_types::{Error, Id, RawJson, Request, Response, RpcService};
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep};
 
-use crate::client_shared::ClientShared;
+use crate::connection_handle::ConnectionHandle;
+use crate::handlers::{AnswerFn, NotificationListeners, Roots};
 use crate::progress::ProgressWatch;
 
 /// A call that is ready to be sent: `.await` sends it.
@@ -29,6 +32,19 @@ pub struct Call<S, T> {
     report: Option<Report>,
     pub(crate) check: Option<ResultCheck>,
     pub(crate) read: fn(&Response) -> Result<T, Error>,
+}
+
+/// The state that the clones of one [`Client`](crate::Client) and its calls share.
+pub(crate) struct ClientShared {
+    pub(crate) agreement: Agreement,
+    pub(crate) listeners: NotificationListeners,
+    /// Held while a subscription waits for its acknowledgement.
+    pub(crate) subscribing: tokio::sync::Mutex<()>,
+    pub(crate) roots: Roots,
+    /// The service that answers the questions of the server's tasks.
+    pub(crate) answering: AnswerFn,
+    pub(crate) timeouts: (Duration, Duration),
+    pub(crate) link: Mutex<Option<ConnectionHandle>>,
 }
 
 type Report = Box<dyn FnMut(ProgressParams) + Send>;

@@ -13,8 +13,7 @@ use mgp_types::{
 };
 use tower_service::Service;
 
-use crate::call::Call;
-use crate::client_shared::ClientShared;
+use crate::call::{Call, ClientShared};
 
 /// A connection to one server.
 ///

@@ -87,7 +87,6 @@ mod changes;
 #[cfg(feature = "stdio")]
 mod child;
 mod client;
-mod client_shared;
 mod connect;
 mod connection_handle;
 mod events;

@@ -12,10 +12,9 @@ use mgp_types::{Error, Response, RpcService};
 use tower_layer::Layer;
 
 use crate::Call;
-use crate::call::{ResultCheck, read_checked};
+use crate::call::{ClientShared, ResultCheck, read_checked};
 #[cfg(feature = "ext")]
 use crate::carried::{CheckpointWatch, FirstPart, StreamCheckpoint};
-use crate::client_shared::ClientShared;
 
 /// A call whose result is read while it is made (MGP §12): a [`Stream`] of its parts, and the result.
 ///

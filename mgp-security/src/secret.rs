@@ -113,6 +113,13 @@ mod tests {
     }
 
     #[test]
+    fn data_that_is_longer_than_a_key_is_shown() {
+        let data = "Qx7Lm2Zr9Tb4Vn8Kp1Ws".repeat(20);
+        assert_eq!(hidden(&data), data);
+        assert_eq!(hidden(&data[..40]), "*");
+    }
+
+    #[test]
     fn a_name_alone_hides_nothing() {
         for name in ["password", "db_password", "dbPassword", "PGPASSWORD"] {
             assert!(names_password(name), "{name}");

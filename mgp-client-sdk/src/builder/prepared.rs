@@ -12,7 +12,7 @@ use tower_layer::Layer;
 
 use super::{ClientBuilder, ClientOptions};
 use crate::cache::{Cache, CacheGate, CacheStore};
-use crate::client_shared::ClientShared;
+use crate::call::ClientShared;
 use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
 use crate::headers::HeaderMirror;
 use crate::{Client, ConnectionHandle};

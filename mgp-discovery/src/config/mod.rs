@@ -58,5 +58,4 @@ pub use self::template::{InvalidReference, literal};
 pub(crate) use self::template::{Reference, refers_to_secret, unspelled};
 pub use self::trust::{FolderFile, FolderTrust, TrustedFile, TrustedFolders, UntrustedFile};
 pub use crate::nearest::nearest;
-pub use crate::secrets::environment::{Environment, ProcessEnvironment};
-pub use crate::secrets::secret::Secret;
+pub use crate::secrets::environment::{Environment, ProcessEnvironment, Secret};

@@ -1,8 +1,9 @@
 //! The variables and the user's secrets that a configuration refers to.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use super::{Secret, SecretStoreError, user_store};
+use super::{SecretStoreError, user_store};
 
 /// The source of the values of references: the process with its variables and its user's secrets, or a fake in tests.
 pub trait Environment {
@@ -48,5 +49,29 @@ impl Environment for ProcessEnvironment {
 impl<F: Fn(&str) -> Option<String>> Environment for F {
     fn variable(&self, name: &str) -> Option<String> {
         self(name)
+    }
+}
+
+/// A value in which references have been resolved. The value may be a secret, so that only [`expose`](Self::expose)
+/// shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<str>);
+
+impl From<String> for Secret {
+    fn from(value: String) -> Self {
+        Self(value.into())
+    }
+}
+
+impl Secret {
+    /// Returns the value.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
     }
 }

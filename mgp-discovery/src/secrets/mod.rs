@@ -18,7 +18,6 @@
 pub(crate) mod environment;
 mod file;
 mod keyring;
-pub(crate) mod secret;
 mod user;
 
 use std::collections::BTreeMap;
@@ -26,10 +25,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-pub(crate) use self::environment::Environment;
+pub(crate) use self::environment::{Environment, Secret};
 pub use self::file::SecretFile;
 pub use self::keyring::KeyringError;
-pub(crate) use self::secret::Secret;
 pub use self::user::UserSecrets;
 
 /// The name of a secret: up to 128 letters, digits, `_`, `-` and `.`, of which the first is a letter, a digit or `_`.

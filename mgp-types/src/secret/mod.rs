@@ -1,7 +1,7 @@
 //! Detection of secrets, by the names under which they stand and by their form.
 //!
-//! Who records a call rather hides too much than too little ([`secrets`]). Who shows one to a person hides only what
-//! is certain ([`certain_secrets`]).
+//! [`secrets`] finds rather too much than too little, for records. [`certain_secrets`] finds only what is certain, for
+//! people who have to see everything else.
 
 mod names;
 mod patterns;

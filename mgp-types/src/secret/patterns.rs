@@ -10,17 +10,30 @@ use super::names::{is_header_name, is_secret_name};
 /// Returns the parts of a text that look like secrets or are assigned to the name of one, in order and apart from each
 /// other.
 pub fn secrets(text: &str) -> Vec<Range<usize>> {
-    let mut found = by_form(text, |_| true);
-    let assigned = assignments(text, &found);
-    found.extend(assigned);
+    let mut found = by_form(text, SecretForm::fits);
+    found.extend(assignments(text));
     merged(found)
 }
 
 /// Returns the parts of a text that are secrets by their form for certain, in order and apart from each other: keys with
 /// a distinctive mark, passwords in addresses, bodies of private keys, and words that are more random than any name.
+/// Longer texts are data.
 pub fn certain_secrets(text: &str) -> Vec<Range<usize>> {
-    merged(by_form(text, |form| matches!(form, SecretForm::Mark | SecretForm::Password | SecretForm::Chance)))
+    merged(by_form(text, |form, part| match form {
+        SecretForm::Mark => {
+            part.len() <= MAX_MARKED_BYTES && count(part, u8::is_ascii_digit) > 0 && kinds(part) > 1
+        }
+        SecretForm::Word => part.len() <= MAX_WORD_BYTES && form.fits(part),
+        SecretForm::Password => true,
+        _ => false,
+    }))
 }
+
+/// The most bytes of a secret with a mark, such as a JSON Web Token.
+const MAX_MARKED_BYTES: usize = 4096;
+
+/// The most bytes of a random word.
+const MAX_WORD_BYTES: usize = 256;
 
 /// Returns whether a number could be that of a payment card.
 pub fn is_card_number(text: &str) -> bool {
@@ -39,44 +52,46 @@ pub fn is_card_number(text: &str) -> bool {
     (13..=19).contains(&digits.len()) && begins_as_one && varies && sum.is_multiple_of(10)
 }
 
-/// What makes the match of a pattern a secret, beside the match.
+/// The condition on which the match of a pattern is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SecretForm {
-    /// Its distinctive mark, with letters and digits behind it.
+    /// None: the match begins with a distinctive mark.
     Mark,
-    /// Its place, which is that of a password.
+    /// None: the match stands in the place of a password.
     Password,
-    /// Nothing else.
+    /// None.
     Any,
-    /// Letters and digits are mixed in it as in no word.
+    /// Letters and digits are mixed in the match as in no word.
     Mixed,
-    /// Its last long piece of letters and digits is as mixed as only chance mixes them.
+    /// The last long piece of letters and digits is as mixed as only chance mixes them.
     Random,
-    /// Letters of both cases and digits follow each other as by chance, and as in no path or name.
+    /// Letters of both cases and digits follow each other as by chance.
     Chance,
-    /// Its digits are those of a payment card.
+    /// The match is a word in which they do so, and no path or name.
+    Word,
+    /// The digits of the match are those of a payment card.
     Card,
 }
 
 impl SecretForm {
     fn fits(self, text: &str) -> bool {
         match self {
-            Self::Mark => text.bytes().any(|byte| byte.is_ascii_digit()) && kinds(text) > 1,
-            Self::Password | Self::Any => true,
+            Self::Mark | Self::Password | Self::Any => true,
             Self::Mixed => kinds(text) > 1 || text.ends_with('='),
             Self::Random => is_random(text),
-            Self::Chance => is_by_chance(text),
+            Self::Chance => kinds(text) == 3 && changes(text) * 5 >= text.len() * 2,
+            Self::Word => is_random_word(text),
             Self::Card => is_card_number(text),
         }
     }
 }
 
-/// Returns the matches of the patterns of these forms: what their first group matches, or all if they have no group.
-fn by_form(text: &str, is_wanted: impl Fn(SecretForm) -> bool) -> Vec<Range<usize>> {
-    let wanted = PATTERNS.iter().filter(|(form, _)| is_wanted(*form));
-    let matches = wanted.flat_map(|(form, pattern)| {
+/// Returns the matches of all patterns that are secrets, as `is_secret` tells by form and text: what the first group of
+/// the pattern matches, or all if it has no group.
+fn by_form(text: &str, is_secret: impl Fn(SecretForm, &str) -> bool) -> Vec<Range<usize>> {
+    let matches = PATTERNS.iter().flat_map(|(form, pattern)| {
         let parts = pattern.captures_iter(text).filter_map(|found| found.get(1).or_else(|| found.get(0)));
-        parts.filter(|part| form.fits(part.as_str())).map(|part| part.range())
+        parts.filter(|part| is_secret(*form, part.as_str())).map(|part| part.range())
     });
     matches.collect()
 }
@@ -94,8 +109,8 @@ fn merged(mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Returns the values assigned to the name of a secret: in settings, queries, headers, command options and JSON within a
-/// text. A value is no longer than what was `found` at its beginning.
-fn assignments(text: &str, found: &[Range<usize>]) -> Vec<Range<usize>> {
+/// text.
+fn assignments(text: &str) -> Vec<Range<usize>> {
     let mut values = Vec::new();
     let mut at = 0;
     while let Some(assignment) = ASSIGNMENT.captures_at(text, at) {
@@ -108,10 +123,7 @@ fn assignments(text: &str, found: &[Range<usize>]) -> Vec<Range<usize>> {
         if (sign.as_str().trim().is_empty() && !is_option) || !is_secret_name(name.as_str()) {
             continue;
         }
-        let known = found.iter().find(|part| part.start == at).map(|part| part.end);
-        let end = known.unwrap_or_else(|| {
-            at + value_len(&text[..name.start()], name.as_str(), sign.as_str(), &text[at..])
-        });
+        let end = at + value_len(&text[..name.start()], name.as_str(), sign.as_str(), &text[at..]);
         values.push(at..end);
         at = end;
     }
@@ -148,19 +160,26 @@ fn is_random(text: &str) -> bool {
 
 /// Returns whether the word mixes digits and letters of both cases in no order. Digests and commits are written with
 /// letters of one case; paths and names of packages have separators, above all slashes, and few digits or capitals.
-fn is_by_chance(word: &str) -> bool {
-    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase(), byte.is_ascii_uppercase());
-    let changes = word.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+fn is_random_word(word: &str) -> bool {
     let separators = count(word, |byte| b"_-./".contains(byte)) + count(word, |byte| *byte == b'/');
-    let of_each =
-        [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|of| count(word, of));
-    of_each.iter().all(|count| *count >= 2) && separators * 8 <= word.len() && changes * 4 >= word.len()
+    of_each_kind(word).iter().all(|count| *count >= 2)
+        && separators * 8 <= word.len()
+        && changes(word) * 4 >= word.len()
+}
+
+/// Returns how often a digit, a small letter, a capital or another character follows one of another kind.
+fn changes(text: &str) -> usize {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_lowercase(), byte.is_ascii_uppercase());
+    text.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count()
 }
 
 fn kinds(text: &str) -> usize {
-    let of_each =
-        [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|of| count(text, of));
-    of_each.into_iter().filter(|count| *count > 0).count()
+    of_each_kind(text).into_iter().filter(|count| *count > 0).count()
+}
+
+/// Returns the numbers of digits, of small letters and of capitals.
+fn of_each_kind(text: &str) -> [usize; 3] {
+    [u8::is_ascii_digit, u8::is_ascii_lowercase, u8::is_ascii_uppercase].map(|of| count(text, of))
 }
 
 fn count(text: &str, of: impl Fn(&u8) -> bool) -> usize {
@@ -181,6 +200,7 @@ static PATTERNS: LazyLock<Vec<(SecretForm, Regex)>> = LazyLock::new(|| {
             "mixed" => SecretForm::Mixed,
             "random" => SecretForm::Random,
             "chance" => SecretForm::Chance,
+            "word" => SecretForm::Word,
             "card" => SecretForm::Card,
             _ => SecretForm::Any,
         };

@@ -129,7 +129,7 @@ pub use http::HttpWire;
 pub use mgp_lifecycle::supervise::{StandingRequestsService, Supervised, Supervisor};
 #[cfg(feature = "ext")]
 pub use mgp_lifecycle::transaction::StepStage;
-pub use mgp_lifecycle::{RestartPolicy, RestartSettings, ServerEnd};
+pub use mgp_lifecycle::{RestartSettings, ServerEnd};
 pub use mgp_stream::call::StreamPart;
 pub use mgp_stream::event::EventItem;
 pub use mgp_transport::ConnectionLimits;
@@ -139,6 +139,7 @@ pub use mgp_transport::era::{Agreement, EraMemory, EraMode};
 #[cfg(feature = "http")]
 pub use mgp_transport::http::HttpClientBuilder;
 pub use mgp_types::mcp::Elicited;
+pub use mgp_types::mgp::RestartPolicy;
 pub use mgp_types::{
     self as types, BoxedService, Error, Object, RawJson, Request, Response, Revision, RpcService, mcp, mgp,
 };

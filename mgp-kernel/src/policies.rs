@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mgp_discovery::Config;
+use mgp_discovery::config::model::FirstUse;
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::{EffectStore, StoreError};
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
@@ -74,7 +75,10 @@ impl Policies {
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
         let denied_for = settings::denied_for(config);
         let pending = PendingApprovals::open(database.clone(), grants.clone(), denied_for, clock.clone())?;
-        let pins = PinnedDefinitions::load(settings::first_use(config), database.clone())?;
+        let mut pins = PinnedDefinitions::load(database.clone())?;
+        if config.validators.first_use == FirstUse::Trust {
+            pins = pins.trusting_first_lists();
+        }
         let keys = KeyRing::open(database, clock.clone())?;
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;

@@ -8,13 +8,10 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{
-    ArgumentTypes as ConfiguredTypes, FirstUse as ConfiguredFirstUse, ListLevel, NetworkPreset, ServerConfig,
-    usual,
-};
+use mgp_discovery::config::model::{ListLevel, NetworkPreset, ServerConfig, usual};
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
-use mgp_security::definition::{ConfiguredServer, FirstUse};
+use mgp_security::definition::ConfiguredServer;
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::network::{HostPattern, NetworkPolicy};
 use mgp_security::permission::{GrantBook, GrantTerms, PermissionSettings};
@@ -22,8 +19,7 @@ use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
-    AddressesValidator, ArgumentTypes, NetworkValidator, PathsValidator, SandboxValidator, Validators,
-    path::ProtectedPaths,
+    AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, Validators, path::ProtectedPaths,
 };
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
@@ -43,13 +39,6 @@ use crate::models::ModelStore;
 
 fn wrong(what: impl std::fmt::Display) -> StartError {
     StartError::Config(what.to_string())
-}
-
-pub(crate) fn first_use(config: &Config) -> FirstUse {
-    match config.validators.first_use {
-        ConfiguredFirstUse::Approve => FirstUse::Ask,
-        _ => FirstUse::Trust,
-    }
 }
 
 /// Returns the HTTP settings with the number of connections that there may be.
@@ -167,14 +156,6 @@ pub(crate) fn validators(
     }
     let validators = Validators::standard().with(SandboxValidator::new(commands));
     Ok(validators.with(AddressesValidator::new(policy)).with(network))
-}
-
-/// Returns how strictly arguments have to match the types in the schema of their tool.
-pub(crate) fn argument_types(config: &Config) -> ArgumentTypes {
-    match config.validators.argument_types {
-        ConfiguredTypes::Exact => ArgumentTypes::Exact,
-        _ => ArgumentTypes::Loose,
-    }
 }
 
 /// Returns the hosts that calls of one server may reach.

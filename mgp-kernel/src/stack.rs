@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_discovery::config::model::ArgumentTypes;
 use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
@@ -238,6 +239,11 @@ fn layers(
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
     let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
     let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
+    let validate = ValidateGate::new(validators);
+    let validate = match config.validators.argument_types {
+        ArgumentTypes::Exact => validate,
+        _ => validate.with_loose_types(),
+    };
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -291,7 +297,7 @@ fn layers(
         definitions,
         gates![
             RepeatedHeadersGate,
-            ValidateGate::new(validators).argument_types(settings::argument_types(&config)),
+            validate,
             permissions.clone(),
             // A call that was made is judged again like any other, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),

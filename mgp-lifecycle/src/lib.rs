@@ -56,5 +56,5 @@ pub mod transaction;
 #[cfg(feature = "ext")]
 mod wall_clock;
 
-pub use self::restart::{RestartPolicy, RestartSettings, ServerEnd};
+pub use self::restart::{RestartSettings, ServerEnd};
 pub use self::state::{InvalidTransition, LifecycleChanges};

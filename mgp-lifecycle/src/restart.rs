@@ -3,23 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use mgp_types::mgp::RestartPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::random_source::share;
-
-/// The cases in which a server that ended is started again (§11.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum RestartPolicy {
-    /// The server is not started again.
-    Never,
-    /// The server is started again if it ended in error.
-    #[default]
-    OnFailure,
-    /// The server is started again in any case.
-    Always,
-}
 
 /// The configuration of restarts (§11.5). Operators set it; the configuration is never negotiated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

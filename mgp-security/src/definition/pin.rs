@@ -25,23 +25,11 @@ use mgp_types::canonical::Digest;
 /// that comes back under its old name with another definition has changed.
 #[derive(Debug)]
 pub struct PinnedDefinitions {
-    policy: FirstUse,
+    trusts_first_lists: bool,
     store: PinStore,
     snapshot: ArcSwap<Snapshot>,
     /// The lock that writers take in turn; readers never wait for them.
     turn: Mutex<()>,
-}
-
-/// The treatment of a definition that was never seen before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum FirstUse {
-    /// The definition waits for approval.
-    #[default]
-    Ask,
-    /// The definition is approved as it is if it stands in the first list of its server: trust on first use. What the
-    /// server adds later waits for approval like a change, unless the server is trusted to grow.
-    Trust,
 }
 
 /// The result of comparing a definition that a server lists with the pinned one.
@@ -75,11 +63,11 @@ type ByKind = [Arc<ByName>; DefinitionKind::ALL.len()];
 pub(super) type ByName = HashMap<Box<str>, PinState>;
 
 impl PinnedDefinitions {
-    /// Returns the pins in `database`.
+    /// Returns the pins in `database`. A definition that was never seen before waits for approval.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
-    pub fn load(policy: FirstUse, database: Database) -> Result<Self, StoreError> {
+    pub fn load(database: Database) -> Result<Self, StoreError> {
         let store = PinStore::new(database)?;
         let mut snapshot = Snapshot::default();
         for pinned in store.load()? {
@@ -90,7 +78,15 @@ impl PinnedDefinitions {
         }
         snapshot.index_names();
         snapshot.beside = Arc::new(store.load_beside()?);
-        Ok(Self { policy, store, snapshot: ArcSwap::from_pointee(snapshot), turn: Mutex::new(()) })
+        let snapshot = ArcSwap::from_pointee(snapshot);
+        Ok(Self { trusts_first_lists: false, store, snapshot, turn: Mutex::new(()) })
+    }
+
+    /// Approves the definitions in the first list of each server as they are: trust on first use. What the server adds
+    /// later waits for approval like a change, unless the server is trusted to grow.
+    #[must_use]
+    pub fn trusting_first_lists(self) -> Self {
+        Self { trusts_first_lists: true, ..self }
     }
 
     /// Compares the definitions of `kind` that `server` lists with the pinned ones, and pins new ones.
@@ -109,7 +105,7 @@ impl PinnedDefinitions {
     ) -> Result<Vec<PinVerdict>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
-        let trusts_new = self.policy == FirstUse::Trust && (known.is_empty() || configured.grows);
+        let trusts_new = self.trusts_first_lists && (known.is_empty() || configured.grows);
         let mut writing = PinWrite { pins: self, server, kind, states: None };
         let mut verdicts = Vec::with_capacity(listed.len());
         for definition in listed {

@@ -233,7 +233,7 @@ pub fn server_of(holder: &ServerId) -> &str {
 mod tests {
     use mgp_types::Object;
 
-    use super::super::{ConfiguredServer, FirstUse, PinVerdict, PinnedDefinitions};
+    use super::super::{ConfiguredServer, PinVerdict, PinnedDefinitions};
     use super::*;
 
     fn read(kind: DefinitionKind, description: &str) -> Definition {
@@ -251,7 +251,8 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("state.db");
             let files = ServerId::new("files");
-            let open = || PinnedDefinitions::load(FirstUse::Trust, Database::open(&path).unwrap()).unwrap();
+            let open =
+                || PinnedDefinitions::load(Database::open(&path).unwrap()).unwrap().trusting_first_lists();
             let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
             let observed = |definition: &Definition| {
                 open()

@@ -26,32 +26,20 @@ use crate::Finding;
 pub struct ValidateGate {
     validators: Arc<Validators>,
     prepared: Arc<PreparedToolCache>,
-    types: ArgumentTypes,
-}
-
-/// The strictness with which arguments are held to the types in the schema of their tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::exhaustive_enums, reason = "a type fits or is converted")]
-pub enum ArgumentTypes {
-    /// Each argument must have the type that the schema demands.
-    #[default]
-    Exact,
-    /// Arguments that a server would convert also pass, unchanged: `"5"` for a number, a single item for a list, JSON
-    /// in a string, or `null` for an optional argument. Validators see such arguments in both forms.
-    Loose,
+    has_loose_types: bool,
 }
 
 impl ValidateGate {
-    /// Creates a gate that checks with these validators, and demands [`Exact`](ArgumentTypes::Exact) types.
+    /// Creates a gate that checks with these validators, and demands that each argument has the type of its schema.
     pub fn new(validators: Validators) -> Self {
-        Self { validators: Arc::new(validators), prepared: Arc::default(), types: ArgumentTypes::default() }
+        Self { validators: Arc::new(validators), prepared: Arc::default(), has_loose_types: false }
     }
 
-    /// Sets how strictly arguments are held to the types in the schema of their tool. The default is
-    /// [`Exact`](ArgumentTypes::Exact).
+    /// Lets arguments pass, unchanged, that a server would convert: `"5"` for a number, a single item for a list, JSON
+    /// in a string, or `null` for an optional argument. Validators see such arguments in both forms.
     #[must_use]
-    pub fn argument_types(self, types: ArgumentTypes) -> Self {
-        Self { types, ..self }
+    pub fn with_loose_types(self) -> Self {
+        Self { has_loose_types: true, ..self }
     }
 
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
@@ -67,7 +55,7 @@ impl ValidateGate {
         }
         Ok(prepared.check(
             judged.arguments().as_ref(),
-            self.types,
+            self.has_loose_types,
             CallFolders::of(&request.context, is_asked),
         ))
     }

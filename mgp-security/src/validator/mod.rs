@@ -19,7 +19,7 @@ pub(crate) mod text;
 mod validate;
 
 pub use self::call::{CallArgument, Located, ValidatedCall};
-pub use self::gate::{ArgumentTypes, ValidateGate};
+pub use self::gate::ValidateGate;
 #[cfg(feature = "code-safety")]
 pub use self::standard::CodeValidator;
 pub use self::standard::{

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::call::ValidatedCall;
 use super::effect::CallEffects;
-use super::gate::ArgumentTypes;
 use super::names::ArgumentNames;
 use super::path::{CallFolders, PathAccess, access_of_tool};
 use super::standard::Validators;
@@ -68,15 +67,15 @@ impl PreparedTool {
     pub(super) fn check(
         &self,
         arguments: Option<&RawJson>,
-        types: ArgumentTypes,
+        has_loose_types: bool,
         folders: CallFolders<'_>,
     ) -> Result<CheckedArguments, BlockedCall> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone().into());
         }
         let none = RawJson::empty_object();
-        let is_loose = types == ArgumentTypes::Loose;
-        let arguments = arguments.filter(|arguments| !(is_loose && arguments.is_null())).unwrap_or(&none);
+        let arguments =
+            arguments.filter(|arguments| !(has_loose_types && arguments.is_null())).unwrap_or(&none);
         let Some(schema) = &self.schema else {
             if self.validators.is_empty() && self.effects.is_none() {
                 return Ok(CheckedArguments::default());
@@ -90,7 +89,7 @@ impl PreparedTool {
         let converted = match schema.check_value(&value) {
             Ok(()) => None,
             Err(violation) => {
-                let converted = if is_loose { schema.converted(arguments) } else { None };
+                let converted = if has_loose_types { schema.converted(arguments) } else { None };
                 Some(converted.ok_or(BlockedCall::Schema(violation))?)
             }
         };
@@ -123,8 +122,7 @@ impl PreparedTool {
 #[derive(Debug, Default)]
 pub(super) struct CheckedArguments {
     /// The arguments in the form in which a converting server reads them, if they fit the schema only after loose types
-    /// are converted. The validators have then checked both forms. With [`Exact`](ArgumentTypes::Exact) types there are
-    /// none.
+    /// are converted. The validators have then checked both forms.
     pub(super) converted: Option<RawJson>,
     /// The effect of the call, where it is guessed.
     pub(super) effect: Option<CallEffect>,

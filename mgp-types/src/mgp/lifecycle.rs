@@ -1,6 +1,6 @@
 //! The bodies of lifecycle management (§11): health, shutdown and changes of state.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::words::words;
 use super::{ServerId, Timestamp};
@@ -25,6 +25,20 @@ words! {
         /// The server is stopped and started again.
         Restarting = "restarting",
     }
+}
+
+/// The cases in which a server that ended is started again (§11.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
+pub enum RestartPolicy {
+    /// The server is not started again.
+    Never,
+    /// The server is started again if it ended in error.
+    #[default]
+    OnFailure,
+    /// The server is started again in any case.
+    Always,
 }
 
 words! {

@@ -31,7 +31,7 @@ pub use self::server::{
     AllowedRule, NetworkPreset, ServerConfig, ServerConfinement, ServerDefinitions, ServerDialect, ServerMgp,
     ServerNetwork, ServerSecurity, TransportKind,
 };
-pub use self::server_limits::{RestartPolicy, ServerAgent, ServerLimits, Sharing, ToolRule};
+pub use self::server_limits::{ServerAgent, ServerLimits, Sharing, ToolRule};
 pub use self::tool_names::{NameSettings, NameStyleSetting};
 pub use self::tools::{BudgetSettings, ListLevel, ToolSettings};
 

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mgp_types::mgp::{Permission, RiskLevel, TrustLevel, ValidatorName};
+use mgp_types::mgp::{Permission, RestartPolicy, RiskLevel, TrustLevel, ValidatorName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    RestartPolicy, ServerAgent, ServerLimits, ServerOauth, ServerProtocol, Sharing, ToolRule, words,
-};
+use super::{ServerAgent, ServerLimits, ServerOauth, ServerProtocol, Sharing, ToolRule, words};
 
 /// A server, and how the kernel starts, reaches and guards it.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,8 +55,9 @@ pub struct ServerConfig {
     /// The declarations of the server that are known before it connects (§15.3). Without them, the server counts as
     /// plain MCP until then.
     pub mgp: Option<ServerMgp>,
-    /// The cases in which the server is started again; `on_failure` if left out. The key may also stand in
-    /// `[servers.mgp]`.
+    /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out. The
+    /// key may also stand in `[servers.mgp]`.
+    #[schemars(schema_with = "words::restart_policy")]
     pub restart_policy: Option<RestartPolicy>,
     /// The maximum number of restarts within the window; 5 if left out, and no limit with `url` or `socket`.
     pub max_restarts: Option<u32>,
@@ -154,7 +153,9 @@ pub struct ServerMgp {
     /// The trust level that the server declares. A declaration can only lower the level in `[servers.security]`.
     #[schemars(schema_with = "words::trust_level")]
     pub trust_level: Option<TrustLevel>,
-    /// The cases in which the server is started again; `on_failure` if left out. The server's own key may not differ.
+    /// The ends after which the server is started again: none, those in an error, or all; `on_failure` if left out. The
+    /// server's own key may not differ.
+    #[schemars(schema_with = "words::restart_policy")]
     pub restart_policy: Option<RestartPolicy>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mgp_types::mgp::RestartPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,20 +76,6 @@ pub enum Sharing {
 }
 
 mgp_types::partial_debug!(ServerAgent, self => env: self.env.keys(), headers: self.headers.keys());
-
-/// The cases in which a server that ended is started again (MGP §11.5).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
-pub enum RestartPolicy {
-    /// The server is not started again.
-    Never,
-    /// The server is started again if it ended with an error.
-    #[default]
-    OnFailure,
-    /// The server is started again in any case.
-    Always,
-}
 
 impl ServerConfig {
     /// Returns the cases in which the server is started again. The key of the server takes precedence over the key in

@@ -9,6 +9,10 @@ pub(super) fn trust_level(_: &mut SchemaGenerator) -> Schema {
     one_of(&["trusted", "standard", "sandboxed", "core", "experimental", "untrusted"])
 }
 
+pub(super) fn restart_policy(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["never", "on_failure", "always"])
+}
+
 pub(super) fn risk_level(_: &mut SchemaGenerator) -> Schema {
     one_of(&["safe", "moderate", "dangerous"])
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mgp_types::mgp::{TrustLevel, ValidatorName};
+use mgp_types::mgp::{RestartPolicy, TrustLevel, ValidatorName};
 use proptest::prelude::*;
 
-use super::super::model::{RestartPolicy, ServerAgent, ServerConfig, ServerMgp, ToolRule, TransportKind};
+use super::super::model::{ServerAgent, ServerConfig, ServerMgp, ToolRule, TransportKind};
 use super::super::{Config, Endpoint};
 use super::{SEED, config, parse};
 

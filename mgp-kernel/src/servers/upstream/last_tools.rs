@@ -108,7 +108,7 @@ const FOLDER: &str = "tools";
 
 #[cfg(test)]
 mod tests {
-    use mgp_security::definition::{ConfiguredServer, FirstUse};
+    use mgp_security::definition::ConfiguredServer;
     use mgp_security::sqlite::Database;
 
     use super::*;
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn only_the_definition_that_is_approved_now_is_listed_again() {
         let state = tempfile::tempdir().unwrap();
-        let pins = PinnedDefinitions::load(FirstUse::Trust, Database::in_memory().unwrap()).unwrap();
+        let pins = PinnedDefinitions::load(Database::in_memory().unwrap()).unwrap().trusting_first_lists();
         let id = ServerId::from("git/é");
         let [status, log] = [tool("status", "Shows."), tool("log", "Lists.")];
         let pinned = |tool: &Object| Definition::read(DefinitionKind::Tool, tool).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn another_program_under_the_same_id_has_no_last_tools() {
         let state = tempfile::tempdir().unwrap();
-        let pins = PinnedDefinitions::load(FirstUse::Trust, Database::in_memory().unwrap()).unwrap();
+        let pins = PinnedDefinitions::load(Database::in_memory().unwrap()).unwrap().trusting_first_lists();
         keep(state.path(), &server("git"), &[]).unwrap();
         assert!(read(state.path(), &server("git"), &pins).is_some());
         assert!(read(state.path(), &server("other"), &pins).is_none());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, RestartPolicy, RestartSettings, Supervised};
+use mgp_client_sdk::{Client, RestartSettings, Supervised};
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{RestartPolicy as Configured, ServerConfig, usual};
+use mgp_discovery::config::model::{ServerConfig, usual};
 use mgp_lifecycle::LifecycleChanges;
 use mgp_lifecycle::supervise::{ProbeSettings, TimeLimits};
 use mgp_types::mcp::SubscriptionFilter;
@@ -175,11 +175,7 @@ fn supervised(shared: &Arc<ConnectionShared>) -> Supervised<ServerClient> {
 
 fn restarts(config: &ServerConfig) -> RestartSettings {
     let mut settings = RestartSettings::default();
-    settings.restart_policy = match config.restart_policy() {
-        Configured::Never => RestartPolicy::Never,
-        Configured::OnFailure => RestartPolicy::OnFailure,
-        Configured::Always => RestartPolicy::Always,
-    };
+    settings.restart_policy = config.restart_policy();
     if config.command.is_none() {
         // Nobody here starts a server that is no program of the kernel: it is tried for as long as it is away.
         (settings.max_restarts, settings.backoff_max_ms) = (u32::MAX, usual::REMOTE_BACKOFF_MAX_MS);

@@ -9,7 +9,9 @@ use tower_service::Service;
 
 use super::{Supervised, SupervisedService, WaitUntilReady};
 use crate::doubles::{FakeServerHost, Incarnation, millis, secs};
-use crate::{LifecycleChanges, RestartPolicy, RestartSettings};
+use mgp_types::mgp::RestartPolicy;
+
+use crate::{LifecycleChanges, RestartSettings};
 
 mod attacks;
 mod gate;

@@ -1,8 +1,7 @@
 use super::*;
-use crate::definition::FirstUse;
 
 fn guard() -> DefinitionGuard {
-    DefinitionGuard::new(PinnedDefinitions::load(FirstUse::Trust, crate::doubles::database()).unwrap())
+    DefinitionGuard::new(PinnedDefinitions::load(crate::doubles::database()).unwrap().trusting_first_lists())
 }
 
 fn tool(name: &str, description: &str) -> Object {

@@ -27,9 +27,14 @@ fn read(kind: DefinitionKind, name: &str, description: &str) -> Definition {
     Definition::read(kind, &Object::parse(json).unwrap()).unwrap()
 }
 
-fn pins(policy: FirstUse) -> (Database, PinnedDefinitions) {
+fn asking_pins() -> (Database, PinnedDefinitions) {
     let database = database();
-    (database.clone(), PinnedDefinitions::load(policy, database).unwrap())
+    (database.clone(), PinnedDefinitions::load(database).unwrap())
+}
+
+fn trusting_pins() -> (Database, PinnedDefinitions) {
+    let (database, pins) = asking_pins();
+    (database, pins.trusting_first_lists())
 }
 
 fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
@@ -38,7 +43,7 @@ fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> 
 
 #[test]
 fn trust_on_first_use_approves_at_once() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::FirstSeen { approved: true }]);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
@@ -46,7 +51,7 @@ fn trust_on_first_use_approves_at_once() {
 
 #[test]
 fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
-    let (database, pins) = pins(FirstUse::Trust);
+    let (database, pins) = trusting_pins();
     let read = tool("read", "a");
     verdicts(&pins, std::slice::from_ref(&read));
     for added in ["read_v2", "Read", "send_all"] {
@@ -57,7 +62,7 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
         }
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
     }
-    let pins = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
+    let pins = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     let later = tool("later", "c");
     assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
     let grows = ConfiguredServer { grows: true, ..ConfiguredServer::default() };
@@ -71,7 +76,7 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
 
 #[test]
 fn a_new_tool_waits_where_asking_is_the_policy() {
-    let (_, pins) = pins(FirstUse::Ask);
+    let (_, pins) = asking_pins();
     let read = tool("read", "a");
     for _ in 0..2 {
         assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [PinVerdict::FirstSeen { approved: false }]);
@@ -84,7 +89,7 @@ fn a_new_tool_waits_where_asking_is_the_policy() {
 
 #[test]
 fn a_changed_tool_is_quarantined_until_approved_again() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     let changed = tool("read", "b");
     for _ in 0..2 {
@@ -99,7 +104,7 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
 
 #[test]
 fn a_prompt_is_none_of_the_tools_of_its_name() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     let prompt = read(DefinitionKind::Prompt, "read", "b");
     let observe = |prompt: &Definition| {
@@ -116,7 +121,7 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
 
 #[test]
 fn a_tool_that_returns_to_its_approved_definition_is_released() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     verdicts(&pins, &[tool("read", "b")]);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
@@ -126,7 +131,7 @@ fn a_tool_that_returns_to_its_approved_definition_is_released() {
 
 #[test]
 fn what_has_changed_again_is_not_what_was_approved() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     let (seen, now) = (tool("read", "b"), tool("read", "c"));
     verdicts(&pins, std::slice::from_ref(&seen));
@@ -140,7 +145,7 @@ fn what_has_changed_again_is_not_what_was_approved() {
 
 #[test]
 fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
     assert_eq!(verdicts(&pins, &[tool("write", "a")]), [PinVerdict::Known]);
     assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], PinVerdict::Changed);
@@ -148,21 +153,21 @@ fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
 
 #[test]
 fn a_quarantine_survives_a_restart() {
-    let (database, before) = pins(FirstUse::Trust);
+    let (database, before) = trusting_pins();
     verdicts(&before, &[tool("read", "a")]);
     verdicts(&before, &[tool("read", "b")]);
     drop(before);
-    let after = PinnedDefinitions::load(FirstUse::Trust, database.clone()).unwrap();
+    let after = PinnedDefinitions::load(database.clone()).unwrap().trusting_first_lists();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert_eq!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed);
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
-    let last = PinnedDefinitions::load(FirstUse::Trust, database).unwrap();
+    let last = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
 #[test]
 fn a_forgotten_server_starts_anew() {
-    let (database, pins) = pins(FirstUse::Trust);
+    let (database, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     pins.forget(&server()).unwrap();
     assert!(PinStore::new(database).unwrap().load().unwrap().is_empty());
@@ -171,7 +176,7 @@ fn a_forgotten_server_starts_anew() {
 
 #[test]
 fn a_server_cannot_have_pins_without_end() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     let many: Vec<_> = (0..MAX_OF_KIND).map(|index| tool(&format!("tool{index}"), "a")).collect();
     // One after the other would take long; the bound is what is tested here.
     let approved = |it: &Definition| (it.name().as_str().into(), PinState::Approved(it.clone()));
@@ -191,7 +196,7 @@ fn a_server_cannot_have_pins_without_end() {
 #[test]
 fn what_the_store_does_not_have_is_not_approved() {
     let pins = {
-        let (database, pins) = pins(FirstUse::Trust);
+        let (database, pins) = trusting_pins();
         fill(&database, "definition_pins", "true");
         pins
     };
@@ -201,7 +206,7 @@ fn what_the_store_does_not_have_is_not_approved() {
 
 #[test]
 fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agent() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let judged = |holder, definition: &Definition| {
         observe(&pins, holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0)
@@ -219,7 +224,7 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
 
 #[test]
 fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_the_same() {
-    let (database, pins) = pins(FirstUse::Ask);
+    let (database, pins) = asking_pins();
     let [ada, bob] = ["ada", "bob"].map(|agent| pinned_for(&server(), agent));
     let read = tool("read", "a");
     for holder in [&ada, &bob] {
@@ -229,7 +234,7 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
     assert!(!pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()), "it was not listed since");
     observe(&pins, &bob, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
     assert!(pins.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
-    let again = PinnedDefinitions::load(FirstUse::Ask, database).unwrap();
+    let again = PinnedDefinitions::load(database).unwrap();
     assert!(again.is_approved(&bob, DefinitionKind::Tool, read.name().as_str()));
     let eve = pinned_for(&ServerId::new("file"), "eve");
     observe(&pins, &eve, DefinitionKind::Tool, std::slice::from_ref(&read)).unwrap();
@@ -238,7 +243,7 @@ fn what_was_approved_for_one_agent_need_not_be_approved_for_another_that_lists_t
 
 #[test]
 fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_held_to() {
-    let (_, pins) = pins(FirstUse::Trust);
+    let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
     let changed = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();

@@ -10,6 +10,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::{EffectStore, StoreError};
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
+use mgp_security::confirmation::AskGate;
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{GrantBook, PendingApprovals};
@@ -39,6 +40,8 @@ pub(crate) struct Policies {
     pub(crate) budgets: Arc<AgentBudgets>,
     /// The agents to whom servers gave state to carry.
     pub(crate) session_states: Arc<StateOwners>,
+    /// The rules for which calls a person is asked about.
+    pub(crate) asks: AskGate,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -83,6 +86,8 @@ impl Policies {
         let scopes = ScopeBook::new(clock.clone());
         settings::check_token_holders(config)?;
         scopes.set(settings::scopes(config)?);
+        let asks = AskGate::default();
+        asks.set(config.ask.clone());
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
             own_files: OwnFiles::new(state, files),
@@ -92,6 +97,7 @@ impl Policies {
             keyed_calls: keyed_calls(config, state)?,
             budgets: Arc::default(),
             session_states: Arc::default(),
+            asks,
             access,
             grants,
             pending,

@@ -298,6 +298,7 @@ fn layers(
         gates![
             RepeatedHeadersGate,
             validate,
+            policies.asks.clone(),
             permissions.clone(),
             // A call that was made is judged again like any other, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mgp_types::mgp::AskRule;
 use serde::Serialize;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, Value};
 
@@ -88,6 +89,26 @@ impl ConfigFile {
         self.push("folders", without_defaults(rule)?)
     }
 
+    /// Sets the rule for which calls a person is asked about, in place of the rule about the same calls.
+    pub fn set_ask(&mut self, rule: &AskRule) -> Result<(), EditError> {
+        self.forget_ask(rule)?;
+        let table = toml_edit::ser::to_document(rule).map_err(|error| unwritable(&error))?;
+        self.push("ask", table.as_table().clone())
+    }
+
+    /// Removes the rules about the same calls as `rule`, and returns whether there were any.
+    pub fn forget_ask(&mut self, rule: &AskRule) -> Result<bool, EditError> {
+        let mut found = false;
+        loop {
+            let config = Config::parse(&self.path, &self.text)?.0;
+            let Some(index) = config.ask.iter().position(|known| known.is_about_the_same(rule)) else {
+                return Ok(found);
+            };
+            self.remove_entry("ask", index)?;
+            found = true;
+        }
+    }
+
     fn push(&mut self, list: &str, table: Table) -> Result<(), EditError> {
         let mut document = self.document()?;
         if let Some(Item::Value(Value::Array(array))) = document.get_mut(list) {
@@ -109,14 +130,18 @@ impl ConfigFile {
     /// Removes a server, with the comment right above it.
     pub fn remove(&mut self, id: &str) -> Result<(), EditError> {
         let index = self.position(id).ok_or_else(|| EditError::Missing(id.to_owned()))?;
+        self.remove_entry("servers", index)
+    }
+
+    fn remove_entry(&mut self, list: &str, index: usize) -> Result<(), EditError> {
         let mut document = self.document()?;
-        if let Some(Item::Value(Value::Array(array))) = document.get_mut("servers") {
+        if let Some(Item::Value(Value::Array(array))) = document.get_mut(list) {
             array.remove(index);
             self.text = document.to_string();
             return Ok(());
         }
         let headers = Headers::of(&self.text);
-        let entry = headers.entries("servers").swap_remove(index);
+        let entry = headers.entries(list).swap_remove(index);
         let sections: Vec<_> = entry
             .iter()
             .map(|header| (headers.text_above(*header), headers.text_above(headers.next(*header))))

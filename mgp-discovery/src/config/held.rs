@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy};
+use mgp_types::mgp::{AccessPermission, ApprovalPolicy, AskRule, Asking, DefaultPolicy};
 use serde_json::Value;
 
 use super::merge::strictness;
@@ -43,6 +43,10 @@ impl Config {
         }
         held.confirmation.dangerous |= self.confirmation.dangerous;
         held.confirmation.moderate |= self.confirmation.moderate;
+        let asks = |rule: &AskRule| rule.ask != Asking::Never;
+        held.ask.retain(|rule| asks(rule) || self.ask.contains(rule));
+        let refuses = |rule: &&AskRule| rule.ask == Asking::Refuse && !accepted.ask.contains(rule);
+        held.ask.extend(self.ask.iter().filter(refuses).cloned());
         held.validators.allowed_hosts.retain(|host| self.validators.allowed_hosts.contains(host));
         held.validators.allow_paths.retain(|path| self.validators.allow_paths.contains(path));
         held.validators.scratch.retain(|path| self.validators.scratch.contains(path));
@@ -168,6 +172,18 @@ mod tests {
                 "servers.evil", "servers.files", "tools.level",
             ]
         );
+    }
+
+    #[test]
+    fn rules_that_free_calls_wait_and_rules_that_refuse_hold_at_once() {
+        let rule = |tool: &str, ask| AskRule::new(tool.parse().unwrap(), ask);
+        let (never, always) = (rule("a.*", Asking::Never), rule("b.*", Asking::Always));
+        let refuse = rule("c.*", Asking::Refuse);
+        let accepted = Config { ask: vec![never, always.clone()], ..Config::default() };
+        let now = Config { ask: vec![rule("*", Asking::Never), refuse.clone()], ..Config::default() };
+        let (held, waiting) = now.held_to(&accepted);
+        assert_eq!(held.ask, [always, refuse], "what was taken out frees nothing any more");
+        assert_eq!(waiting, ["ask"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use super::output::{Global, Output};
 use super::{
-    access, audit, call, check, config, confine, demo, export, import, init, login, man, model, open,
+    access, ask, audit, call, check, config, confine, demo, export, import, init, login, man, model, open,
     operators, pattern_server, permissions, pins, search, secrets, serve, server_commands, servers_edit,
     service, spec, tools, trust,
 };
@@ -54,6 +54,9 @@ pub(super) enum Command {
     Remove(servers_edit::RemoveServerArgs),
     /// Open a folder to the calls of clients, besides those in which they work
     Open(open::OpenArgs),
+    /// Say about which calls a person is asked
+    #[command(subcommand)]
+    Ask(ask::AskCommand),
     /// Sign in to a server that needs authorization
     Login(login::LoginArgs),
     /// Sign out of a server, and forget its tokens

@@ -8,6 +8,7 @@
 mod access;
 mod args;
 mod arguments;
+mod ask;
 mod audit;
 mod background;
 mod browsers;
@@ -135,6 +136,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
         Command::Open(args) => changed(cx, Box::pin(open::run(cx, args))).await,
+        Command::Ask(args) => changed(cx, Box::pin(ask::run(cx, args))).await,
         Command::Init(args) => begun(cx, init::run(cx, &args)).await,
         Command::Import(args) => {
             changed(cx, Box::pin(async { begun(cx, import::run(cx, &args)).await })).await

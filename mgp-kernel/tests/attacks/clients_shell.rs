@@ -69,7 +69,7 @@ fn refusals(home: &Home) -> usize {
 const PASSPHRASE: &[&str] = &["operators", "passphrase", "--stdin"];
 const NEW_TOKEN: &[&str] = &["operators", "token", "--stdin", "--until", "1h"];
 
-const DECISIONS: [&[&str]; 8] = [
+const DECISIONS: [&[&str]; 9] = [
     &["keys", "new", "attacker", "--operator"],
     &["access", "grant", "attacker", "honest"],
     &["permissions", "approve", "honest", "shell.execute", "--all-agents"],
@@ -78,6 +78,7 @@ const DECISIONS: [&[&str]; 8] = [
     &["trust", "--yes"],
     &["operators", "passphrase", "--without-proof"],
     &["open", ".", "--everywhere"],
+    &["ask", "never", "*"],
 ];
 
 /// How many of the decisions are refused where requests come in; the passphrase is refused where it is set.

@@ -357,6 +357,37 @@ fn without_a_terminal_a_call_ends_at_once_and_says_who_waits_for_what() {
 }
 
 #[test]
+fn a_rule_says_about_which_calls_a_person_is_asked() {
+    for (home, kernel) in alone_and_running() {
+        let code = || home.run(["call", "notes.remove_note", "number=1"]).code;
+        let rule = |words: &[&str]| {
+            let ran = home.run(["ask"].iter().chain(words).copied());
+            assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
+            if kernel.is_some() {
+                let reloaded = home.run(["reload"]);
+                assert_eq!(reloaded.code, Some(0), "{reloaded:?}");
+            }
+        };
+        assert_eq!(code(), Some(6), "it waits for a person");
+        rule(&["never", "notes.remove_note"]);
+        assert_eq!(code(), Some(5), "it came through: there is no such note");
+        rule(&["always", "notes.*", "--effect", "destroys"]);
+        assert_eq!(code(), Some(5), "the narrower tool decides");
+        rule(&["refuse", "notes.remove_note", "--effect", "destroys"]);
+        assert_eq!(code(), Some(3), "the rule for the effect is narrower yet");
+        let rules = home.json(["ask", "list"])["rules"].clone();
+        assert_eq!(rules.as_array().map(Vec::len), Some(3), "{rules}");
+        rule(&["forget", "notes.remove_note", "--effect", "destroys"]);
+        rule(&["never", "notes.remove_note", "--agent", "somebody"]);
+        assert_eq!(code(), Some(5));
+        rule(&["forget", "notes.remove_note"]);
+        assert_eq!(code(), Some(6), "the rule for another agent is about nobody here");
+        let ran = home.run(["ask", "forget", "notes.remove_note"]);
+        assert!(ran.code == Some(2) && ran.err.contains("mgp ask list"), "{ran:?}");
+    }
+}
+
+#[test]
 fn whoever_watches_is_asked_as_questions_come() {
     let [_, (home, _kernel)] = alone_and_running();
     let mut watch = AtTerminal::run(&home, "permissions watch");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use mgp_types::canonical::{Digest, digest};
-use mgp_types::mgp::ResolvedTool;
+use mgp_types::mgp::{CallEffect, ResolvedTool};
 use mgp_types::{Error, Principal, RawJson};
 
 /// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
@@ -28,6 +28,11 @@ impl ConfirmationBinding {
             tool.security.risk.as_str().as_bytes(),
             definition.as_bytes(),
         ])))
+    }
+
+    /// Returns the binding of all calls with this effect, of a binding of all calls.
+    pub(super) fn with_effect(self, effect: Option<CallEffect>) -> Self {
+        Self(Digest::of_parts([EFFECT, self.0.as_bytes(), effect.map_or("", CallEffect::phrase).as_bytes()]))
     }
 
     /// Returns the binding of the one call with `arguments`, of a binding of all calls.
@@ -56,6 +61,7 @@ impl fmt::Display for ConfirmationBinding {
 
 /// The first parts of the digests, which separate them from each other and from digests for other purposes.
 const TOOL: &[u8] = b"mgp confirmation of a tool 1";
+const EFFECT: &[u8] = b"mgp confirmation of an effect 1";
 const CALL: &[u8] = b"mgp confirmation of a call 1";
 
 #[cfg(test)]

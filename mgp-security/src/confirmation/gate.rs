@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code};
+use mgp_types::mgp::{
+    Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
+};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
@@ -91,7 +93,10 @@ struct UnconfirmedCall {
     risk: RiskLevel,
     effect: Option<CallEffect>,
     arguments: Option<RawJson>,
-    /// The binding of all calls of the tool by this caller.
+    /// True if a yes also holds for the calls to come.
+    is_asked_once: bool,
+    /// The binding of the calls that may be confirmed together: those of the tool by this caller, and where a rule has it
+    /// asked once, those of them with this effect.
     any: ConfirmationBinding,
     binding: ConfirmationBinding,
 }
@@ -109,7 +114,9 @@ impl ConfirmationShared {
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
         let (risk, effect) = (risk(tool, request), request.context.effect);
-        Ok(Some(UnconfirmedCall { tool: tool.clone(), risk, effect, arguments, any, binding }))
+        let is_asked_once = request.context.asking == Some(Asking::Once);
+        let any = if is_asked_once { any.with_effect(effect) } else { any };
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), risk, effect, arguments, is_asked_once, any, binding }))
     }
 
     /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
@@ -161,8 +168,11 @@ impl ConfirmationShared {
             }
         }
         check_operator(&answer.approver)?;
+        if call.is_asked_once {
+            self.batches.give_all(call.any, answer.approver.clone());
+            self.given.send_modify(|given| *given += 1);
         // What is dangerous is confirmed call by call.
-        if call.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
+        } else if call.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
             self.given.send_modify(|given| *given += 1);
         }
         Ok(answer.approver)

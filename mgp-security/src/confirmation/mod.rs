@@ -9,12 +9,15 @@
 //! |---|---|
 //! | [`ConfirmationGate`] | holds calls until they are confirmed |
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
+//! | [`AskGate`] | the operators' rules, which decide before those settings |
 
+mod ask;
 mod binding;
 mod gate;
 mod settings;
 mod standing;
 
+pub use self::ask::AskGate;
 use self::binding::ConfirmationBinding;
 pub use self::gate::ConfirmationGate;
 pub use self::settings::ConfirmationSettings;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mgp_types::Request;
-use mgp_types::mgp::{CallEffect, ResolvedTool, RiskLevel};
+use mgp_types::mgp::{Asking, CallEffect, ResolvedTool, RiskLevel};
 
 use crate::permission::{GrantBook, GrantedOnce};
 
@@ -13,7 +13,8 @@ use crate::permission::{GrantBook, GrantedOnce};
 /// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
 /// [effect](CallEffect) says. Beyond that, calls of `safe` tools are not, calls of `moderate` tools are if this is
 /// switched on, and calls of `dangerous` tools are, unless an operator's explicit permission is to be enough. A query
-/// that is known to read has the risk of a tool that reads.
+/// that is known to read has the risk of a tool that reads. An operator's rule about the call, in `context.asking`, takes
+/// precedence over all of it.
 #[derive(Debug, Clone)]
 pub struct ConfirmationSettings {
     /// True if every call is confirmed, whatever the other settings say.
@@ -32,6 +33,11 @@ pub struct ConfirmationSettings {
 
 impl ConfirmationSettings {
     pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
+        match call.context.asking {
+            Some(Asking::Never) => return false,
+            Some(_) => return true,
+            None => {}
+        }
         // A permission of the server says nothing about one call that destroys, sends, spends or gives access.
         let is_grave = call.context.effect.is_some_and(CallEffect::is_grave);
         //= mgp §4.4

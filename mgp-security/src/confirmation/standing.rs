@@ -57,6 +57,11 @@ impl<K: Eq + Hash> StandingConfirmations<K> {
 
 /// The confirmations that operators gave for several calls of a tool by an agent, with whatever arguments.
 impl StandingConfirmations<ConfirmationBinding> {
+    /// Notes that `approver` confirmed all calls of `tool` for a day.
+    pub(super) fn give_all(&self, tool: ConfirmationBinding, approver: Principal) {
+        self.put(tool, approver, u32::MAX, MAX_VALIDITY);
+    }
+
     /// Notes the calls that `answer` confirms beyond the one that it was asked for, and returns whether there are any. A
     /// later answer takes the place of an earlier one.
     pub(super) fn give(&self, tool: ConfirmationBinding, answer: &ApprovalAnswer) -> bool {
@@ -106,7 +111,8 @@ impl<K> Default for StandingConfirmations<K> {
 /// The time that a client has to bring the input, and for which a confirmation of several calls holds if its operator
 /// says nothing else.
 const VALIDITY: Duration = Duration::from_mins(10);
-/// The longest time for which a confirmation of several calls holds.
+/// The longest time for which a confirmation of several calls holds, and the time for which one holds that is asked for
+/// once.
 const MAX_VALIDITY: Duration = Duration::from_hours(24);
 /// The largest number of standing confirmations of a kind; beyond it, each call is asked about.
 const MAX_STANDING: usize = 4096;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{CallRecord, Decision, Permission, RiskLevel};
+use mgp_types::mgp::{AskRule, Asking, CallEffect, CallRecord, Decision, Permission, RiskLevel};
 use mgp_types::{Error, Gate, Gated, Origin, Principal, RawJson, Request, RequestKind, Response, code};
 use tower_service::Service;
 
@@ -114,6 +114,60 @@ async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_danger
             stack.call(of(risk)).await.unwrap();
         }
         assert_eq!(approver.asked.lock().len(), asked, "{risk}");
+    }
+}
+
+#[tokio::test]
+async fn a_rule_of_an_operator_decides_before_all_else() {
+    let rule = |tool: &str, ask| AskRule::new(tool.parse().unwrap(), ask);
+    for (rules, risk, asked, passes) in [
+        (vec![], RiskLevel::Dangerous, 3, true),
+        (vec![rule("s.t", Asking::Never)], RiskLevel::Dangerous, 0, true),
+        (vec![rule("s.other", Asking::Never)], RiskLevel::Dangerous, 3, true),
+        (vec![rule("s.*", Asking::Always)], RiskLevel::Safe, 3, true),
+        (vec![rule("*", Asking::Once)], RiskLevel::Dangerous, 1, true),
+        (vec![rule("s.t", Asking::Never), rule("s.t", Asking::Refuse)], RiskLevel::Safe, 0, false),
+    ] {
+        let approver = answering(Decision::Approved);
+        let asks = AskGate::default();
+        asks.set(rules.clone());
+        let confirmation = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
+        let mut stack = (asks.clone(), confirmation).layer(TestServer::new());
+        for _ in 0..3 {
+            let outcome = stack.call(tool_call(risk, &[], "{}")).await;
+            assert_eq!(outcome.is_ok(), passes, "{rules:?}");
+            if let Err(error) = outcome {
+                assert_eq!(reason(&error), "refused_by_rule");
+            }
+        }
+        assert_eq!(approver.asked.lock().len(), asked, "{rules:?}");
+        asks.set(vec![rule("s.t", Asking::Refuse)]);
+        assert!(stack.call(tool_call(risk, &[], "{}")).await.is_err(), "other rules hold at once");
+    }
+}
+
+#[tokio::test]
+async fn a_yes_that_is_asked_for_once_covers_no_other_effect_and_no_other_caller() {
+    let (asks, approver) = (AskGate::default(), answering(Decision::Approved));
+    asks.set(vec![AskRule::new("*".parse().unwrap(), Asking::Once)]);
+    let confirmation = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
+    let mut stack = (asks, confirmation).layer(TestServer::new());
+    let call = |caller: &'static str, effect| {
+        let mut request = of(RiskLevel::Safe);
+        (request.context.principal, request.context.effect) = (Some(Principal::new(caller)), effect);
+        request
+    };
+    let (sends, destroys) = (Some(CallEffect::Sends), Some(CallEffect::Destroys));
+    for (caller, effect, asked) in [
+        ("ada", sends, 1),
+        ("ada", sends, 1),
+        ("ada", destroys, 2),
+        ("ada", None, 3),
+        ("bob", sends, 4),
+        ("bob", sends, 4),
+    ] {
+        stack.call(call(caller, effect)).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), asked, "{caller} {effect:?}");
     }
 }
 

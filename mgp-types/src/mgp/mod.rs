@@ -30,6 +30,7 @@ pub(crate) mod members;
 pub mod method;
 
 mod access;
+mod asking;
 mod audit;
 mod call_options;
 mod call_record;
@@ -61,6 +62,7 @@ mod version;
 pub(crate) mod words;
 
 pub use self::access::*;
+pub use self::asking::*;
 pub use self::audit::*;
 pub use self::call_options::*;
 pub use self::call_record::*;

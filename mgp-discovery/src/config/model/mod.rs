@@ -11,6 +11,7 @@ mod tools;
 pub mod usual;
 mod words;
 
+use mgp_types::mgp::AskRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,7 @@ pub use self::authorization::{
 pub use self::kernel::{
     EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, TelemetrySettings,
 };
+use self::policy::AskRuleShape;
 pub use self::policy::{
     AccessRule, AccessSettings, AgentBudget, AgentSettings, ArgumentTypes, AuditArguments, AuditDurability,
     AuditSettings, BudgetSpan, ConfirmationSettings, FirstUse, FolderRule, LimitSettings, PermissionRule,
@@ -56,6 +58,9 @@ pub struct Config {
     pub permissions: PermissionSettings,
     /// The calls that a human confirms (§4.4).
     pub confirmation: ConfirmationSettings,
+    /// The rules for which calls a human is asked about; `mgp ask` writes them.
+    #[schemars(with = "Vec<AskRuleShape>")]
+    pub ask: Vec<AskRule>,
     /// The checks of the arguments of calls (§4.5, §7).
     pub validators: ValidatorSettings,
     /// The folders that are open to clients beside those in which they work; `mgp open` writes them.

@@ -319,6 +319,24 @@ pub struct LimitSettings {
     pub message_memory_bytes: Option<u64>,
 }
 
+/// A rule for which calls a human is asked about. The narrowest rule decides, before `[confirmation]`.
+// `mgp_types::mgp::AskRule`, the type of the values, has no schema.
+#[derive(JsonSchema)]
+#[schemars(rename = "AskRule", deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is asked for")]
+pub(super) struct AskRuleShape {
+    /// The tools, as `server.tool`, where `*` stands for any characters.
+    tool: String,
+    /// The id of the agent; all agents if left out.
+    agent: Option<String>,
+    /// The effect of the calls; all effects if left out.
+    #[schemars(schema_with = "words::call_effect")]
+    effect: Option<String>,
+    /// The decision: `once` asks once a day for each tool and effect, `refuse` refuses the call.
+    #[schemars(schema_with = "words::asking")]
+    ask: String,
+}
+
 /// The limits of a permission. A list that is left out sets no limit, and denied entries take precedence over allowed
 /// ones.
 // `mgp_types::mgp::Scope`, the type of the values, has no schema.

@@ -13,6 +13,14 @@ pub(super) fn restart_policy(_: &mut SchemaGenerator) -> Schema {
     one_of(&["never", "on_failure", "always"])
 }
 
+pub(super) fn asking(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["never", "once", "always", "refuse"])
+}
+
+pub(super) fn call_effect(_: &mut SchemaGenerator) -> Schema {
+    one_of(&["reads", "writes", "runs", "sends", "destroys", "spends", "gives_access"])
+}
+
 pub(super) fn risk_level(_: &mut SchemaGenerator) -> Schema {
     one_of(&["safe", "moderate", "dangerous"])
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use mgp_types::mgp::{AskRule, Asking, CallEffect};
+
 use super::super::model::{FolderRule, ServerConfig, ServerMgp};
 use super::super::{ConfigFile, EditError};
 use super::{SEED, config};
@@ -52,6 +54,23 @@ fn folders_are_opened_behind_the_others_and_comments_stay() {
     let (_directory, mut file) = opened("folders = [{ open = [\"~/x\"] }]\n");
     file.open_folders(&rule("/d", None)).unwrap();
     assert_eq!(config(file.text()).folders.len(), 2);
+}
+
+#[test]
+fn a_rule_for_questions_takes_the_place_of_the_one_about_the_same_calls() {
+    let rule = |tool: &str, ask| AskRule::new(tool.parse().unwrap(), ask);
+    let sends = AskRule { effect: Some(CallEffect::Sends), ..rule("git.*", Asking::Once) };
+    for text in ["# mine\n[tools]\nlevel = \"L0\"\n", "ask = []\n"] {
+        let (_directory, mut file) = opened(text);
+        for rule in [rule("db.query", Asking::Always), sends.clone(), rule("db.query", Asking::Never)] {
+            file.set_ask(&rule).unwrap();
+        }
+        assert_eq!(config(file.text()).ask, [sends.clone(), rule("db.query", Asking::Never)], "{text}");
+        assert!(file.forget_ask(&AskRule { ask: Asking::Refuse, ..sends.clone() }).unwrap());
+        assert!(!file.forget_ask(&sends).unwrap());
+        file.forget_ask(&rule("db.query", Asking::Never)).unwrap();
+        assert_eq!(file.text(), text);
+    }
 }
 
 #[test]

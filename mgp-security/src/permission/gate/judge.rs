@@ -154,10 +154,14 @@ impl PermissionGate {
         }
     }
 
-    /// Returns whether nobody is asked for `permission`, which was only guessed: what the call does to files, in folders that
-    /// are open to its client, changes nothing, can be taken back, or is confirmed by itself.
+    /// Returns whether nobody is asked for `permission`: because an operator's rule says whether somebody is asked about the
+    /// call, or because it was only guessed, and what the call does to files, in folders that are open to its client,
+    /// changes nothing, can be taken back, or is confirmed by itself.
     fn is_free(&self, tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
         let settings = &self.0.settings;
+        if settings.policy == ApprovalPolicy::Interactive && request.context.asking.is_some() {
+            return true;
+        }
         let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
         let is_free = |effect: CallEffect| {
             effect <= CallEffect::Writes || (settings.confirms_calls && effect.is_grave())

@@ -1,0 +1,124 @@
+//! The rules by which an operator says about which calls a person is asked.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallEffect, Specificity, ToolPattern};
+use crate::agent_family;
+
+/// The answer of a rule to the question whether a person is asked about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "whoever asks decides about each")]
+pub enum Asking {
+    /// Nobody is asked.
+    Never,
+    /// A person is asked once for each tool and effect.
+    Once,
+    /// A person is asked about each call.
+    Always,
+    /// The call is refused, and nobody is asked.
+    Refuse,
+}
+
+/// A rule of an operator for the calls of some tools: by all agents or one of them, with all effects or one.
+///
+/// ```
+/// use mgp_types::mgp::{AskRule, Asking, CallEffect};
+///
+/// let rules = [
+///     AskRule::new("db.*".parse()?, Asking::Never),
+///     AskRule { effect: Some(CallEffect::Destroys), ..AskRule::new("db.*".parse()?, Asking::Always) },
+/// ];
+/// let asking = |effect| AskRule::deciding(&rules, "local/editor", ("db", "query"), Some(effect));
+/// assert_eq!(asking(CallEffect::Reads), Some(Asking::Never));
+/// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
+/// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a rule is what it says")]
+pub struct AskRule {
+    /// The tools.
+    pub tool: ToolPattern,
+    /// The agent; all agents if left out. A rule for `local` holds for each client without a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<str>>,
+    /// The effect of the calls; all effects if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<CallEffect>,
+    /// The answer.
+    pub ask: Asking,
+}
+
+impl AskRule {
+    /// Returns the rule for all calls of `tool`.
+    pub const fn new(tool: ToolPattern, ask: Asking) -> Self {
+        Self { tool, agent: None, effect: None, ask }
+    }
+
+    /// Returns whether two rules are about the same calls.
+    pub fn is_about_the_same(&self, other: &Self) -> bool {
+        (&self.tool, &self.agent, self.effect) == (&other.tool, &other.agent, other.effect)
+    }
+
+    /// Returns the answer of the narrowest of `rules` for a call of the tool `(server, name)`, or `None` if none is about
+    /// it. A rule for the agent is narrower than one for all agents, then the tool counts, then the effect; of equal rules
+    /// the last one decides. A call whose effect is unknown is met by rules for all effects only.
+    pub fn deciding(
+        rules: &[Self],
+        agent: &str,
+        (server, name): (&str, &str),
+        effect: Option<CallEffect>,
+    ) -> Option<Asking> {
+        let is_about = |rule: &&Self| {
+            let agents = |of: &str| of == agent || agent_family(agent) == Some(of);
+            rule.tool.matches(server, name)
+                && rule.agent.as_deref().is_none_or(agents)
+                && (rule.effect.is_none() || rule.effect == effect)
+        };
+        let narrowness = |rule: &&Self| {
+            let of_agent = rule.agent.as_deref().map(|of| of == agent);
+            (of_agent, Specificity::new(rule.tool.server(), rule.tool.tool()), rule.effect.is_some())
+        };
+        rules.iter().filter(is_about).max_by_key(narrowness).map(|rule| rule.ask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(tool: &str, agent: &str, effect: Option<CallEffect>, ask: Asking) -> AskRule {
+        let agent = Some(agent).filter(|agent| !agent.is_empty()).map(Into::into);
+        AskRule { tool: tool.parse().unwrap(), agent, effect, ask }
+    }
+
+    #[test]
+    fn the_narrowest_rule_decides_and_of_equal_ones_the_last() {
+        use Asking::{Always, Never, Once, Refuse};
+        let rules = [
+            rule("*", "", None, Always),
+            rule("git.*", "", None, Never),
+            rule("git.*", "", Some(CallEffect::Sends), Once),
+            rule("git.push", "", None, Refuse),
+            rule("git.*", "local", None, Always),
+            rule("git.*", "local/editor", None, Never),
+            rule("mail.send", "", None, Never),
+            rule("mail.send", "", None, Refuse),
+        ];
+        for (agent, tool, effect, expected) in [
+            ("ada", ("web", "get"), Some(CallEffect::Reads), Always),
+            ("ada", ("git", "status"), Some(CallEffect::Reads), Never),
+            ("ada", ("git", "mail"), Some(CallEffect::Sends), Once),
+            ("ada", ("git", "mail"), None, Never),
+            ("ada", ("git", "push"), Some(CallEffect::Sends), Refuse),
+            ("local/shell", ("git", "push"), Some(CallEffect::Sends), Always),
+            ("local/editor", ("git", "push"), Some(CallEffect::Sends), Never),
+            ("ada", ("mail", "send"), None, Refuse),
+        ] {
+            let asking = AskRule::deciding(&rules, agent, tool, effect);
+            assert_eq!(asking, Some(expected), "{agent} {tool:?} {effect:?}");
+        }
+        assert_eq!(AskRule::deciding(&rules[1..2], "ada", ("web", "get"), None), None);
+        assert_eq!(AskRule::deciding(&rules[4..5], "location", ("git", "x"), None), None);
+    }
+}

@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn who_waits_is_told_once_and_who_left_is_not() {
         let validity = Validity::new();
-        let told = Arc::new(AtomicU32::new(0));
+        let counter = Arc::new(AtomicU32::new(0));
         let count = |by: u32| {
-            let told = Arc::clone(&told);
+            let counter = Arc::clone(&counter);
             move |_| {
-                told.fetch_add(by, Ordering::Relaxed);
+                counter.fetch_add(by, Ordering::Relaxed);
             }
         };
         let stays = validity.on_end(count(1));
@@ -134,7 +134,7 @@ mod tests {
         validity.end(RunningCalls::Finish);
         validity.end(RunningCalls::Cancel);
         let late = validity.on_end(count(100));
-        assert_eq!((told.load(Ordering::Relaxed), validity.ended()), (101, Some(RunningCalls::Finish)));
+        assert_eq!((counter.load(Ordering::Relaxed), validity.ended()), (101, Some(RunningCalls::Finish)));
         drop((stays, late));
     }
 }

@@ -150,10 +150,13 @@ mod tests {
             assert!(takes(10).check_call(arguments.as_bytes(), None).is_ok(), "{text}");
             let error = takes(9).check_call(arguments.as_bytes(), None).unwrap_err();
             assert_eq!(error.code(), code::INVALID_TOOL_ARGS);
-            let told = StructuredError::read(error.data().unwrap()).unwrap();
-            assert_eq!((&*told.code, told.category), ("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput));
+            let structured = StructuredError::read(error.data().unwrap()).unwrap();
             assert_eq!(
-                told.details.unwrap().to_raw().as_bytes(),
+                (&*structured.code, structured.category),
+                ("PAYLOAD_TOO_LARGE", ErrorClass::InvalidInput)
+            );
+            assert_eq!(
+                structured.details.unwrap().to_raw().as_bytes(),
                 br#"{"size_bytes":10,"max_input_size_bytes":9}"#
             );
         }

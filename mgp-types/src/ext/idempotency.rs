@@ -177,10 +177,10 @@ mod tests {
             r#"{"idempotency_key":"op-2026-03-15-abc123","was_replay":true,"#,
             r#""original_timestamp":"2026-03-15T10:30:00.000Z","idempotency_ttl_seconds":60}"#
         );
-        let told = IdempotentResult::read(&meta(json)).unwrap();
-        assert!(told.was_replay);
+        let parsed = IdempotentResult::read(&meta(json)).unwrap();
+        assert!(parsed.was_replay);
         let mut written = Object::new();
-        told.write(&mut written);
+        parsed.write(&mut written);
         assert_eq!(written.to_raw().as_bytes(), json.as_bytes());
         assert_eq!(IdempotentResult::read(&meta(r#"{"was_replay":true}"#)), None);
         let least = IdempotentResult::read(&meta(r#"{"idempotency_key":"k","more":1}"#)).unwrap();

@@ -29,9 +29,13 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
     out.text("error_type", error_type(error.code()));
     out.text("reason", error.message());
     out.text("trace_id", &trace.to_string());
-    let told: Vec<Box<str>> = data.get("suggestions").and_then(|list| list.to().ok()).unwrap_or_default();
+    let own_suggestions: Vec<Box<str>> =
+        data.get("suggestions").and_then(|list| list.to().ok()).unwrap_or_default();
     let of_structured = structured.as_ref().and_then(|structured| structured.suggestion.as_deref());
-    let suggestions = told.iter().map(|text| &**text).chain(of_structured.filter(|_| told.is_empty()));
+    let suggestions = own_suggestions
+        .iter()
+        .map(|text| &**text)
+        .chain(of_structured.filter(|_| own_suggestions.is_empty()));
     out.texts("suggestions", suggestions.take(MAX_SUGGESTIONS));
     if let Some(wait) =
         error.recovery().filter(Recovery::may_retry).and_then(|recovery| recovery.retry_after_ms)
@@ -103,11 +107,11 @@ mod tests {
     // covers: GGEN-5-12, GGEN-5-16
     #[test]
     fn what_the_tool_said_itself_stays() {
-        let told = concat!(
+        let details = concat!(
             r#"{"error_type":"FieldValidation","field":"ticker_symbol","reason":"Pattern mismatch","#,
             r#""suggestions":["Use uppercase letters only"],"documentation_url":"https://docs.example.com/ticker"}"#
         );
-        let data = data(&Error::new(4000, "Validation failed").with_data(RawJson::parse(told).unwrap()));
+        let data = data(&Error::new(4000, "Validation failed").with_data(RawJson::parse(details).unwrap()));
         assert_eq!(data.text("error_type").unwrap(), "FieldValidation");
         assert_eq!(data.text("field").unwrap(), "ticker_symbol");
         assert_eq!(data.text("reason").unwrap(), "Pattern mismatch");

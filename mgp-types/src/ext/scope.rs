@@ -300,7 +300,7 @@ mod tests {
         let write = ["read:tickets".into(), "write:tickets".into()];
         let report =
             report([("search", &read[..]), ("edit", &write[..]), ("help", &[])], &scopes(&["read:tickets"]));
-        let told = "can call search\ncan call help\ncannot call edit: it needs write:tickets\n";
-        assert_eq!(report, told);
+        let expected = "can call search\ncan call help\ncannot call edit: it needs write:tickets\n";
+        assert_eq!(report, expected);
     }
 }

@@ -256,10 +256,10 @@ mod tests {
 
     #[test]
     fn costs_are_told_as_an_estimate() {
-        let told = |cost: Cost| cost.to_string();
-        assert_eq!(told(Cost::metered(2.5, "credits")), "about 2.5 credits (an estimate)");
-        assert_eq!(told(Cost::new(CostCategory::Free)), "nothing (an estimate)");
-        assert_eq!(told(Cost::new(CostCategory::RequiresApproval)), "something, without an estimate");
+        let describe = |cost: Cost| cost.to_string();
+        assert_eq!(describe(Cost::metered(2.5, "credits")), "about 2.5 credits (an estimate)");
+        assert_eq!(describe(Cost::new(CostCategory::Free)), "nothing (an estimate)");
+        assert_eq!(describe(Cost::new(CostCategory::RequiresApproval)), "something, without an estimate");
     }
 
     #[test]

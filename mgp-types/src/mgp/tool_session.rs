@@ -90,15 +90,15 @@ mod tests {
     // covers: MGP-16.7-06, MGP-16.7-07, MGP-16.7-08, MGP-16.7-09
     #[test]
     fn a_session_is_told_as_in_the_specification() {
-        let told = json!({
+        let example = json!({
             "pinned": ["think", "store", "recall"],
             "cached": ["read_file", "analyze_csv"],
             "total_tokens": 2100,
             "max_tokens": 8000
         });
-        let session: ToolSession = serde_json::from_value(told.clone()).unwrap();
+        let session: ToolSession = serde_json::from_value(example.clone()).unwrap();
         assert_eq!(session.cached, ["read_file", "analyze_csv"]);
-        assert_eq!(serde_json::to_value(session).unwrap(), told);
+        assert_eq!(serde_json::to_value(session).unwrap(), example);
     }
 
     // covers: MGP-16.7-11, MGP-16.7-12

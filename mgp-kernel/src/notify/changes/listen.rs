@@ -181,11 +181,11 @@ async fn relay_on(request: Request, relay: Arc<TaskRelay>, line: Arc<ConnectionK
         request.context.outbox = Outbox::new(Arc::clone(&relay) as _, StreamId::fresh());
         let listening = upstream.call(request);
         drop(upstream);
-        let told = tokio::select! {
-            told = listening => told,
+        let outcome = tokio::select! {
+            outcome = listening => outcome,
             () = relay.over.notified() => return,
         };
-        if let Err(error) = told {
+        if let Err(error) = outcome {
             tracing::debug!(%server, %error, "a server does not tell of tasks any more");
             if !matches!(error.origin(), Origin::Connection | Origin::Timeout) {
                 return;
@@ -208,7 +208,7 @@ struct TaskRelay {
 
 impl TaskRelay {
     fn hear(&self, status: &Object) {
-        if !TaskStatus::told(status).is_some_and(|status| status.is_terminal()) {
+        if !TaskStatus::read(status).is_some_and(|status| status.is_terminal()) {
             return;
         }
         let Some(task) = status.text("taskId") else { return };

@@ -25,8 +25,9 @@ impl ToolResult {
             return Self::failure(ErrorDetail::new(ErrorType::ToolExecutionError, why));
         }
         let meta = result.object("_meta").and_then(|meta| meta.object(ExtensionId::Envelopes.id()));
-        if let Some(told) = meta.and_then(|meta| meta.object("result")) {
-            return Self::from_object(&told).unwrap_or_else(|fault| Self::failure(fault.to_error_detail()));
+        if let Some(envelope) = meta.and_then(|meta| meta.object("result")) {
+            return Self::from_object(&envelope)
+                .unwrap_or_else(|fault| Self::failure(fault.to_error_detail()));
         }
         if result.bytes("isError") == Some(b"true") {
             return Self::failure(of_failed(result));
@@ -45,34 +46,47 @@ impl ToolResult {
 /// Returns an error of MCP in the words of envelopes.
 fn of_error(error: &Error) -> ErrorDetail {
     let data = error.data().and_then(|data| Object::from_raw(data).ok()).unwrap_or_default();
-    let told = error.data().and_then(StructuredError::read);
-    let kind = told.as_ref().and_then(|told| kind_of(&told.code));
-    let told = told.unwrap_or_else(|| StructuredError::of(error));
-    detail(kind.unwrap_or_else(|| projection(error.code()).envelope), error.message(), &data, Some(&told))
+    let structured = error.data().and_then(StructuredError::read);
+    let kind = structured.as_ref().and_then(|structured| kind_of(&structured.code));
+    let structured = structured.unwrap_or_else(|| StructuredError::of(error));
+    detail(
+        kind.unwrap_or_else(|| projection(error.code()).envelope),
+        error.message(),
+        &data,
+        Some(&structured),
+    )
 }
 
 /// Returns the error of a failed result: that in its metadata, or its text.
 fn of_failed(result: &Object) -> ErrorDetail {
     let data = result.object("_meta").and_then(|meta| meta.object("error")).unwrap_or_default();
-    let told = StructuredError::read(&data.to_raw());
+    let structured = StructuredError::read(&data.to_raw());
     let blocks: Vec<Object> = result.get("content").and_then(|blocks| blocks.to().ok()).unwrap_or_default();
     let texts: Vec<_> = blocks.iter().filter_map(|block| block.text("text")).collect();
     let text = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
-    let kind = told.as_ref().and_then(|told| kind_of(&told.code)).unwrap_or(ErrorType::ToolExecutionError);
-    detail(kind, &text, &data, told.as_ref())
+    let kind = structured
+        .as_ref()
+        .and_then(|structured| kind_of(&structured.code))
+        .unwrap_or(ErrorType::ToolExecutionError);
+    detail(kind, &text, &data, structured.as_ref())
 }
 
 /// Returns the error with its details: the argument that does not fit, or the facts of the structured error and the
 /// time to wait before the next attempt.
-fn detail(kind: ErrorType, message: &str, data: &Object, told: Option<&StructuredError>) -> ErrorDetail {
+fn detail(
+    kind: ErrorType,
+    message: &str,
+    data: &Object,
+    structured: Option<&StructuredError>,
+) -> ErrorDetail {
     let detail = ErrorDetail::new(kind, message);
     if let Some(field) = data.text("field") {
         let provided = data.get("provided_value").unwrap_or(RawJson::null());
         let reason = data.text("reason").unwrap_or_else(|| message.into());
         return detail.with_invalid_parameter(&field, provided, &reason);
     }
-    let mut facts = told.and_then(|told| told.details.clone()).unwrap_or_default();
-    if let Some(seconds) = told.and_then(|told| told.retry_after_seconds)
+    let mut facts = structured.and_then(|structured| structured.details.clone()).unwrap_or_default();
+    if let Some(seconds) = structured.and_then(|structured| structured.retry_after_seconds)
         && let Ok(seconds) = RawJson::from_value(&seconds)
     {
         facts.set("retry_after_seconds", seconds);

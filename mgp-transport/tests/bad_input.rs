@@ -145,8 +145,8 @@ async fn an_answer_after_the_cancel_is_ignored() {
     let mut peer = Peer::in_session(&server()).await;
     peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}"#).await;
     peer.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
-    let told = peer.line().await;
-    assert_eq!(told, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    let received = peer.line().await;
+    assert_eq!(received, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     peer.send(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await;
     peer.is_quiet().await;
 }

@@ -266,8 +266,8 @@ async fn notifications_of_a_request_come_before_its_answer() {
         let mut peer = Peer::in_session(&server()).await;
         peer.send(&line).await;
         for step in 1..=3 {
-            let told = peer.line().await;
-            assert!(told.contains(&format!(r#""params":{{"progress":{step}}}"#)), "{told}");
+            let received = peer.line().await;
+            assert!(received.contains(&format!(r#""params":{{"progress":{step}}}"#)), "{received}");
         }
         assert!(peer.line().await.contains(answered));
     }
@@ -276,9 +276,9 @@ async fn notifications_of_a_request_come_before_its_answer() {
 #[tokio::test]
 async fn messages_of_a_subscription_name_it() {
     let mut peer = Peer::of(&server());
-    let told = peer.round_trip(&stateless(9, "subscriptions/listen", "")).await;
+    let received = peer.round_trip(&stateless(9, "subscriptions/listen", "")).await;
     let tag = r#""io.modelcontextprotocol/subscriptionId":9"#;
-    assert!(told.contains("acknowledged") && told.contains(tag), "{told}");
+    assert!(received.contains("acknowledged") && received.contains(tag), "{received}");
     let result = peer.line().await;
     assert!(result.contains(tag) && result.contains(r#""resultType":"complete""#), "{result}");
 }

@@ -92,7 +92,13 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Hands a message of the peer for a listening call to its caller, if the call is followed; all other messages go
     /// to the service.
-    pub(super) fn told(&mut self, method: Method, mut params: Params, bytes: usize, cx: &mut Context<'_>) {
+    pub(super) fn deliver_notification(
+        &mut self,
+        method: Method,
+        mut params: Params,
+        bytes: usize,
+        cx: &mut Context<'_>,
+    ) {
         let waiter = about::subscription(&params).and_then(|id| self.waiting.waiter(&id));
         let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
         let followed = listener.and_then(|waiter| waiter.answer.deliveries());

@@ -289,7 +289,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
                 self.cancelled(&params, writes);
             }
             Ok(Message::Notify { method, params }) => match method.about_call() {
-                None => self.told(method, params, bytes, cx),
+                None => self.deliver_notification(method, params, bytes, cx),
                 Some(CallSide::Sender) => self.notified_of_theirs(method, params, cx),
                 Some(CallSide::Receiver) => self.notified_of_ours(method, params, bytes, cx),
             },

@@ -114,9 +114,9 @@ async fn a_call_without_an_outbox_leaves_it_to_the_service() {
     let _call = start(&wire, Request::call("tools/call", Params::new()));
     let id = peer.asked("tools/call").await;
     peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":0"#)).await;
-    let told = requests.next().await;
-    assert_eq!((told.request.kind, told.stream()), (RequestKind::Notify, StreamId::STANDALONE));
-    assert_eq!(text(&told.request.params), r#"{"index":0}"#);
+    let received = requests.next().await;
+    assert_eq!((received.request.kind, received.stream()), (RequestKind::Notify, StreamId::STANDALONE));
+    assert_eq!(text(&received.request.params), r#"{"index":0}"#);
 
     let stream = StreamId::fresh();
     let _call = start(&wire, about(stream, Request::call("tools/call", Params::new())));
@@ -177,10 +177,10 @@ async fn a_call_of_ours_is_named_by_its_id() {
         (method::STREAM_PACE, r#""max_chunks_per_second":1"#),
         (method::STREAM_GAP, r#""missing_indices":[0]"#),
     ] {
-        let told = about(stream, notification(method, &format!("{{{members}}}")));
-        wire_call(&wire, told).await;
+        let message = about(stream, notification(method, &format!("{{{members}}}")));
+        wire_call(&wire, message).await;
         let name = method.trim_start_matches("notifications/mgp.");
-        assert_eq!(peer.told().await, format!(r#"{name} {{"request_id":{id},{members}}}"#));
+        assert_eq!(peer.next_notification().await, format!(r#"{name} {{"request_id":{id},{members}}}"#));
     }
 
     peer.answer(id).await;

@@ -64,7 +64,10 @@ async fn each_side_sees_its_own_ids_in_the_right_order() {
     client.send(&call(r#""two""#)).await;
     let id = server.asked("tools/call").await;
     server.tell("callback.request", &format!(r#""callback_id":"cb","request_id":{id}"#)).await;
-    assert_eq!(client.told().await, r#"callback.request {"request_id":"two","callback_id":"cb"}"#);
+    assert_eq!(
+        client.next_notification().await,
+        r#"callback.request {"request_id":"two","callback_id":"cb"}"#
+    );
 }
 
 // covers: MGP-12.7-02
@@ -81,7 +84,7 @@ async fn messages_about_a_call_are_passed_on_under_its_other_id() {
     let id = server.asked("tools/call").await;
     client.tell("stream.pace", r#""request_id":"x","max_chunks_per_second":1"#).await;
     let paced = format!(r#"stream.pace {{"request_id":{id},"max_chunks_per_second":1}}"#);
-    assert_eq!(server.told().await, paced);
+    assert_eq!(server.next_notification().await, paced);
     let line = r#"{"jsonrpc":"2.0","id":"c","method":"mgp/stream/cancel","params":{"request_id":"x"}}"#;
     client.send(line).await;
     let line = server.line().await;
@@ -103,7 +106,7 @@ async fn a_client_that_takes_its_call_back_takes_it_back_at_the_server() {
     client.send(&call("1")).await;
     let id = server.asked("tools/call").await;
     server.tell("stream.chunk", &format!(r#""request_id":{id},"index":0"#)).await;
-    client.told().await;
+    client.next_notification().await;
     client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     assert!(server.line().await.contains(&format!(r#""requestId":{id}"#)));
     server.tell("stream.chunk", &format!(r#""request_id":{id},"index":1"#)).await;
@@ -119,14 +122,14 @@ async fn a_client_that_does_not_read_slows_the_server_behind_the_gateway() {
     let mut sent = 0;
     while sent < 10_000 {
         let chunk = format!(r#""request_id":{id},"text":"{text}""#);
-        let told = server.tell("stream.chunk", &chunk);
-        if tokio::time::timeout(std::time::Duration::from_millis(10), told).await.is_err() {
+        let sending = server.tell("stream.chunk", &chunk);
+        if tokio::time::timeout(std::time::Duration::from_millis(10), sending).await.is_err() {
             break;
         }
         sent += 1;
     }
     assert!(sent < 1500, "{sent} chunks of 10 kB were taken in");
     for _ in 0..sent {
-        client.told().await;
+        client.next_notification().await;
     }
 }

@@ -37,7 +37,7 @@ async fn each_call_is_named_as_its_caller_wrote_it() {
     ] {
         for (call, id) in asked.iter().zip(ids) {
             call.say(method.clone(), r#"{"n":1}"#).await;
-            assert_eq!(peer.told().await, format!(r#"{name} {{"request_id":{id},"n":1}}"#));
+            assert_eq!(peer.next_notification().await, format!(r#"{name} {{"request_id":{id},"n":1}}"#));
         }
     }
     for (call, id) in asked.into_iter().zip(ids) {
@@ -52,7 +52,7 @@ async fn a_relayed_name_is_replaced() {
     peer.send(&call("1")).await;
     let call = requests.next().await;
     call.say(Method::STREAM_CHUNK, r#"{"index":0,"request_id":99}"#).await;
-    assert_eq!(peer.told().await, r#"stream.chunk {"request_id":1,"index":0}"#);
+    assert_eq!(peer.next_notification().await, r#"stream.chunk {"request_id":1,"index":0}"#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,7 +78,10 @@ async fn chunks_leave_before_the_answer_of_a_handler_that_does_not_wait() {
         let (_, mut peer) = connected_to(&move |_| service.clone(), ConnectionLimits::default());
         peer.send(&call("1")).await;
         for index in 0..chunks {
-            assert_eq!(peer.told().await, format!(r#"stream.chunk {{"request_id":1,"index":{index}}}"#));
+            assert_eq!(
+                peer.next_notification().await,
+                format!(r#"stream.chunk {{"request_id":1,"index":{index}}}"#)
+            );
         }
         assert_eq!(peer.line().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     }
@@ -123,7 +126,7 @@ async fn a_chunk_behind_the_answer_is_dropped_though_the_id_is_in_use_again() {
     peer.send(&call("1")).await;
     let first = requests.next().await;
     first.say(Method::STREAM_CHUNK, "{}").await;
-    assert_eq!(peer.told().await, r#"stream.chunk {"request_id":1}"#);
+    assert_eq!(peer.next_notification().await, r#"stream.chunk {"request_id":1}"#);
     let late = first.request.clone();
     first.answer("{}");
     peer.line().await;
@@ -132,7 +135,7 @@ async fn a_chunk_behind_the_answer_is_dropped_though_the_id_is_in_use_again() {
     let second = requests.next().await;
     late.context.outbox.notify(notification(Method::STREAM_CHUNK, r#"{"late":1}"#)).await.unwrap();
     second.say(Method::STREAM_CHUNK, r#"{"late":0}"#).await;
-    assert_eq!(peer.told().await, r#"stream.chunk {"request_id":1,"late":0}"#);
+    assert_eq!(peer.next_notification().await, r#"stream.chunk {"request_id":1,"late":0}"#);
     peer.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
     settle().await;
     second.say(Method::STREAM_CHUNK, r#"{"late":1}"#).await;
@@ -200,11 +203,14 @@ async fn pace_and_gaps_find_the_stream_of_the_call_and_can_be_answered_on_it() {
         [("stream.pace", r#""max_chunks_per_second":2.5"#), ("stream.gap", r#""missing_indices":[0]"#)]
     {
         peer.tell(method, &format!(r#""request_id":"s",{members}"#)).await;
-        let told = requests.next().await;
-        assert_eq!((told.request.kind, told.stream()), (mgp_types::RequestKind::Notify, call.stream()));
-        assert_eq!(text(&told.request.params), format!("{{{members}}}"));
-        told.say(Method::STREAM_CHUNK, r#"{"index":0}"#).await;
-        assert_eq!(peer.told().await, r#"stream.chunk {"request_id":"s","index":0}"#);
+        let received = requests.next().await;
+        assert_eq!(
+            (received.request.kind, received.stream()),
+            (mgp_types::RequestKind::Notify, call.stream())
+        );
+        assert_eq!(text(&received.request.params), format!("{{{members}}}"));
+        received.say(Method::STREAM_CHUNK, r#"{"index":0}"#).await;
+        assert_eq!(peer.next_notification().await, r#"stream.chunk {"request_id":"s","index":0}"#);
     }
     peer.tell("stream.pace", r#""request_id":"other","max_chunks_per_second":1"#).await;
     assert_eq!(requests.next().await.stream(), StreamId::STANDALONE);

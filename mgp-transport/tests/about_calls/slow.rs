@@ -122,7 +122,7 @@ async fn patience_is_for_one_call_in_sum() {
             slow.permits.add_permits(1);
         }
     });
-    let told = tokio::spawn(async move {
+    let teller = tokio::spawn(async move {
         for index in 0.. {
             peer.tell("stream.chunk", &format!(r#""request_id":{id},"index":{index}"#)).await;
         }
@@ -130,7 +130,7 @@ async fn patience_is_for_one_call_in_sum() {
     assert_eq!(call.await.unwrap().unwrap_err().code(), code::RESOURCE_EXHAUSTED);
     assert_eq!(began.elapsed().as_secs(), 5);
     took.abort();
-    told.abort();
+    teller.abort();
 }
 
 /// Each caller may be slow for a while, but not one after the other for ever.

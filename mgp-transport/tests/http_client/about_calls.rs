@@ -105,12 +105,12 @@ async fn what_is_told_to_a_call_that_listens_comes_to_its_outbox() {
     request.method = Method::LISTEN;
     let _call = start(&client, request);
     let (id, stream) = server.streams().await;
-    let told = |id: i64| {
+    let notification = |id: i64| {
         let meta = format!(r#"{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
         format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"_meta":{meta}}}}}"#)
     };
-    stream.event(&told(id));
-    stream.event(&told(id + 1));
+    stream.event(&notification(id));
+    stream.event(&notification(id + 1));
     assert_eq!(recorder.saw(1).await, ["notifications/x"]);
     assert_eq!(reader.noted(), ["notifications/x {}"]);
 }
@@ -192,18 +192,18 @@ async fn a_call_of_ours_is_named_by_its_id() {
             || on(stream, revision, Request::call(Method::STREAM_CANCEL, params(r#"{"reason":"r"}"#)));
         let pace = || on(stream, revision, Request::notify("notifications/mgp.stream.pace", params("{}")));
         let cancelled = start(&client, cancel());
-        let told = server.next_is("POST").await;
-        let sent = told.message().get("params").unwrap();
+        let posted = server.next_is("POST").await;
+        let sent = posted.message().get("params").unwrap();
         assert_eq!(sent.as_bytes(), format!(r#"{{"reason":"r","request_id":{id}}}"#).as_bytes());
-        told.ok();
+        posted.ok();
         is_ok(cancelled.await);
         let paced = start(&client, pace());
-        let told = server.next_is("POST").await;
+        let posted = server.next_is("POST").await;
         assert_eq!(
-            told.message().get("params").unwrap().as_bytes(),
+            posted.message().get("params").unwrap().as_bytes(),
             format!(r#"{{"request_id":{id}}}"#).as_bytes()
         );
-        told.status(202);
+        posted.status(202);
         paced.await.unwrap().unwrap();
 
         asked.ok();
@@ -265,9 +265,9 @@ async fn a_reader_that_takes_nothing_holds_the_stream_of_all_up_for_a_while() {
     unasked.event(&notification("notifications/later"));
     let error = call.await.unwrap().unwrap_err();
     assert_eq!((error.code(), began.elapsed().as_secs()), (code::RESOURCE_EXHAUSTED, 5));
-    let told = server.next_is("POST").await;
-    assert_eq!(told.method(), "notifications/cancelled");
-    assert_eq!(told.message().get("params").unwrap().to::<serde_json::Value>().unwrap()["requestId"], id);
+    let posted = server.next_is("POST").await;
+    assert_eq!(posted.method(), "notifications/cancelled");
+    assert_eq!(posted.message().get("params").unwrap().to::<serde_json::Value>().unwrap()["requestId"], id);
     recorder.saw(1).await;
     assert_eq!(began.elapsed().as_secs(), 5);
     assert_eq!(Arc::strong_count(&stuck), 1);
@@ -309,13 +309,13 @@ async fn calls_over_http_and_sse_are_followed_too() {
     ids.sort_unstable();
     let cancelled =
         start(&client, on(stream, Revision::V2024_11_05, Request::call(Method::STREAM_CANCEL, params("{}"))));
-    let told = server.next_is("POST").await;
+    let posted = server.next_is("POST").await;
     assert_eq!(
-        told.message().get("params").unwrap().as_bytes(),
+        posted.message().get("params").unwrap().as_bytes(),
         format!(r#"{{"request_id":{}}}"#, ids[0]).as_bytes()
     );
-    events.event(&reply(told.id()));
-    told.status(202);
+    events.event(&reply(posted.id()));
+    posted.status(202);
     is_ok(cancelled.await);
     for index in 0..20 {
         for id in &ids {

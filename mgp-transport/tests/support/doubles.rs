@@ -165,7 +165,7 @@ impl Peer {
     }
 
     /// The next line is a notification of MGP; its name and parameters.
-    pub(crate) async fn told(&mut self) -> String {
+    pub(crate) async fn next_notification(&mut self) -> String {
         let line = self.line().await;
         let rest = line.strip_prefix(r#"{"jsonrpc":"2.0","method":"notifications/mgp."#).expect(&line);
         rest.strip_suffix('}').unwrap().replace(r#"","params":"#, " ")

@@ -48,9 +48,9 @@ pub(crate) fn run<F: Future>(
     let replayed: Option<u64> = env::var(SEED).ok().map(|seed| seed.parse().expect("MGP_SEED is a number"));
     for seed in replayed.map_or(seeds, |seed| seed..seed + 1) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let told = SeedReport(seed);
+        let report = SeedReport(seed);
         seen(runtime.block_on(schedule(SeededRandom::new(seed))));
-        drop(told);
+        drop(report);
     }
     replayed.is_none()
 }

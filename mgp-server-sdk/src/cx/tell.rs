@@ -56,9 +56,9 @@ impl Cx {
             && self.task().is_none()
             && let Some(part) = Progress::of(progress, total)
         {
-            let mut told = part.told(message, self.0.began.elapsed());
-            told.partial_result = partial_result;
-            if let Ok(params) = self.progress_params(&told) {
+            let mut report = part.report(message, self.0.began.elapsed());
+            report.partial_result = partial_result;
+            if let Ok(params) = self.progress_params(&report) {
                 self.pass(Method::STREAM_PROGRESS, params).await;
             }
         }
@@ -66,8 +66,8 @@ impl Cx {
 
     #[cfg(not(feature = "ext"))]
     #[expect(clippy::unused_self, reason = "with extensions the caller decides on the words")]
-    fn progress_params(&self, told: &StreamProgress) -> Result<Object, mgp_types::Error> {
-        Object::from_value(told)
+    fn progress_params(&self, progress: &StreamProgress) -> Result<Object, mgp_types::Error> {
+        Object::from_value(progress)
             .map_err(|error| mgp_types::Error::internal("the progress is not JSON").with_source(error))
     }
 

@@ -24,16 +24,16 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
             summary = summary.truncated();
         }
     }
-    let told = summary.streamed || summary.truncated;
-    if told && !filled && !result.contains(MEMBER) {
+    let is_reported = summary.streamed || summary.truncated;
+    if is_reported && !filled && !result.contains(MEMBER) {
         return stamp(response, &summary);
     }
-    if told {
+    if is_reported {
         let mut own = result.object(MEMBER).unwrap_or_default();
         own.set_all(&Object::from_value(&summary).unwrap_or_default());
         result.set(MEMBER, own.to_raw());
     }
-    if filled || told {
+    if filled || is_reported {
         response.result = result.to_raw().into();
         if response.context.stamp.take().is_some() {
             response.context.shape = ResultShape::Opaque;

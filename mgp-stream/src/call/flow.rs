@@ -12,7 +12,7 @@ pub(super) struct FlowControl {
     /// The number of parts taken since then.
     taken: u32,
     /// The pace that the server was told last, unless that was no limit.
-    told: Option<f64>,
+    last_pace: Option<f64>,
 }
 
 /// The pace that stands for no limit, in chunks per second.
@@ -31,7 +31,7 @@ impl FlowControl {
     pub(super) fn took(&mut self, now: impl Fn() -> Instant, left: usize) -> Option<f64> {
         if left == 0 {
             // A server that was never slowed down need not be told to go on.
-            return std::mem::take(self).told.map(|_| UNPACED);
+            return std::mem::take(self).last_pace.map(|_| UNPACED);
         }
         let Some(since) = self.since else {
             self.since = Some(now());
@@ -51,11 +51,11 @@ impl FlowControl {
         let rate = f64::from(self.taken) * 0.9 / time.as_secs_f64();
         let rate = (rate * 1000.0).round().max(100.0) / 1000.0;
         (self.since, self.taken) = (Some(now), 0);
-        if self.told.is_some_and(|told| rate > told * 0.75) {
+        if self.last_pace.is_some_and(|pace| rate > pace * 0.75) {
             return None;
         }
-        self.told = Some(rate);
-        self.told
+        self.last_pace = Some(rate);
+        self.last_pace
     }
 }
 
@@ -64,7 +64,13 @@ mod tests {
     use super::*;
 
     /// Returns the paces that the server is told while the reader takes a part every `every` milliseconds.
-    fn told(flow: &mut FlowControl, now: &mut Instant, parts: usize, every: u64, left: usize) -> Vec<f64> {
+    fn announced_paces(
+        flow: &mut FlowControl,
+        now: &mut Instant,
+        parts: usize,
+        every: u64,
+        left: usize,
+    ) -> Vec<f64> {
         let mut turn = || {
             *now += Duration::from_millis(every);
             flow.took(|| *now, left)
@@ -75,19 +81,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_server_is_told_when_the_reader_falls_behind_further_and_when_it_has_caught_up() {
         let (mut flow, mut now) = (FlowControl::default(), Instant::now());
-        assert!(told(&mut flow, &mut now, 50, 100, HIGH_WATER - 1).is_empty());
-        assert_eq!(told(&mut flow, &mut now, 20, 100, HIGH_WATER).len(), 1);
-        let slower = told(&mut flow, &mut now, 20, 1000, HIGH_WATER);
+        assert!(announced_paces(&mut flow, &mut now, 50, 100, HIGH_WATER - 1).is_empty());
+        assert_eq!(announced_paces(&mut flow, &mut now, 20, 100, HIGH_WATER).len(), 1);
+        let slower = announced_paces(&mut flow, &mut now, 20, 1000, HIGH_WATER);
         assert!(slower.len() <= 2 && slower.last() == Some(&0.9), "{slower:?}");
-        assert!(told(&mut flow, &mut now, 20, 1000, 1).is_empty());
-        assert_eq!(told(&mut flow, &mut now, 20, 1000, 0), [UNPACED]);
+        assert!(announced_paces(&mut flow, &mut now, 20, 1000, 1).is_empty());
+        assert_eq!(announced_paces(&mut flow, &mut now, 20, 1000, 0), [UNPACED]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_says_nothing_and_the_slowest_reader_is_no_pause() {
         let (mut flow, mut now) = (FlowControl::default(), Instant::now());
-        assert!(told(&mut flow, &mut now, 24, 1, HIGH_WATER).is_empty());
+        assert!(announced_paces(&mut flow, &mut now, 24, 1, HIGH_WATER).is_empty());
         let (mut flow, mut now) = (FlowControl::default(), Instant::now());
-        assert_eq!(told(&mut flow, &mut now, 2, 100_000_000, HIGH_WATER), [0.1]);
+        assert_eq!(announced_paces(&mut flow, &mut now, 2, 100_000_000, HIGH_WATER), [0.1]);
     }
 }

@@ -41,8 +41,8 @@ impl ProgressForms {
 /// use mgp_stream::call::Progress;
 ///
 /// let progress = Progress::of(13.0, Some(20.0)).expect("the whole is known");
-/// let told = progress.told(Some("Processing batch 13/20"), Duration::from_secs(13));
-/// assert_eq!((told.progress, told.estimated_remaining_ms), (0.65, Some(7000)));
+/// let report = progress.report(Some("Processing batch 13/20"), Duration::from_secs(13));
+/// assert_eq!((report.progress, report.estimated_remaining_ms), (0.65, Some(7000)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress(f64);
@@ -74,16 +74,16 @@ impl Progress {
     }
 
     /// Returns the report about a call that has run for `elapsed`.
-    pub fn told(self, message: Option<&str>, elapsed: Duration) -> StreamProgress {
-        let mut told = StreamProgress::new(self.0);
+    pub fn report(self, message: Option<&str>, elapsed: Duration) -> StreamProgress {
+        let mut report = StreamProgress::new(self.0);
         if let Some(message) = message {
-            told = told.with_message(message);
+            report = report.with_message(message);
         }
         if let Some(remaining) = self.remaining(elapsed) {
             let millis = (remaining + Duration::from_micros(500)).as_millis();
-            told = told.with_estimated_remaining_ms(u64::try_from(millis).unwrap_or(u64::MAX));
+            report = report.with_estimated_remaining_ms(u64::try_from(millis).unwrap_or(u64::MAX));
         }
-        told
+        report
     }
 }
 

@@ -157,8 +157,8 @@ impl<S: RpcService> StreamReader<S> {
         if let Poll::Ready(outcome) = call.as_mut().poll(cx) {
             self.call = None;
             self.sends.clear();
-            let told = outcome.as_ref().ok().and_then(summary);
-            self.feed.end(told.map(|told: StreamSummary| told.chunks_sent));
+            let final_summary = outcome.as_ref().ok().and_then(summary);
+            self.feed.end(final_summary.map(|summary: StreamSummary| summary.chunks_sent));
             self.outcome = Some(outcome);
         }
     }

@@ -130,7 +130,7 @@ impl Callbacks {
     //# Informational — no response required
     async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
         let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
-        self.open.lock().told(id.clone(), SessionOwner::of(context), Instant::now());
+        self.open.lock().note_notification(id.clone(), SessionOwner::of(context), Instant::now());
         context.outbox.notify(message(question, id)).await
     }
 

@@ -108,7 +108,7 @@ impl OpenCallbacks {
     }
 
     /// Notes that `owner` was sent a callback that needs no answer, and may answer all the same.
-    pub(super) fn told(&mut self, id: Box<str>, owner: SessionOwner, now: Instant) {
+    pub(super) fn note_notification(&mut self, id: Box<str>, owner: SessionOwner, now: Instant) {
         self.remember(id, owner, None, now);
     }
 

@@ -42,11 +42,11 @@ async fn threads_that_race_find_one_truth_too() {
             answered(&cancel(&mut other, stream).await)
         });
         let result = answered(&call.await.unwrap().unwrap());
-        let told = cancel.await.unwrap();
-        let stopped = told.contains(r#""cancelled":true"#);
-        assert_eq!(result.contains(r#""cancelled":true"#), stopped, "round {round}: {result} {told}");
+        let reply = cancel.await.unwrap();
+        let stopped = reply.contains(r#""cancelled":true"#);
+        assert_eq!(result.contains(r#""cancelled":true"#), stopped, "round {round}: {result} {reply}");
         if stopped {
-            assert_eq!(result.matches('#').count(), told.matches('#').count(), "round {round}");
+            assert_eq!(result.matches('#').count(), reply.matches('#').count(), "round {round}");
         }
         assert_eq!(layer.calls(), 0, "round {round}");
     }
@@ -98,9 +98,9 @@ async fn race(dice: SeededRandom) -> Won {
     let cancelled = matches!(won, Won::Cancellation);
     assert_eq!(result.contains(r#""cancelled":true"#), cancelled, "{result}");
     if cancelled {
-        let told: serde_json::Value = serde_json::from_str(&answers[1]).unwrap();
+        let reply: serde_json::Value = serde_json::from_str(&answers[1]).unwrap();
         let result: serde_json::Value = serde_json::from_str(&result).unwrap();
-        assert_eq!(told["partial_result"]["content"], result["content"]);
+        assert_eq!(reply["partial_result"]["content"], result["content"]);
     }
     let chunks = result.matches('#').count();
     assert_eq!(port.params().len(), chunks, "{result}");

@@ -40,8 +40,8 @@ fn scripted(
     messages: &'static [(&'static str, &'static str)],
     answer: &'static str,
 ) -> (TestServer, Arc<Mutex<Vec<Request>>>) {
-    let told = Arc::<Mutex<Vec<Request>>>::default();
-    let seen = told.clone();
+    let requests = Arc::<Mutex<Vec<Request>>>::default();
+    let seen = requests.clone();
     let server = TestServer::new(move |request| {
         seen.lock().push(request.clone());
         async move {
@@ -55,7 +55,7 @@ fn scripted(
             Ok(result(answer))
         }
     });
-    (server, told)
+    (server, requests)
 }
 
 const CHUNK: &str = "notifications/mgp.stream.chunk";
@@ -63,7 +63,7 @@ const CHUNK: &str = "notifications/mgp.stream.chunk";
 // covers: MGP-12.3-01, MGP-12.4-01, MGP-12.6-01, MGP-12.6-03..05
 #[tokio::test(start_paused = true)]
 async fn parts_come_in_order_and_then_the_result() {
-    let (server, told) = scripted(
+    let (server, requests) = scripted(
         &[
             (CHUNK, r#"{"index":1,"content":{"type":"text","text":"b"},"done":false}"#),
             (CHUNK, r#"{"index":0,"content":{"type":"text","text":"a"},"done":false}"#),
@@ -81,9 +81,9 @@ async fn parts_come_in_order_and_then_the_result() {
     assert_eq!(read_all(&mut reader).await, ["0:a", "1:b", "65%", "2:c"]);
     assert!(reader.next().await.is_none());
     assert!(answered(&reader.finish().await.unwrap()).contains("chunks_sent"));
-    let told = told.lock();
-    assert_eq!(text(&told[0].params.to_raw()), r#"{"name":"think","_mgp":{"stream":true}}"#);
-    assert_eq!(told.len(), 1);
+    let requests = requests.lock();
+    assert_eq!(text(&requests[0].params.to_raw()), r#"{"name":"think","_mgp":{"stream":true}}"#);
+    assert_eq!(requests.len(), 1);
 }
 
 // covers: MGP-12.3-02
@@ -103,18 +103,18 @@ async fn a_server_that_does_not_stream_leaves_the_stream_empty() {
 #[tokio::test]
 async fn a_session_that_lacks_streaming_is_not_asked_for_it() {
     for extensions in [&[][..], &["audit"]] {
-        let (server, told) = scripted(&[], "{}");
+        let (server, requests) = scripted(&[], "{}");
         let mut request = tool_call();
         request.context.session = Some(session(extensions));
         StreamReader::open(server, request).finish().await.unwrap();
-        assert_eq!(text(&told.lock()[0].params.to_raw()), r#"{"name":"think"}"#);
+        assert_eq!(text(&requests.lock()[0].params.to_raw()), r#"{"name":"think"}"#);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
-    let told = Arc::<Mutex<Vec<Duration>>>::default();
-    let seen = told.clone();
+    let times = Arc::<Mutex<Vec<Duration>>>::default();
+    let seen = times.clone();
     let began = tokio::time::Instant::now();
     let server = TestServer::new(move |request| {
         if request.kind == RequestKind::Notify {
@@ -130,7 +130,7 @@ async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
     });
     let parts = read_all(&mut StreamReader::open(server, tool_call())).await;
     assert_eq!(parts, ["gap 0..1", "1:1"]);
-    let millis: Vec<_> = told.lock().iter().map(Duration::as_millis).collect();
+    let millis: Vec<_> = times.lock().iter().map(Duration::as_millis).collect();
     assert_eq!(millis.len(), 3);
     for (asked, expected) in millis.into_iter().zip([1000, 2000, 3000]) {
         assert!((expected..expected + 10).contains(&asked), "{asked}");
@@ -187,8 +187,8 @@ where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let (_, service) = layered(tool);
-    let told = Told::default();
-    let seen = told.clone();
+    let messages = Told::default();
+    let seen = messages.clone();
     let connection = TestServer::new(move |mut request| {
         if request.method != Method::TOOLS_CALL {
             seen.lock().push((request.method.as_str().to_owned(), request.params.clone()));
@@ -201,7 +201,7 @@ where
         let task = tokio::spawn(service.call(request));
         async move { task.await.unwrap() }
     });
-    (connection, told)
+    (connection, messages)
 }
 
 /// An outbox that loses every third chunk the first time it is sent.
@@ -232,18 +232,18 @@ async fn count_to(request: Request, chunks: usize, every: Duration) -> Result<Re
 
 #[tokio::test(start_paused = true)]
 async fn lost_chunks_are_sent_again() {
-    let (service, told) = both_sides(true, |request| count_to(request, 201, Duration::from_millis(50)));
+    let (service, messages) = both_sides(true, |request| count_to(request, 201, Duration::from_millis(50)));
     let mut reader = StreamReader::open(service, tool_call());
     let parts = read_all(&mut reader).await;
     let expected: Vec<_> = (0..201).map(|number| format!("{number}:{number} ")).collect();
     assert_eq!(parts, expected);
-    assert!(!told.lock().is_empty());
+    assert!(!messages.lock().is_empty());
     assert!(answered(&reader.finish().await.unwrap()).contains(r#""chunks_sent":201"#));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_slows_the_server_and_loses_nothing() {
-    let (service, told) = both_sides(false, |request| count_to(request, 400, Duration::from_millis(1)));
+    let (service, messages) = both_sides(false, |request| count_to(request, 400, Duration::from_millis(1)));
     let mut reader = StreamReader::open(service, tool_call());
     let mut parts = Vec::new();
     while let Some(part) = reader.next().await {
@@ -253,7 +253,7 @@ async fn a_slow_reader_slows_the_server_and_loses_nothing() {
     }
     let expected: Vec<_> = (0..400).map(|number| format!("{number}:{number} ")).collect();
     assert_eq!(parts, expected);
-    let rates: Vec<f64> = told
+    let rates: Vec<f64> = messages
         .lock()
         .iter()
         .map(|(_, pace)| pace.get("max_chunks_per_second").unwrap().to().unwrap())

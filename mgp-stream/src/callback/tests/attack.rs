@@ -61,12 +61,12 @@ async fn options_that_nobody_can_tell_apart_are_not_offered() {
 
 #[tokio::test(start_paused = true)]
 async fn every_timeout_is_told_as_one_that_can_be_kept() {
-    for (timeout, told) in [(Duration::ZERO, 1), (Duration::MAX, 86_400_000)] {
+    for (timeout, millis) in [(Duration::ZERO, 1), (Duration::MAX, 86_400_000)] {
         let bench = CallbackBench::with_callbacks();
         let question = Callback::input("Who?").timeout(timeout);
         let late = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
         assert_eq!(late.code(), code::TIMEOUT);
-        assert!(bench.lines()[0].ends_with(&format!(r#""timeout_ms":{told}}}"#)));
+        assert!(bench.lines()[0].ends_with(&format!(r#""timeout_ms":{millis}}}"#)));
     }
 }
 

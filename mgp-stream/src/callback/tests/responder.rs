@@ -178,9 +178,9 @@ async fn an_answer_that_comes_too_late_is_not_sent() {
 async fn a_notification_is_handled_once_and_not_answered() {
     let client = Client::echo(SOON);
     let mut link = Link::new("s", &client.responder);
-    let told = CallbackRequest::new("n", CallbackType::Notification, "Done.");
+    let notification = CallbackRequest::new("n", CallbackType::Notification, "Done.");
     for _ in 0..2 {
-        link.asks(&told).await.unwrap();
+        link.asks(&notification).await.unwrap();
         sleep(SOON * 2).await;
     }
     assert_eq!((client.handled(), link.answers().len()), (1, 0));

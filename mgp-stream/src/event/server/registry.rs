@@ -174,8 +174,8 @@ impl SubscriptionRegistry {
         }
         self.make_room(&mut state, caller, &holder)?;
         self.ensure_sweeper(&mut state, runtime);
-        let (told, bounds) = (answer.subscription_id.clone(), self.quotas.bounds);
-        let feed = EventFeed::new(told, spectator, patterns, asked.filter, terms.clone(), bounds);
+        let (given_id, bounds) = (answer.subscription_id.clone(), self.quotas.bounds);
+        let feed = EventFeed::new(given_id, spectator, patterns, asked.filter, terms.clone(), bounds);
         let feed = Arc::new(feed);
         self.publisher.board().open(&feed);
         let owner = caller.principal.cloned();
@@ -417,13 +417,13 @@ impl Drop for SubscriptionRegistry {
 impl SubscriptionRegistryState {
     /// Returns the id under which the caller's subscription lies. Ids that clients chose are their own, so that two
     /// clients may choose the same one.
-    fn id_of(&self, caller: SubscriptionCaller<'_>, told: &SubscriptionId) -> Option<SubscriptionId> {
-        let by_itself = self.entries.get(told);
+    fn id_of(&self, caller: SubscriptionCaller<'_>, given_id: &SubscriptionId) -> Option<SubscriptionId> {
+        let by_itself = self.entries.get(given_id);
         if by_itself.is_some_and(|entry| entry.owner.as_ref() == caller.principal) {
-            return Some(told.clone());
+            return Some(given_id.clone());
         }
         let mut entries = self.entries.iter();
-        let chosen = entries.find(|(_, entry)| entry.feed.id == *told && entry.is_surely_of(caller));
+        let chosen = entries.find(|(_, entry)| entry.feed.id == *given_id && entry.is_surely_of(caller));
         chosen.map(|(id, _)| id.clone())
     }
 

@@ -91,16 +91,16 @@ impl Terms {
         let Some(terms) = &self.0 else {
             return written(answer);
         };
-        let mut told = SubscriptionAnswer::of(answer);
-        if told.status == SubscriptionStatus::Active {
-            told.expires_at = Some(terms.expires_at);
+        let mut subscription = SubscriptionAnswer::of(answer);
+        if subscription.status == SubscriptionStatus::Active {
+            subscription.expires_at = Some(terms.expires_at);
         }
         if !is_pushed {
-            told.supported = false;
-            told.poll_interval_seconds = Some(POLL_INTERVAL_SECONDS);
-            told.poll_method = Some(method::EVENTS_REPLAY.into());
+            subscription.supported = false;
+            subscription.poll_interval_seconds = Some(POLL_INTERVAL_SECONDS);
+            subscription.poll_method = Some(method::EVENTS_REPLAY.into());
         }
-        Ok(told.beside(answer))
+        Ok(subscription.beside(answer))
     }
 
     /// Returns the answer to a client that asks for events; `None` if MGP's own words do.

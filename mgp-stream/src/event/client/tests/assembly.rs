@@ -7,7 +7,7 @@ use super::super::{EventAssembly, EventItem};
 use super::{event, numbered};
 
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Push(Option<u64>),
     Answer(Vec<u64>, Option<(u64, u64)>, u64),
     Expect(u64),
@@ -21,19 +21,19 @@ fn number() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0..40u64, 1 => any::<u64>(), 1 => u64::MAX - 2..=u64::MAX]
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        5 => proptest::option::weighted(0.9, number()).prop_map(Deed::Push),
+        5 => proptest::option::weighted(0.9, number()).prop_map(Action::Push),
         3 => (
             proptest::collection::vec(number(), 0..6),
             proptest::option::of((number(), number())),
             number()
-        ).prop_map(|(events, gap, last)| Deed::Answer(events, gap, last)),
-        1 => number().prop_map(Deed::Expect),
-        1 => number().prop_map(Deed::Lose),
-        3 => (0..9u8).prop_map(Deed::Pop),
-        1 => Just(Deed::End),
-        1 => proptest::option::of(number()).prop_map(Deed::Begin),
+        ).prop_map(|(events, gap, last)| Action::Answer(events, gap, last)),
+        1 => number().prop_map(Action::Expect),
+        1 => number().prop_map(Action::Lose),
+        3 => (0..9u8).prop_map(Action::Pop),
+        1 => Just(Action::End),
+        1 => proptest::option::of(number()).prop_map(Action::Begin),
     ]
 }
 
@@ -49,18 +49,18 @@ const LAST: u64 = u64::MAX - 1;
 proptest! {
     /// Checks that no server breaks the order: the events given out ascend without holes, and asking comes to an end.
     #[test]
-    fn no_server_breaks_the_order(deeds in proptest::collection::vec(deed(), 0..60)) {
+    fn no_server_breaks_the_order(actions in proptest::collection::vec(action(), 0..60)) {
         let mut assembly = EventAssembly::new(&answer(Some(0)));
         let mut next = 1;
         let mut ended = false;
-        for deed in deeds {
-            match deed {
-                Deed::Push(seq) => {
+        for action in actions {
+            match action {
+                Action::Push(seq) => {
                     let mut event = event("s", 0);
                     event.seq = seq;
                     assembly.push(event);
                 }
-                Deed::Answer(events, gap, last_seq) => {
+                Action::Answer(events, gap, last_seq) => {
                     if let Some(question) = assembly.question().or_else(|| assembly.poll_question()) {
                         let mut answer = EventReplayed::default();
                         answer.events = events.into_iter().map(numbered).collect();
@@ -70,18 +70,18 @@ proptest! {
                         prop_assert!(assembly.question().is_none_or(|again| again != question));
                     }
                 }
-                Deed::Expect(seq) => assembly.expect(seq),
-                Deed::Lose(seq) => assembly.lose_to(seq),
-                Deed::End => {
+                Action::Expect(seq) => assembly.expect(seq),
+                Action::Lose(seq) => assembly.lose_to(seq),
+                Action::End => {
                     assembly.end();
                     ended = true;
                 }
-                Deed::Begin(last_seq) => {
+                Action::Begin(last_seq) => {
                     assembly.end();
                     assembly.begin(&answer(last_seq));
                     ended = true;
                 }
-                Deed::Pop(items) => {
+                Action::Pop(items) => {
                     for item in std::iter::from_fn(|| assembly.pop()).take(usize::from(items)) {
                         // The numbers of a subscription end with it, and some events come without numbers.
                         if ended {

@@ -48,8 +48,8 @@ fn pay(number: u32) -> Result<Request, Error> {
 
 /// Returns the memory of this process that is in use, in KiB; 0 where the system does not tell.
 fn resident_kib() -> u32 {
-    let told = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    told.split(' ').nth(1).and_then(|pages| pages.parse::<u32>().ok()).unwrap_or(0) * 4
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u32>().ok()).unwrap_or(0) * 4
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -47,9 +47,9 @@ pub(crate) fn not_admitted(state: ServerState, back: Option<Duration>) -> Error 
     match back {
         // A server that drains may have a successor elsewhere.
         None if code == code::SERVER_DRAINING => unsent(code, message, LEAST_WAIT),
-        None => {
-            Error::new(code, message).with_source(NotExecuted).with_recovery(told(code).with_retryable(false))
-        }
+        None => Error::new(code, message)
+            .with_source(NotExecuted)
+            .with_recovery(recovery_for(code).with_retryable(false)),
         Some(wait) => unsent(code, message, wait.max(LEAST_WAIT)),
     }
 }
@@ -64,13 +64,13 @@ pub(crate) fn gone() -> Error {
 /// The call may have had its effect, which 2001 otherwise denies; so the error says that the call must not be repeated.
 pub(crate) fn cut_off() -> Error {
     Error::new(code::SERVER_DRAINING, "the server shut down before the call was done")
-        .with_recovery(told(code::SERVER_DRAINING).with_retryable(false))
+        .with_recovery(recovery_for(code::SERVER_DRAINING).with_retryable(false))
 }
 
 /// Returns 1000 for a caller that may not stop the server.
 pub(crate) fn may_not_stop() -> Error {
     Error::new(code::PERMISSION_DENIED, "the caller may not shut the server down")
-        .with_recovery(told(code::PERMISSION_DENIED))
+        .with_recovery(recovery_for(code::PERMISSION_DENIED))
 }
 
 /// Returns 3003 for a call whose time is over. The call may have had its effect.
@@ -93,13 +93,13 @@ pub(crate) fn in_words(error: Error) -> Error {
 }
 
 /// Returns the advice for every error with this code.
-fn told(code: i64) -> Recovery {
+fn recovery_for(code: i64) -> Recovery {
     Recovery::for_code(code).unwrap_or_default()
 }
 
 /// Returns the advice for this code, with the strategy for conditions that pass by themselves.
 fn passing(code: i64) -> Recovery {
-    told(code).with_retry_strategy(RetryStrategy::ExponentialBackoff)
+    recovery_for(code).with_retry_strategy(RetryStrategy::ExponentialBackoff)
 }
 
 #[cfg(test)]
@@ -135,7 +135,9 @@ mod tests {
                 assert_eq!((error.code(), NotExecuted::is_cause_of(error)), (expected, true), "{state}");
                 assert_eq!(error.recovery().unwrap().category, Some(Category::Lifecycle));
             }
-            let advice = |error: &Error| error.recovery().map(|told| (told.may_retry(), told.retry_after_ms));
+            let advice = |error: &Error| {
+                error.recovery().map(|recovery| (recovery.may_retry(), recovery.retry_after_ms))
+            };
             let comes_back = state == ServerState::Draining;
             assert_eq!(advice(&never), Some((comes_back, comes_back.then_some(500))), "{state}");
             assert_eq!(advice(&soon), Some((true, Some(500))));

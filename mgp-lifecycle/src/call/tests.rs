@@ -33,7 +33,7 @@ fn joined(server: Upstream, budget: RetryBudget) -> BoxedService {
 
 /// What a server does with one call.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Answer,
     Late(u64),
     Hang,
@@ -42,31 +42,31 @@ enum Deed {
     NameAnother,
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+fn actions() -> impl Strategy<Value = Vec<Action>> {
     let codes = prop::sample::select(vec![1001, 2001, 3000, 3001, 3003, 4000, 5002, -32603]);
-    let deed = prop_oneof![
-        3 => Just(Deed::Answer),
-        2 => (0u64..60).prop_map(Deed::Late),
-        1 => Just(Deed::Hang),
-        4 => (codes, any::<bool>()).prop_map(|(code, retryable)| Deed::Fail(code, retryable)),
-        1 => Just(Deed::Lose),
-        1 => Just(Deed::NameAnother),
+    let action = prop_oneof![
+        3 => Just(Action::Answer),
+        2 => (0u64..60).prop_map(Action::Late),
+        1 => Just(Action::Hang),
+        4 => (codes, any::<bool>()).prop_map(|(code, retryable)| Action::Fail(code, retryable)),
+        1 => Just(Action::Lose),
+        1 => Just(Action::NameAnother),
     ];
-    prop::collection::vec(deed, 1..40)
+    prop::collection::vec(action, 1..40)
 }
 
-async fn done(deed: Deed) -> UpstreamAnswer {
+async fn done(action: Action) -> UpstreamAnswer {
     let advice = |retryable| Recovery::default().with_retryable(retryable).with_retry_after_ms(5);
-    match deed {
-        Deed::Answer => return Ok(Response::empty()),
-        Deed::Late(time) => {
+    match action {
+        Action::Answer => return Ok(Response::empty()),
+        Action::Late(time) => {
             sleep(millis(time)).await;
             return Ok(Response::empty());
         }
-        Deed::Hang => sleep(Duration::from_hours(1)).await,
-        Deed::Fail(code, retryable) => return Err(peer_error(code, advice(retryable))),
-        Deed::Lose => return Err(Error::disconnected("gone")),
-        Deed::NameAnother => return Err(peer_error(5000, advice(true).with_fallback_tool("local"))),
+        Action::Hang => sleep(Duration::from_hours(1)).await,
+        Action::Fail(code, retryable) => return Err(peer_error(code, advice(retryable))),
+        Action::Lose => return Err(Error::disconnected("gone")),
+        Action::NameAnother => return Err(peer_error(5000, advice(true).with_fallback_tool("local"))),
     }
     unreachable!("nobody waits for an hour")
 }
@@ -75,12 +75,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
     fn each_call_ends_in_time_whatever_the_server_does(
-        deeds in deeds(),
+        actions in actions(),
         calls in prop::collection::vec((0u64..300, any::<bool>()), 1..40),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let made = calls.len();
-        let server = Upstream::working(move |number, _| done(deeds[number % deeds.len()].clone()));
+        let server = Upstream::working(move |number, _| done(actions[number % actions.len()].clone()));
         let ends = runtime.block_on(async {
             let service = joined(server.clone(), RetryBudget::new(20, 0));
             let calls = calls.into_iter().map(|(at, harmless)| {

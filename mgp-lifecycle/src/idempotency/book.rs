@@ -300,8 +300,8 @@ fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, telling: Te
     if response.result.ending() == CallEnding::Asking {
         return;
     }
-    let told = IdempotentCall { key: call.told.key.clone(), ttl: first.ttl };
-    let word = IdempotentResult::new(&told, telling == Telling::Again, first.begun_at);
+    let key_terms = IdempotentCall { key: call.key_terms.key.clone(), ttl: first.ttl };
+    let word = IdempotentResult::new(&key_terms, telling == Telling::Again, first.begun_at);
     response.change_meta(|meta| word.write(meta));
 }
 

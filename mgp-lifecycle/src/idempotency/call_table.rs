@@ -168,7 +168,7 @@ impl CallTable {
         self.remove(&call.id);
         let expired = self.make_room(&call.caller, now)?;
         let (outcome, running) = watch::channel(None);
-        let first = FirstCall { begun_at: now, ttl: call.told.ttl };
+        let first = FirstCall { begun_at: now, ttl: call.key_terms.ttl };
         let kept = KeptCall {
             caller: call.caller,
             arguments: call.arguments,

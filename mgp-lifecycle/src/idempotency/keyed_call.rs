@@ -9,7 +9,7 @@ use mgp_types::{Error, Method, Object, Principal, RawJson, Request, RequestKind}
 #[derive(Debug, Clone)]
 pub(super) struct KeyedCall {
     /// The key, and the time for which it holds.
-    pub(super) told: IdempotentCall,
+    pub(super) key_terms: IdempotentCall,
     /// The digest of the caller, the server, the tool and the key.
     pub(super) id: Digest,
     /// The digest of the caller.
@@ -27,7 +27,7 @@ impl KeyedCall {
         if request.kind != RequestKind::Call || request.method != Method::TOOLS_CALL {
             return Ok(None);
         }
-        let Some(told) = key_of(request)? else { return Ok(None) };
+        let Some(key_terms) = key_of(request)? else { return Ok(None) };
         let principal = request.context.principal.as_ref();
         let who = [
             principal.map_or("", |principal| principal.kind().as_str()),
@@ -38,7 +38,7 @@ impl KeyedCall {
         let what = [
             tool.map_or("", |tool| ServerId::as_str(&tool.server)),
             tool.map_or(&*name, |tool| ToolName::as_str(&tool.name)),
-            told.key.as_str(),
+            key_terms.key.as_str(),
         ];
         let arguments = request.params.get("arguments").unwrap_or(RawJson::empty_object());
         let arguments = digest(&arguments).map_err(|error| {
@@ -52,7 +52,7 @@ impl KeyedCall {
             id: of("mgp idempotent call 1", &what),
             caller: of("mgp caller 1", &[]),
             arguments,
-            told,
+            key_terms,
         }))
     }
 }

@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn a_servers_own_word_about_trying_again_counts() {
-        let told = |retryable| {
+        let verdict = |retryable| {
             on(Error::from_origin(Origin::Peer, 5000, "no")
                 .with_recovery(Recovery::default().with_retryable(retryable)))
         };
-        assert_eq!([told(true), told(false)], [Verdict::Release, Verdict::Keep]);
+        assert_eq!([verdict(true), verdict(false)], [Verdict::Release, Verdict::Keep]);
     }
 
     #[test]

@@ -89,12 +89,12 @@ impl ChangeListeners {
         for (address, outbox) in self.outboxes() {
             let notification = notification.clone();
             telling.spawn(async move {
-                let told = timeout(LONGEST_TELLING, outbox.notify(notification)).await;
-                (address, matches!(told, Ok(Ok(()))))
+                let outcome = timeout(LONGEST_TELLING, outbox.notify(notification)).await;
+                (address, matches!(outcome, Ok(Ok(()))))
             });
         }
-        while let Some(told) = telling.join_next().await {
-            if let Ok((address, false)) = told {
+        while let Some(joined) = telling.join_next().await {
+            if let Ok((address, false)) = joined {
                 self.sessions.lock().remove(&address);
             }
         }

@@ -129,8 +129,8 @@ impl HealthExamination {
         }
         let named = self.resources.lock().clone();
         for (name, resource) in named {
-            let told = catch_unwind(AssertUnwindSafe(|| resource()));
-            if let Ok(Some(value)) = told {
+            let measured = catch_unwind(AssertUnwindSafe(|| resource()));
+            if let Ok(Some(value)) = measured {
                 used.set(name.to_string(), value);
             } else {
                 tracing::warn!(resource = %name, "a resource cannot be reported");

@@ -11,12 +11,12 @@ use crate::store::StoreError;
 
 /// Returns 2020 for a transaction that does not exist, is over, or belongs to another caller.
 pub(super) fn not_found(id: &TransactionId) -> Error {
-    told(code::TRANSACTION_NOT_FOUND, format!("there is no open transaction {id}"))
+    refusal(code::TRANSACTION_NOT_FOUND, format!("there is no open transaction {id}"))
 }
 
 /// Returns 2022 for a transaction that was rolled back because nothing happened.
 pub(super) fn expired(id: &TransactionId) -> Error {
-    told(
+    refusal(
         code::TRANSACTION_EXPIRED,
         format!(
             "the transaction {id} had no step for too long and is rolled back; transaction/status tells more"
@@ -40,10 +40,10 @@ pub(super) fn busy(id: &TransactionId, with_what: &str) -> Error {
 }
 
 fn conflict(message: String) -> Error {
-    told(code::TRANSACTION_CONFLICT, message)
+    refusal(code::TRANSACTION_CONFLICT, message)
 }
 
-fn told(code: i64, message: String) -> Error {
+fn refusal(code: i64, message: String) -> Error {
     let advice = Recovery::for_code(code).unwrap_or_default();
     in_words(Error::new(code, message).with_recovery(advice))
 }
@@ -82,7 +82,7 @@ pub(super) fn rollback_not_logged(error: &StoreError) -> Error {
     let message = format!(
         "the rollback was interrupted because the log of transactions cannot be written: {error}; roll it back again then"
     );
-    told(code::RESOURCE_EXHAUSTED, message)
+    refusal(code::RESOURCE_EXHAUSTED, message)
 }
 
 /// Returns the error of a step of which nobody knows how it ended.

@@ -52,7 +52,7 @@ async fn signs_of_life_give_more_time_whether_the_caller_wants_them_or_not() {
         assert!(limited(telling(method, 5)).call(request).await.is_ok(), "{method}");
         let got = caller.got();
         assert_eq!(got.len(), 5);
-        assert!(got.iter().all(|(on, told)| *on == stream && told.method == *method));
+        assert!(got.iter().all(|(on, notification)| *on == stream && notification.method == *method));
     }
 }
 

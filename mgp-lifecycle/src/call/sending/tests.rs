@@ -240,8 +240,8 @@ async fn each_attempt_is_told_its_time_and_each_that_follows_is_recorded() {
     let server = Upstream::failing(&error);
     let layer = all().audit(Arc::clone(&log) as Arc<dyn AuditPort>);
     assert_eq!(layer.layer(server.clone()).call(tool_call()).await.unwrap_err().code(), 3000);
-    let told: Vec<_> =
+    let deadlines: Vec<_> =
         server.seen().iter().map(|seen| CallOptions::of(&seen.params).deadline_ms.unwrap()).collect();
-    assert_eq!((told.len(), told[0]), (log.events().len() + 1, 400), "{told:?}");
-    assert!(told.windows(2).all(|pair| pair[1] + 100 <= pair[0]), "{told:?}");
+    assert_eq!((deadlines.len(), deadlines[0]), (log.events().len() + 1, 400), "{deadlines:?}");
+    assert!(deadlines.windows(2).all(|pair| pair[1] + 100 <= pair[0]), "{deadlines:?}");
 }

@@ -14,7 +14,7 @@ fn keyed(caller: u64, key: u64, ttl: i64) -> KeyedCall {
     let mut request = pay(&format!("k{key}"), "{}");
     request.context.principal = Some(Principal::new(format!("agent-{caller}")));
     let mut call = KeyedCall::of(&request).unwrap().unwrap();
-    call.told.ttl = mgp_types::ext::IdempotencyTtl::nearest(ttl);
+    call.key_terms.ttl = mgp_types::ext::IdempotencyTtl::nearest(ttl);
     call
 }
 
@@ -46,8 +46,8 @@ async fn a_caller_with_too_many_keys_waits_for_the_first_to_expire_and_loses_non
     assert!(crate::call::NotExecuted::is_cause_of(&error));
     assert_eq!(error.recovery().unwrap().retry_after_ms, Some(50_000));
     for key in 0..10 {
-        let (told, _) = split(call(&mut service, pay(&format!("k{key}"), "{}")).await.unwrap());
-        assert!(told.was_replay, "k{key} still holds");
+        let (key_result, _) = split(call(&mut service, pay(&format!("k{key}"), "{}")).await.unwrap());
+        assert!(key_result.was_replay, "k{key} still holds");
     }
     let mut other = pay("one-more", "{}");
     other.context.principal = Some(Principal::new("bob"));

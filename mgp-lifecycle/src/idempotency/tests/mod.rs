@@ -48,9 +48,9 @@ async fn call(service: &mut IdempotencyService<Upstream>, request: Request) -> R
 #[expect(clippy::needless_pass_by_value, reason = "the answer of a call, as it comes")]
 fn split(response: Response) -> (IdempotentResult, RawJson) {
     let mut result = Object::from_raw(&response.result).unwrap();
-    let told = IdempotentResult::read(&result.object("_meta").unwrap()).unwrap();
+    let key_result = IdempotentResult::read(&result.object("_meta").unwrap()).unwrap();
     result.remove("_meta");
-    (told, result.to_raw())
+    (key_result, result.to_raw())
 }
 
 /// Returns the reason in the details of a conflict.

@@ -35,8 +35,8 @@ async fn a_gateway_learns_what_a_key_stands_for_before_it_makes_the_call() {
     assert!(layer.answer_again(&pay("k", "{}")).is_none(), "the key is new");
     let mut service = layer.layer(server.clone());
     let (_, result) = split(call(&mut service, pay("k", "{}")).await.unwrap());
-    let (told, same) = split(layer.answer_again(&pay("k", "{}")).unwrap().await.unwrap());
-    assert!(told.was_replay);
+    let (key_result, same) = split(layer.answer_again(&pay("k", "{}")).unwrap().await.unwrap());
+    assert!(key_result.was_replay);
     assert_eq!(same.as_bytes(), result.as_bytes());
     let other = layer.answer_again(&pay("k", r#"{"euro":1}"#)).unwrap().await.unwrap_err();
     assert_eq!(reason(&other), "other_arguments");
@@ -114,9 +114,9 @@ async fn calls_that_come_at_once_are_made_once_and_told_the_same() {
     };
     let (results, ()) = tokio::join!(join_all(calls), opening);
     assert_eq!(server.calls(), 1);
-    let told: Vec<_> = results.into_iter().map(|result| split(result.unwrap())).collect();
-    assert!(told.iter().all(|(_, result)| result.as_bytes() == br#"{"number":0}"#));
-    assert_eq!(told.iter().filter(|(told, _)| !told.was_replay).count(), 1);
+    let answers: Vec<_> = results.into_iter().map(|result| split(result.unwrap())).collect();
+    assert!(answers.iter().all(|(_, result)| result.as_bytes() == br#"{"number":0}"#));
+    assert_eq!(answers.iter().filter(|(key_result, _)| !key_result.was_replay).count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,8 +147,8 @@ async fn a_call_goes_on_when_its_caller_gives_up() {
     let mut service = service(&book, &server);
     let impatient = tokio::time::timeout(secs(1), call(&mut service, pay("k", "{}"))).await;
     assert!(impatient.is_err());
-    let (told, _) = split(call(&mut service, pay("k", "{}")).await.unwrap());
-    assert!(told.was_replay);
+    let (key_result, _) = split(call(&mut service, pay("k", "{}")).await.unwrap());
+    assert!(key_result.was_replay);
     assert_eq!((server.calls(), server.running()), (1, 0));
 }
 
@@ -163,8 +163,8 @@ async fn a_call_that_was_not_carried_out_is_made_again_and_one_that_failed_for_g
         let (book, server) = (IdempotencyBook::in_memory(), Upstream::failing(&error));
         let mut service = service(&book, &server);
         for _ in 0..2 {
-            let told = call(&mut service, pay("k", "{}")).await.unwrap_err();
-            assert_eq!((told.code(), told.message()), (error.code(), error.message()));
+            let repeated = call(&mut service, pay("k", "{}")).await.unwrap_err();
+            assert_eq!((repeated.code(), repeated.message()), (error.code(), error.message()));
         }
         assert_eq!(server.calls(), calls, "{error}");
     }
@@ -235,9 +235,9 @@ async fn a_key_in_the_header_counts_as_one_in_the_body_and_two_have_to_agree() {
     let mut bare = pay("k", "{}");
     bare.meta_mut().unwrap().remove("idempotency_key");
     call(&mut service, with_header(bare, "k")).await.unwrap();
-    let (told, _) = split(call(&mut service, pay("k", "{}")).await.unwrap());
-    assert!(told.was_replay);
-    assert_eq!(told.ttl.unwrap().seconds(), 60, "the time is in the body");
+    let (key_result, _) = split(call(&mut service, pay("k", "{}")).await.unwrap());
+    assert!(key_result.was_replay);
+    assert_eq!(key_result.ttl.unwrap().seconds(), 60, "the time is in the body");
     assert!(call(&mut service, with_header(pay("k", "{}"), "k")).await.is_ok());
     for wrong in ["other", "a b", ""] {
         let error = call(&mut service, with_header(pay("k", "{}"), wrong)).await.unwrap_err();

@@ -24,21 +24,21 @@ fn alive<T>(course: impl Future<Output = T>) -> T {
 fn the_next_process_tells_what_the_last_one_did_until_the_key_expires() {
     let folder = tempfile::tempdir().unwrap();
     let (path, server) = (folder.path().join("effects.db"), counting());
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for seconds in [0, 10, 59, 60, 61] {
         alive(async {
             let book = book_at(EffectStore::open(&path).unwrap(), seconds);
             let mut service = service(&book, &server);
-            told.push(split(call(&mut service, pay("k", "{}")).await.unwrap()));
+            answers.push(split(call(&mut service, pay("k", "{}")).await.unwrap()));
             let other = call(&mut service, pay("k", r#"{"a":1}"#)).await.unwrap_err();
             assert_eq!(reason(&other), "other_arguments");
         });
     }
-    let replays: Vec<_> = told.iter().map(|(told, _)| told.was_replay).collect();
+    let replays: Vec<_> = answers.iter().map(|(key_result, _)| key_result.was_replay).collect();
     assert_eq!(replays, [false, true, true, false, true]);
     assert_eq!(server.calls(), 2);
-    assert_eq!(told[0].1.as_bytes(), told[2].1.as_bytes());
-    assert_eq!(told[0].0.original_timestamp, told[2].0.original_timestamp);
+    assert_eq!(answers[0].1.as_bytes(), answers[2].1.as_bytes());
+    assert_eq!(answers[0].0.original_timestamp, answers[2].0.original_timestamp);
 }
 
 #[test]

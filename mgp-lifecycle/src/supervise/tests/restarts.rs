@@ -151,8 +151,8 @@ async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
         for wait in expected {
             while changes.next().await.unwrap().new_state != Restarting {}
             let (before, attempts) = (Instant::now(), world.attempts());
-            let told = server.current().unwrap_err().recovery().unwrap().retry_after_ms.unwrap();
-            assert_eq!(told, wait);
+            let retry_after = server.current().unwrap_err().recovery().unwrap().retry_after_ms.unwrap();
+            assert_eq!(retry_after, wait);
             while world.attempts() == attempts {
                 settle().await;
             }
@@ -164,12 +164,12 @@ async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
 
 /// Returns the type, the outcome and the reason of each recorded event.
 fn taken(log: &Log) -> Vec<(String, Outcome, Option<String>)> {
-    let told = |event: AuditEvent| {
+    let summary = |event: AuditEvent| {
         assert_eq!((event.actor, event.target.tool_name), (Actor::kernel(), None));
         let reason = event.details.text("reason").map(Cow::into_owned);
         (event.event_type.as_str().to_owned(), event.result, reason)
     };
-    log.taken().into_iter().map(told).collect()
+    log.taken().into_iter().map(summary).collect()
 }
 
 // covers: MGP-6.4-08..09, MGP-11.5-11

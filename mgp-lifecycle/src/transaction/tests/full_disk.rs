@@ -28,8 +28,8 @@ fn free(store: &EffectStore) {
 
 fn assert_refused(error: &Error) {
     assert_eq!(error.code(), 3001);
-    let told = error.message();
-    assert!(told.contains("the disk is full") && told.contains("nothing was done"), "{told}");
+    let message = error.message();
+    assert!(message.contains("the disk is full") && message.contains("nothing was done"), "{message}");
     assert!(NotExecuted::is_cause_of(error));
 }
 
@@ -99,7 +99,7 @@ async fn a_rollback_whose_disk_runs_full_goes_on_with_the_same_key_and_says_that
     let report = book.rollback(&ada(), &request, compensator).await.unwrap();
     assert_eq!(report.status, Some(TransactionState::RolledBack));
     let calls = filler.calls.lock();
-    let told: Vec<_> = calls.iter().map(|call| (call.step_id.as_str(), call.was_begun)).collect();
-    assert_eq!(told, [("two", false), ("two", true), ("one", false)]);
+    let attempts: Vec<_> = calls.iter().map(|call| (call.step_id.as_str(), call.was_begun)).collect();
+    assert_eq!(attempts, [("two", false), ("two", true), ("one", false)]);
     assert_eq!(calls[0].key, calls[1].key);
 }

@@ -205,12 +205,13 @@ fn check(report: &TransactionReport, world: &World, client: &Client) {
     for (thing, times) in &world.made {
         assert_eq!(*times, 1, "{thing} was made more than once");
         let undone = world.undone.iter().filter(|undone| *undone == thing).count();
-        let told = report.steps_compensated.iter().find(|step| step.step_id.as_str() == thing);
+        let compensation = report.steps_compensated.iter().find(|step| step.step_id.as_str() == thing);
         match report.status.unwrap() {
             TransactionState::Committed => assert_eq!(undone, 0, "{thing} was taken back after a commit"),
             TransactionState::RolledBack => assert_eq!(undone, 1, "{thing} was forgotten"),
             TransactionState::PartiallyRolledBack => {
-                let expected = match told.unwrap_or_else(|| panic!("nobody tells of {thing}")).status {
+                let expected = match compensation.unwrap_or_else(|| panic!("nobody tells of {thing}")).status
+                {
                     CompensationStatus::Compensated => 1,
                     CompensationStatus::CompensationFailed => 0,
                 };
@@ -221,8 +222,8 @@ fn check(report: &TransactionReport, world: &World, client: &Client) {
     }
     assert!(world.undone.iter().all(|thing| world.made.contains_key(thing)), "{world:?}");
     assert!(world.undone.is_sorted_by(|one, next| one > next), "what was done last is taken back first");
-    if let Some(told) = client.acknowledged {
-        assert_eq!(Some(told), report.status, "the client was told something else");
+    if let Some(acknowledged) = client.acknowledged {
+        assert_eq!(Some(acknowledged), report.status, "the client was told something else");
     }
 }
 

@@ -67,5 +67,5 @@ async fn words_and_what_takes_a_step_back_are_bounded() {
     let open = book.begin_step(&ada(), &step("large"), create()).await.unwrap();
     open.end(undo(&"x".repeat(17 * 1024))).await.unwrap();
     let report = roll_back(&book, &recorder).await.unwrap();
-    assert_eq!(told(&report), ["large compensation_failed"]);
+    assert_eq!(compensations(&report), ["large compensation_failed"]);
 }

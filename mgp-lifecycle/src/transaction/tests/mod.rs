@@ -60,7 +60,7 @@ fn state(book: &TransactionBook) -> TransactionState {
 }
 
 /// Returns the steps of a report, each with the first letter of its status.
-fn told(report: &TransactionReport) -> Vec<String> {
+fn compensations(report: &TransactionReport) -> Vec<String> {
     let steps = report.steps_compensated.iter();
     steps.map(|step| format!("{} {}", step.step_id, step.status)).collect()
 }

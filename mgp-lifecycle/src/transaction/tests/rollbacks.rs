@@ -19,7 +19,7 @@ async fn steps_are_taken_back_in_reverse_order_each_with_a_key_of_its_own() {
     failed.end(StepOutcome::Failed).await.unwrap();
     let report = roll_back(&book, &recorder).await.unwrap();
     assert_eq!(report.status, Some(RolledBack));
-    assert_eq!(told(&report), ["three compensated", "two compensated", "one compensated"]);
+    assert_eq!(compensations(&report), ["three compensated", "two compensated", "one compensated"]);
     assert_eq!(recorder.undone(), ["three", "two", "one"]);
     let calls = recorder.calls.lock();
     for (call, id) in calls.iter().zip(["three", "two", "one"]) {
@@ -42,7 +42,7 @@ async fn a_step_that_is_not_taken_back_stops_no_other_and_is_told_with_its_error
     let report = roll_back(&book, &recorder).await.unwrap();
     assert_eq!(report.status, Some(PartiallyRolledBack));
     assert_eq!(
-        told(&report),
+        compensations(&report),
         ["mail compensation_failed", "three compensated", "two compensation_failed", "one compensated"]
     );
     let errors: Vec<_> = report.failures().map(|step| step.error.as_ref().unwrap()).collect();

@@ -109,7 +109,7 @@ async fn a_transaction_with_a_step_of_unknown_end_is_not_committed() {
     assert!(error.message().contains("roll it back"), "{error}");
     let report = roll_back(&book, &recorder).await.unwrap();
     assert_eq!(report.status, Some(PartiallyRolledBack));
-    assert_eq!(told(&report), ["one compensation_failed"]);
+    assert_eq!(compensations(&report), ["one compensation_failed"]);
     assert_eq!(state(&book), PartiallyRolledBack);
 }
 

@@ -196,24 +196,24 @@ mod tests {
             ),
         ] {
             for method in [Method::TOOLS_CALL, Method::RESOURCES_READ] {
-                let told = answer(error.clone(), method.clone(), false).await.unwrap_err();
-                assert_eq!((told.message(), told.code()), (next, error.code()));
-                let told = answer(error.clone(), method, true).await.unwrap_err();
-                assert_eq!(told.message(), error.message(), "a peer of MGP has the advice itself");
+                let returned = answer(error.clone(), method.clone(), false).await.unwrap_err();
+                assert_eq!((returned.message(), returned.code()), (next, error.code()));
+                let returned = answer(error.clone(), method, true).await.unwrap_err();
+                assert_eq!(returned.message(), error.message(), "a peer of MGP has the advice itself");
             }
         }
         for error in
             [Error::from_origin(Origin::Peer, code::SERVER_NOT_READY, "theirs"), Error::internal("broken")]
         {
-            let told = answer(error.clone(), Method::TOOLS_CALL, false).await.unwrap_err();
-            assert_eq!(told.message(), error.message());
+            let returned = answer(error.clone(), Method::TOOLS_CALL, false).await.unwrap_err();
+            assert_eq!(returned.message(), error.message());
         }
     }
 
     #[cfg(feature = "ext")]
     #[tokio::test]
     async fn a_refusal_has_the_form_that_the_client_declared() {
-        async fn told(extension: ExtensionId) -> Result<Response, Error> {
+        async fn refused_for(extension: ExtensionId) -> Result<Response, Error> {
             let mut session = Session::new(Revision::LATEST);
             let declared = format!(r#"{{"extensions":{{"{}":{{}}}}}}"#, extension.id());
             session.capabilities = Object::parse(declared).unwrap();
@@ -222,14 +222,14 @@ mod tests {
             let server = TestServer::answering(|_| Err(Error::new(code::ACCESS_DENIED, "ask for access")));
             RejectGate.layer(server).call(request).await
         }
-        let result: Value = told(ExtensionId::StructuredErrors).await.unwrap().body().unwrap();
+        let result: Value = refused_for(ExtensionId::StructuredErrors).await.unwrap().body().unwrap();
         assert_eq!(
             (&result["isError"], &result["_meta"]["error"]["code"]),
             (&true.into(), &"PERMISSION_DENIED".into())
         );
         assert_eq!(result["_meta"]["error"]["category"], "permanent");
-        assert_eq!(told(ExtensionId::ToolRegistry).await.unwrap_err().code(), code::ACCESS_DENIED);
-        let plain: Value = told(ExtensionId::Provenance).await.unwrap().body().unwrap();
+        assert_eq!(refused_for(ExtensionId::ToolRegistry).await.unwrap_err().code(), code::ACCESS_DENIED);
+        let plain: Value = refused_for(ExtensionId::Provenance).await.unwrap().body().unwrap();
         assert_eq!(plain.get("_meta"), None);
     }
 

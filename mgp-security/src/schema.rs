@@ -238,8 +238,8 @@ mod tests {
                 "; `File` is not an argument; `HEAD` is not an argument: did you mean `head`?",
             ),
         ] {
-            let told = schema.check(arguments.as_bytes()).unwrap_err().to_string().replace('"', "`");
-            assert!(told.contains(expected), "{arguments}: {told}");
+            let message = schema.check(arguments.as_bytes()).unwrap_err().to_string().replace('"', "`");
+            assert!(message.contains(expected), "{arguments}: {message}");
         }
     }
 
@@ -251,12 +251,12 @@ mod tests {
         let schema = schema(filter).unwrap();
         let nested =
             |depth| (0..depth).fold(r#"{"op":"x"}"#.to_owned(), |inner, _| format!(r#"{{"not":{inner}}}"#));
-        let told = |depth| {
+        let violation = |depth| {
             schema.check(format!(r#"{{"filter":{}}}"#, nested(depth)).as_bytes()).unwrap_err().to_string()
         };
-        assert!(told(2).contains("required property"), "{}", told(2));
+        assert!(violation(2).contains("required property"), "{}", violation(2));
         for depth in [26, 60, 100] {
-            assert!(told(depth).contains("too long"), "{}", told(depth));
+            assert!(violation(depth).contains("too long"), "{}", violation(depth));
         }
     }
 

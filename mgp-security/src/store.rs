@@ -36,13 +36,13 @@ pub enum StoreError {
 impl From<StoreError> for Error {
     /// Converts to an error that tells the caller that nothing was stored, and nothing about the store.
     fn from(error: StoreError) -> Self {
-        let told = match error {
+        let converted = match error {
             StoreError::Full => {
                 let message = "the record cannot be kept: no room is left on the disk of its folder, which `mgp status` shows";
                 Self::new(code::RESOURCE_EXHAUSTED, message)
             }
             _ => Self::internal("the record cannot be kept; the operator has to look at the store"),
         };
-        told.with_source(error)
+        converted.with_source(error)
     }
 }

@@ -124,8 +124,8 @@ async fn a_full_disk_fails_closed_says_so_and_is_recovered_from() {
         assert!(promised < 10_000, "never full");
     };
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
-    let told = error.message();
-    assert!(told.starts_with("the record cannot be kept: no room is left"), "{told}");
+    let message = error.message();
+    assert!(message.starts_with("the record cannot be kept: no room is left"), "{message}");
     assert_eq!(log.open(&mgp_types::Object::new).unwrap_err().code(), code::RESOURCE_EXHAUSTED);
     let queued = log.clone().with_durability(Durability::Async);
     queued.record(event(777_777)).await.unwrap();

@@ -336,7 +336,7 @@ impl Operation for ApprovePin {
                 return Err(Error::invalid_params(format!(
                     "the definition of `{name}` of `{server}` is refused, and can be approved only after its server has mended \
                      it: {}",
-                    found.told()
+                    found.describe()
                 )));
             }
             (Some(found), _) => found.digest(),
@@ -354,7 +354,7 @@ impl Operation for ApprovePin {
         if let Some(found) = unseen {
             return Err(Error::invalid_params(format!(
                 "the definition of `{name}` of `{server}` is held for what is in it, and is approved only by whoever names that: {}",
-                found.told()
+                found.describe()
             )));
         }
         let shown = digest.to_string();
@@ -434,7 +434,7 @@ impl PinRow {
                 Some(held) => held.definition.as_ref().map(digest),
                 None => state.as_ref().and_then(PinState::pending).map(digest),
             },
-            refused: held.map(|held| held.told()),
+            refused: held.map(|held| held.describe()),
             standing: ShownDefinitionStatus::of(definitions, &server, &name),
             server_id: server,
             name,

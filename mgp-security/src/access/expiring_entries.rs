@@ -16,13 +16,13 @@ pub struct ExpiringEntries {
     policy: AccessPolicy,
     changed: watch::Receiver<()>,
     /// The time up to which ended entries have been reported.
-    told: Timestamp,
+    reported_until: Timestamp,
 }
 
 impl ExpiringEntries {
     pub(super) fn new(policy: AccessPolicy, changed: watch::Receiver<()>) -> Self {
-        let told = whole_seconds(policy.now());
-        Self { policy, changed, told }
+        let reported_until = whole_seconds(policy.now());
+        Self { policy, changed, reported_until }
     }
 
     /// Waits until entries have ended and returns them. They are reported at the next full second, from which on
@@ -34,17 +34,17 @@ impl ExpiringEntries {
         loop {
             self.changed.borrow_and_update();
             let now = self.policy.now();
-            let (told, until) = (self.told, whole_seconds(now));
+            let (reported_until, until) = (self.reported_until, whole_seconds(now));
             let mut next = None;
             let mut ended = self.policy.entries_with_end();
             ended.retain(|(end, _)| {
                 if *end > until {
                     next = next.into_iter().chain([*end]).min();
                 }
-                *end > told && *end <= until
+                *end > reported_until && *end <= until
             });
             if !ended.is_empty() {
-                self.told = until;
+                self.reported_until = until;
                 return ended.into_iter().map(|(_, entry)| entry).collect();
             }
             let changed = pin!(self.changed.changed());

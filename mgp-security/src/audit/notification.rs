@@ -23,9 +23,9 @@ use mgp_types::{Error, Object, Request};
 ///     AuditTarget::new(None, Some("wipe".into())),
 ///     Outcome::Success,
 /// );
-/// let told = notification(&event)?;
-/// assert_eq!(told.method.as_str(), "notifications/mgp.audit");
-/// assert_eq!(told.params.text("trace_id").as_deref(), Some("550e8400-e29b-41d4-a716-446655440000"));
+/// let report = notification(&event)?;
+/// assert_eq!(report.method.as_str(), "notifications/mgp.audit");
+/// assert_eq!(report.params.text("trace_id").as_deref(), Some("550e8400-e29b-41d4-a716-446655440000"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

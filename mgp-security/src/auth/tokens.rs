@@ -78,8 +78,9 @@ fn refusal<R: From<String>>(
     let mut response = http::Response::new(format!("{error}\n").into());
     *response.status_mut() = error.status();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    let told = [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
-    for (name, text) in told {
+    let challenge_headers =
+        [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
+    for (name, text) in challenge_headers {
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
             response.headers_mut().insert(name, value);
         }

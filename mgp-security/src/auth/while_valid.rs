@@ -62,12 +62,12 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
             watch.waker.lock().clone_from(cx.waker());
         } else {
             let waker = Arc::new(Mutex::new(cx.waker().clone()));
-            let told = Arc::clone(&waker);
-            let told = validity.on_end(move |_| {
-                let waker = told.lock().clone();
+            let shared_waker = Arc::clone(&waker);
+            let watch = validity.on_end(move |_| {
+                let waker = shared_waker.lock().clone();
                 waker.wake();
             });
-            *this.watch = Some(ValidityWaker { waker, _told: told });
+            *this.watch = Some(ValidityWaker { waker, _told: watch });
         }
         match validity.ended() {
             Some(calls) if calls == RunningCalls::Cancel || *this.listens => {

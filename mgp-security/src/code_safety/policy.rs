@@ -179,8 +179,8 @@ mod tests {
     fn hints_are_the_declared_names_and_no_built_in_list() {
         let strict = policy(r#"{"level":"strict","language":"python","blocked_imports":["ssl"]}"#);
         assert!(strict.refuses_import("socket") && !strict.refuses_import("json"));
-        let told = serde_json::to_value(strict.hints()).unwrap();
-        assert_eq!(told, serde_json::json!({"blocked_imports": ["ssl"], "max_code_size_bytes": 100_000}));
+        let hints = serde_json::to_value(strict.hints()).unwrap();
+        assert_eq!(hints, serde_json::json!({"blocked_imports": ["ssl"], "max_code_size_bytes": 100_000}));
     }
 
     // covers: MGP-7.3-05

@@ -60,7 +60,7 @@ impl DefinitionFindings {
     }
 
     /// Returns the findings as one text.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let findings: Vec<_> = self.findings.iter().map(ToString::to_string).collect();
         findings.join("; ")
     }

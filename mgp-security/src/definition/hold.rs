@@ -107,7 +107,7 @@ impl DefinitionStatus {
             Self::Flagged(rule) => format!("is flagged by the rule {rule}, and is offered"),
         };
         match found {
-            Some(found) => format!("{held}: {}", found.told()),
+            Some(found) => format!("{held}: {}", found.describe()),
             None => held,
         }
     }

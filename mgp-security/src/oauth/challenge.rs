@@ -173,18 +173,18 @@ mod tests {
             TokenError::Missing.complete(bare(TokenScheme::Bearer, "")).unwrap(),
             r#"Bearer resource_metadata="https://mgp.example/meta""#
         );
-        let told = TokenError::Nonce.complete(bare(TokenScheme::Dpop, "a b")).unwrap();
+        let challenge = TokenError::Nonce.complete(bare(TokenScheme::Dpop, "a b")).unwrap();
         assert!(
-            told.starts_with("DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ")
-                && told.contains(r#"scope="a b", error="use_dpop_nonce""#),
-            "{told}"
+            challenge.starts_with("DPoP algs=\"ES256 ES384 EdDSA RS256 PS256\", ")
+                && challenge.contains(r#"scope="a b", error="use_dpop_nonce""#),
+            "{challenge}"
         );
         assert_eq!(TokenError::UnknownSubject.complete(bare(TokenScheme::Bearer, "")), None);
     }
 
     #[test]
     fn a_scope_cannot_end_its_quotation() {
-        let told = bare(TokenScheme::Bearer, "a\" error=\"\\").to_string();
-        assert!(told.ends_with(r#"scope="a error=""#), "{told}");
+        let challenge = bare(TokenScheme::Bearer, "a\" error=\"\\").to_string();
+        assert!(challenge.ends_with(r#"scope="a error=""#), "{challenge}");
     }
 }

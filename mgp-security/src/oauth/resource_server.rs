@@ -264,7 +264,7 @@ impl ResourceServerParts {
 
     /// Asks the issuer about a token that says nothing itself, and notes what it says.
     async fn introspected(&self, digest: [u8; 32], token: &str) -> Result<Arc<KnownToken>, TokenError> {
-        match self.told(token).await {
+        match self.introspect(token).await {
             Ok(known) => Ok(self.note(digest, known, self.clock.now())),
             Err(error) => {
                 if error != TokenError::Unreachable {
@@ -277,7 +277,7 @@ impl ResourceServerParts {
 
     /// Returns what the issuer tells of a token. A token says not whose it is, and is a secret of its issuer: the first
     /// issuer that is asked about tokens is the only one that sees it.
-    async fn told(&self, token: &str) -> Result<KnownToken, TokenError> {
+    async fn introspect(&self, token: &str) -> Result<KnownToken, TokenError> {
         let issuer = self.issuers.iter().find(|issuer| issuer.of.is_asked()).ok_or(TokenError::Invalid)?;
         let claims = issuer.introspect(token).await.unwrap_or(Err(TokenError::Invalid))?;
         let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.name);

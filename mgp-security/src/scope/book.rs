@@ -192,10 +192,10 @@ impl ScopeBook {
         scopes.retain(|_, end| now < end.at);
         let mut session = tokens.session(scopes, ttl, now);
         session.end_with_scopes(end.at);
-        let told = self.told(&session, &tokens, configured.as_deref(), now);
+        let answer = self.session_answer(&session, &tokens, configured.as_deref(), now);
         sessions.put(caller, session);
         self.0.is_in_use.store(true, Ordering::Release);
-        Ok(ScopesNegotiated::new(told, denied))
+        Ok(ScopesNegotiated::new(answer, denied))
     }
 
     /// Opens a session with the scopes of the one that `refresh_token` belongs to, whose tokens die. Scopes with a time of
@@ -216,13 +216,13 @@ impl ScopeBook {
         let mut session = tokens.session(scopes, former.ttl, now);
         session.end_with_scopes(renewed);
         let configured = self.0.rules.load().of_caller(caller).cloned();
-        let told = self.told(&session, &tokens, configured.as_deref(), now);
+        let answer = self.session_answer(&session, &tokens, configured.as_deref(), now);
         sessions.put(caller, session);
-        Ok(told)
+        Ok(answer)
     }
 
     /// Returns a session as its holder is told of it.
-    fn told(
+    fn session_answer(
         &self,
         session: &StoredSession,
         tokens: &TokenPair,
@@ -230,11 +230,11 @@ impl ScopeBook {
         now: Instant,
     ) -> ScopeSession {
         let expires_at = self.0.clock.now().saturating_add(session.end.saturating_duration_since(now));
-        let mut told =
+        let mut answer =
             ScopeSession::new(tokens.token.clone(), allowed(session.held(now), configured), expires_at);
-        told.refresh_token = Some(tokens.refresh_token.clone());
-        told.inactivity_timeout_seconds = Some(Self::INACTIVITY_TIMEOUT_SECONDS);
-        told
+        answer.refresh_token = Some(tokens.refresh_token.clone());
+        answer.inactivity_timeout_seconds = Some(Self::INACTIVITY_TIMEOUT_SECONDS);
+        answer
     }
 }
 

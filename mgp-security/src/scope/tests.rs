@@ -76,16 +76,16 @@ async fn a_call_needs_the_scopes_of_its_tool_and_those_that_the_operator_added()
     let trail = both.context.trail.clone().unwrap();
     let error = send(&book, both).await.unwrap_err();
     assert_eq!(CallRecord::refusal(&trail).map(|refusal| refusal.rule), Some("missing-scope"));
-    let told = StructuredError::of(&error);
+    let structured = StructuredError::of(&error);
     assert_eq!(
-        (error.code(), &*told.code, told.category.as_str()),
+        (error.code(), &*structured.code, structured.category.as_str()),
         (1000, "SCOPE_INSUFFICIENT", "auth_required")
     );
     assert_eq!(
-        told.details.unwrap().get("missing_scopes").unwrap().to::<Vec<String>>().unwrap(),
+        structured.details.unwrap().get("missing_scopes").unwrap().to::<Vec<String>>().unwrap(),
         ["delete:tickets", "export"]
     );
-    assert!(told.suggestion.is_some_and(|next| next.contains("scope")));
+    assert!(structured.suggestion.is_some_and(|next| next.contains("scope")));
 }
 
 #[tokio::test]

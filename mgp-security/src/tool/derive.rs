@@ -83,10 +83,10 @@ fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures)
         NameManner::Spends => CallEffect::Spends,
     };
     let says = |list: Words| list.iter().any(|phrase| has_phrase(&name, phrase));
-    let told = PHRASES.iter().filter(|(_, phrases)| says(*phrases)).map(|(effect, _)| *effect);
+    let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(*phrases)).map(|(effect, _)| *effect);
     let gives_power = is_any(POWERS) && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
-    told.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
+    from_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
 /// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them.
@@ -96,7 +96,7 @@ fn has_phrase(name: &[String], phrase: &str) -> bool {
         let mut at = start;
         words.iter().enumerate().all(|(index, word)| {
             let reach = if index == 0 { 1 } else { 2 };
-            let found = name[at..].iter().take(reach).position(|told| told == word);
+            let found = name[at..].iter().take(reach).position(|name_word| name_word == word);
             at += found.map_or(0, |found| found + 1);
             found.is_some()
         })
@@ -196,8 +196,8 @@ impl NameManner {
     pub(crate) fn of(name: &str) -> Self {
         let words = words(name);
         let joined = words.split(|word| matches!(&**word, "and" | "or" | "then"));
-        let told = joined.filter_map(|words| words.iter().find_map(|word| Self::of_word(word)));
-        told.max().unwrap_or(Self::Unclear)
+        let manners = joined.filter_map(|words| words.iter().find_map(|word| Self::of_word(word)));
+        manners.max().unwrap_or(Self::Unclear)
     }
 
     /// Returns the manner that the name of a tool tells, or else the verb at the start of its description.
@@ -207,7 +207,7 @@ impl NameManner {
                 let description = NormalizedText::of(&definition.text("description").unwrap_or_default());
                 description.words().take(MAX_BEFORE_VERB).find_map(Self::of_verb).unwrap_or(Self::Unclear)
             }
-            told => told,
+            manner => manner,
         }
     }
 

@@ -192,7 +192,7 @@ impl ToolSubject {
             manner: match (hints(definition).read_only_hint, NameManner::of_tool(definition)) {
                 (Some(true), _) => NameManner::Reads,
                 (Some(false), NameManner::Reads) => NameManner::Unclear,
-                (_, told) => told,
+                (_, manner) => manner,
             },
         }
     }
@@ -229,19 +229,19 @@ impl ToolSubject {
         }
         let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
         let last_two = before.last().map(|word| format!("{word} {last}"));
-        let told = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
+        let natures = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
             let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.has(head));
             of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
         });
-        let mut told = told.map(|(nature, ..)| *nature).filter(|nature| {
+        let mut natures = natures.map(|(nature, ..)| *nature).filter(|nature| {
             *nature != ArgumentNature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word))
         });
-        match told.next() {
+        match natures.next() {
             Some(ArgumentNature::HttpMethod) if before.iter().any(|word| word != "http") => {
                 ArgumentNature::Unknown
             }
             Some(ArgumentNature::Path | ArgumentNature::Text) if is_url => ArgumentNature::Url,
-            Some(told) => told,
+            Some(nature) => nature,
             None if ABOUT.has(last) => ArgumentNature::Unknown,
             None if is_url => ArgumentNature::Url,
             None => opening(&argument.description),
@@ -328,14 +328,14 @@ impl ToolSubject {
         let any = |table: Words| words.iter().any(|word| table.has(word));
         let verb = |table: Words| self.name.words().any(|word| table.has(word));
         let sentences = [first_sentence(&path.description), &*path.description].map(NormalizedText::of);
-        let told = sentences.iter().find_map(|text| {
+        let stated = sentences.iter().find_map(|text| {
             let written = text.says(SAYS_WRITTEN);
             (written || text.says(SAYS_LOADED)).then_some(written)
         });
         let is_plain = words.len() == 1;
         if verb(MOVING) || any(WRITTEN_TO) {
             true
-        } else if let Some(written) = told {
+        } else if let Some(written) = stated {
             written
         } else if any(READ_FROM) {
             false
@@ -400,8 +400,8 @@ fn opening(description: &str) -> ArgumentNature {
     let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    let told = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
-    told.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
+    let matched = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
+    matched.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn decided(request: &mut Request, judged: Judged) -> Flow {
             if let Some(trail) = &request.context.trail {
                 trail.note_refusal(refusal(&wrong));
             }
-            Flow::refuse(told(wrong))
+            Flow::refuse(error_of(wrong))
         }
         Err(error) => Flow::refuse(error),
     }
@@ -150,7 +150,7 @@ fn refusal(wrong: &BlockedCall) -> Refusal {
 }
 
 /// Returns the error for the caller: it names the argument and says what to do instead.
-fn told(wrong: BlockedCall) -> Error {
+fn error_of(wrong: BlockedCall) -> Error {
     match wrong {
         BlockedCall::Schema(violation) => {
             with_recovery(Error::new(code::INVALID_TOOL_ARGS, violation.to_string()), None)

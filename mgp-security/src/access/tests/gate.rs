@@ -119,8 +119,8 @@ async fn a_refusal_does_not_tell_whether_there_is_such_a_tool() {
     ));
     let existing = ask(&resolved, existing).await.unwrap_err();
     let missing = ask(&resolved, call("a", "no such tool")).await.unwrap_err();
-    let told = |error: &Error| (error.code(), error.message().to_owned(), error.wire_data());
-    assert_eq!(told(&existing), told(&missing));
+    let describe = |error: &Error| (error.code(), error.message().to_owned(), error.wire_data());
+    assert_eq!(describe(&existing), describe(&missing));
     assert_eq!(existing.code(), code::ACCESS_DENIED);
     assert_eq!(existing.recovery().unwrap().retryable, Some(false));
 }

@@ -132,12 +132,12 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
     let policy = timed(&hands);
     let mut endings = policy.endings();
     let until = |tool, end| grant("a", "s", Some(tool), Allow).with_expires_at(Some(at(end)));
-    let told = tokio::spawn(async move {
-        let mut told = Vec::new();
-        while told.len() < 3 {
-            told.extend(endings.next().await.into_iter().map(|entry| entry.entry.expires_at.unwrap()));
+    let collecting = tokio::spawn(async move {
+        let mut ends = Vec::new();
+        while ends.len() < 3 {
+            ends.extend(endings.next().await.into_iter().map(|entry| entry.entry.expires_at.unwrap()));
         }
-        (told, endings)
+        (ends, endings)
     });
     let pass = async |now: i64| {
         hands.set(now);
@@ -155,12 +155,12 @@ async fn an_end_is_told_once_and_not_before_it_is_there() {
     assert_eq!(policy.revision() & 0xff, 1);
     pass(2_000).await;
     pass(8_999).await;
-    assert!(!told.is_finished());
+    assert!(!collecting.is_finished());
     pass(9_400).await;
-    assert!(told.is_finished());
-    let (told, mut endings) = told.await.unwrap();
-    assert_eq!(told[2], at(9_000));
-    let mut first = told[..2].to_vec();
+    assert!(collecting.is_finished());
+    let (ends, mut endings) = collecting.await.unwrap();
+    assert_eq!(ends[2], at(9_000));
+    let mut first = ends[..2].to_vec();
     first.sort_unstable_by_key(|end| end.as_millis());
     assert_eq!(first, [at(1_500), at(2_000)]);
     let more = tokio::time::timeout(Duration::from_hours(1), endings.next()).await;

@@ -176,9 +176,9 @@ impl AuditLog {
     /// # Errors
     /// Fails if the log cannot be written now; events recorded with [`Durability::Async`] are kept to be tried again.
     pub async fn flush(&self) -> Result<(), Error> {
-        let (done, told) = oneshot::channel();
+        let (done, finished) = oneshot::channel();
         self.inner.state.queue.push(Job::Flush(done));
-        answer(told).await
+        answer(finished).await
     }
 
     /// Waits until all events recorded before are durable, and notes that the log ends in order.
@@ -204,9 +204,9 @@ impl AuditLog {
     pub async fn retain(&self, rule: Retention) -> Result<u64, Error> {
         let mut total = 0;
         loop {
-            let (done, told) = oneshot::channel();
+            let (done, finished) = oneshot::channel();
             self.inner.state.queue.push(Job::Forget(rule, done));
-            let removed = answer(told).await?;
+            let removed = answer(finished).await?;
             total += removed;
             // Fewer than a step may remove: the rule is met, except for the event that reports the removal.
             if removed < MAX_FORGOTTEN {
@@ -223,10 +223,10 @@ impl AuditPort for AuditLog {
 
     fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
         let queue = &self.inner.state.queue;
-        let (waiter, told) = match self.durability {
+        let (waiter, finished) = match self.durability {
             Durability::BeforeReply => {
-                let (waiter, told) = oneshot::channel();
-                (Some(waiter), Some(told))
+                let (waiter, finished) = oneshot::channel();
+                (Some(waiter), Some(finished))
             }
             Durability::Async => (None, None),
         };
@@ -247,8 +247,8 @@ impl AuditPort for AuditLog {
                 }
                 queue.record_in_room(unplaced.events.take().unwrap_or_default(), waiter);
             }
-            match told {
-                Some(told) => answer(told).await,
+            match finished {
+                Some(finished) => answer(finished).await,
                 None => Ok(()),
             }
         })

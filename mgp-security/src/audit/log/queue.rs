@@ -70,7 +70,7 @@ impl AuditLogState {
     }
 
     /// Subtracts the counts that an event in the log has reported.
-    pub(super) fn told(&self, missing: MissingEvents) {
+    pub(super) fn subtract_reported(&self, missing: MissingEvents) {
         self.unrecorded.fetch_sub(missing.unrecorded, Ordering::Relaxed);
         self.refused.fetch_sub(missing.refused, Ordering::Relaxed);
     }

@@ -99,7 +99,7 @@ impl LogWriter {
         match self.append(&entries, head) {
             Ok(()) => {
                 (self.head, self.newest) = (head, newest);
-                self.state.told(missing);
+                self.state.subtract_reported(missing);
                 if !self.state.set_fault(None) {
                     tracing::info!("the audit log can be written again");
                 }
@@ -136,10 +136,10 @@ impl LogWriter {
         }
         let error = Error::from(error);
         self.state.set_fault(Some(error.clone()));
-        let (told, kept): (Vec<_>, _) = batch.into_iter().partition(|record| record.waiter.is_some());
+        let (awaited, kept): (Vec<_>, _) = batch.into_iter().partition(|record| record.waiter.is_some());
         self.kept = kept;
-        self.state.count_unrecorded(told.iter().map(|record| record.events.len()).sum());
-        self.finish(told, &Err(error));
+        self.state.count_unrecorded(awaited.iter().map(|record| record.events.len()).sum());
+        self.finish(awaited, &Err(error));
     }
 
     fn finish(&self, records: Vec<RecordJob>, outcome: &Result<(), Error>) {

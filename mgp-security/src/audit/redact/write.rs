@@ -107,18 +107,18 @@ impl RedactingWriter {
         for (index, (name, value)) in members.iter().enumerate() {
             self.comma(index);
             let is_full = self.is_full();
-            let mut told = if is_full {
+            let mut unique_name = if is_full {
                 "…".into()
             } else {
                 clip(&text(clip_to(name, MAX_READ_BYTES)), MAX_NAME_BYTES).into_owned()
             };
             // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
             let mut number = index;
-            while !written.insert(told.clone()) {
+            while !written.insert(unique_name.clone()) {
                 number += 1;
-                told = format!("…{number}");
+                unique_name = format!("…{number}");
             }
-            write_string(&mut self.out, &told);
+            write_string(&mut self.out, &unique_name);
             self.out.push(b':');
             if is_full {
                 self.clipped("…");

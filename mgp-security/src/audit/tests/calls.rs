@@ -69,7 +69,7 @@ async fn over_a_plain_server_a_call_is_recorded_without_any_other_layer() {
     let (mut service, kept) = over(TestServer::with_result(r#"{"content":[]}"#));
     service.call(call()).await.unwrap();
     let event = kept.only();
-    assert_eq!(told(&event), ("TOOL_EXECUTED", Outcome::Success));
+    assert_eq!(name_and_outcome(&event), ("TOOL_EXECUTED", Outcome::Success));
     assert_eq!((event.actor.kind, &*event.actor.id), (ActorType::Agent, "anonymous"));
     assert_eq!(event.target.server_id.unwrap().as_str(), "tool.terminal");
     assert_eq!(event.target.tool_name.unwrap().as_str(), "execute_command");
@@ -84,19 +84,19 @@ async fn a_call_that_went_wrong_is_a_failure_however_it_says_so() {
     ] {
         let (mut service, kept) = over(TestServer::with_result(json));
         service.call(call()).await.unwrap();
-        assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure), "{json}");
+        assert_eq!(name_and_outcome(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure), "{json}");
     }
     for json in
         [r#"{"isError":false}"#, r#"{"structuredContent":{"isError":true}}"#, r#"{"x":"input_required"}"#]
     {
         let (mut service, kept) = over(TestServer::with_result(json));
         service.call(call()).await.unwrap();
-        assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Success), "{json}");
+        assert_eq!(name_and_outcome(&kept.only()), ("TOOL_EXECUTED", Outcome::Success), "{json}");
     }
     let (mut service, kept) = over(TestServer::answering(|_| Err(Error::timeout("too late"))));
     assert_eq!(service.call(call()).await.unwrap_err().code(), code::TIMEOUT);
     let event = kept.only();
-    assert_eq!(told(&event), ("TOOL_EXECUTED", Outcome::Failure));
+    assert_eq!(name_and_outcome(&event), ("TOOL_EXECUTED", Outcome::Failure));
     assert_eq!(event.details.bytes("code").unwrap(), b"3003");
 }
 
@@ -108,7 +108,7 @@ async fn a_tool_that_asks_for_input_was_not_executed_yet() {
     ] {
         let (mut service, kept) = over(inner);
         let _ = service.call(call()).await;
-        assert_eq!(told(&kept.only()), ("dev.cloto.mgp.input_required", Outcome::Success));
+        assert_eq!(name_and_outcome(&kept.only()), ("dev.cloto.mgp.input_required", Outcome::Success));
     }
 }
 
@@ -125,9 +125,9 @@ async fn reads_and_prompts_are_recorded_and_the_rest_is_not() {
         .unwrap();
     service.call(request("prompts/get", r#"{"name":"greet"}"#)).await.unwrap();
     let events = kept.events();
-    assert_eq!(told(&events[0]), ("dev.cloto.mgp.resource_read", Outcome::Success));
+    assert_eq!(name_and_outcome(&events[0]), ("dev.cloto.mgp.resource_read", Outcome::Success));
     assert_eq!(events[0].details.text("uri").unwrap(), "https://[redacted]@x.org/a");
-    assert_eq!(told(&events[1]), ("dev.cloto.mgp.prompt_used", Outcome::Success));
+    assert_eq!(name_and_outcome(&events[1]), ("dev.cloto.mgp.prompt_used", Outcome::Success));
     assert_eq!(events[1].details.text("prompt").unwrap(), "greet");
     assert_eq!(events[1].target.tool_name, None);
 }
@@ -138,7 +138,7 @@ async fn a_call_in_the_shape_of_a_notification_is_recorded() {
     let mut request = call();
     request.kind = mgp_types::RequestKind::Notify;
     service.call(request).await.unwrap();
-    assert_eq!(told(&kept.only()).0, "TOOL_EXECUTED");
+    assert_eq!(name_and_outcome(&kept.only()).0, "TOOL_EXECUTED");
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_call_that_nobody_waits_for_is_recorded() {
     assert!(kept.events().is_empty());
     drop(running);
     let event = kept.only();
-    assert_eq!(told(&event), ("TOOL_EXECUTED", Outcome::Failure));
+    assert_eq!(name_and_outcome(&event), ("TOOL_EXECUTED", Outcome::Failure));
     assert_eq!(event.details.bytes("cancelled").unwrap(), b"true");
     drop(service.call(call()));
     assert_eq!(kept.events().len(), 2, "not even polled");
@@ -162,7 +162,7 @@ async fn a_call_that_panics_is_recorded() {
         over(TestServer::working(|_| Box::pin(async { panic!("a tool of somebody else") })));
     let task = tokio::spawn(async move { service.clone().call(call()).await });
     assert!(task.await.unwrap_err().is_panic());
-    assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure));
+    assert_eq!(name_and_outcome(&kept.only()), ("TOOL_EXECUTED", Outcome::Failure));
 }
 
 // covers: MGP-6.5-01

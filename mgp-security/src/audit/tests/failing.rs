@@ -76,8 +76,11 @@ async fn a_full_log_fails_closed_says_so_and_recovers() {
     log.flush().await.unwrap();
     service.call(call()).await.unwrap();
     let events = log.reader().query(&Query::new(Filter::default())).unwrap();
-    let gap =
-        events.iter().map(|entry| entry.to_event().unwrap()).find(|event| told(event).0 == GAP).unwrap();
+    let gap = events
+        .iter()
+        .map(|entry| entry.to_event().unwrap())
+        .find(|event| name_and_outcome(event).0 == GAP)
+        .unwrap();
     assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"1");
     assert_eq!(gap.details.bytes("refused_calls").unwrap(), b"1");
     log.reader().verify(&[]).unwrap();
@@ -98,7 +101,7 @@ async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() 
     log.flush().await.unwrap();
     let events = log.reader().query(&Query::new(Filter::default())).unwrap();
     let events: Vec<_> = events.iter().rev().map(|entry| entry.to_event().unwrap()).collect();
-    let names: Vec<_> = events.iter().map(|event| told(event).0).collect();
+    let names: Vec<_> = events.iter().map(|event| name_and_outcome(event).0).collect();
     assert_eq!(names, [PRUNED, GAP, "TOOL_EXECUTED"]);
     assert_eq!(events[1].details.bytes("unrecorded_events").unwrap(), b"0");
     service.call(call()).await.unwrap();
@@ -142,14 +145,14 @@ async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_los
         let settings = AuditLogSettings { open_calls, ..AuditLogSettings::default() };
         AuditLog::with_settings(LogStore::new(database()).unwrap(), settings).unwrap()
     };
-    let told = async |log: &AuditLog| {
+    let lost_events = async |log: &AuditLog| {
         log.flush().await.unwrap();
         let found = log.reader().query(&Query::new(Filter::default())).unwrap();
         let events = found.iter().map(|entry| entry.to_event().unwrap());
         events.filter(|event| event.event_type.as_str() == KERNEL_LOST).collect::<Vec<_>>()
     };
     let log = open();
-    assert_eq!(told(&log).await, [], "there was none before");
+    assert_eq!(lost_events(&log).await, [], "there was none before");
     let (inner, _) = counting();
     AuditLayer::new(Arc::new(log.clone())).layer(inner).call(call()).await.unwrap();
     log.flush().await.unwrap();
@@ -158,10 +161,10 @@ async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_los
         std::mem::forget(AuditLayer::new(Arc::new(log.clone())).layer(Silent).call(call()));
     }
     let next = open();
-    let lost = told(&next).await;
+    let lost = lost_events(&next).await;
     let calls: Vec<serde_json::Value> = lost[0].details.get("calls_in_work").unwrap().to().unwrap();
     assert_eq!((lost.len(), calls.len()), (1, 2));
     assert_eq!((&calls[0]["name"], &calls[0]["agent"]), (&"execute_command".into(), &"anonymous".into()));
     next.end().await.unwrap();
-    assert_eq!(told(&open()).await, [], "the one before ended in order");
+    assert_eq!(lost_events(&open()).await, [], "the one before ended in order");
 }

@@ -26,7 +26,7 @@ fn call() -> Request {
     request("tools/call", r#"{"name":"execute_command","arguments":{"command":"ls"}}"#)
 }
 
-fn told(event: &AuditEvent) -> (&str, Outcome) {
+fn name_and_outcome(event: &AuditEvent) -> (&str, Outcome) {
     let name = match &event.event_type {
         EventType::Custom(name) => name,
         standard => standard.as_str(),

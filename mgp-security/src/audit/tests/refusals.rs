@@ -24,8 +24,8 @@ async fn a_blocked_call_is_recorded_with_its_cause_in_one_batch() {
         assert_eq!(service.call(call()).await.unwrap_err().code(), number);
         assert_eq!(kept.batches().len(), 1);
         let events = kept.events();
-        assert_eq!(told(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
-        assert_eq!(told(&events[1]), (cause.as_str(), Outcome::Blocked));
+        assert_eq!(name_and_outcome(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
+        assert_eq!(name_and_outcome(&events[1]), (cause.as_str(), Outcome::Blocked));
         assert_eq!(events.len(), 2);
         assert_eq!(events[0].trace_id, events[1].trace_id);
         assert_eq!(events[0].target, events[1].target);
@@ -41,7 +41,7 @@ async fn a_blocked_call_is_recorded_with_its_cause_in_one_batch() {
 async fn a_refusal_without_a_cause_of_its_own_is_one_event() {
     let (mut service, kept) = over(refuses(Refusal::new("access", "denied"), code::ACCESS_DENIED));
     service.call(call()).await.unwrap_err();
-    assert_eq!(told(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
+    assert_eq!(name_and_outcome(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
 }
 
 #[tokio::test]
@@ -55,13 +55,13 @@ async fn layers_of_others_block_by_their_code() {
         let (mut service, kept) = over(TestServer::answering(move |_| Err(Error::new(number, "no"))));
         service.call(call()).await.unwrap_err();
         let events = kept.events();
-        assert_eq!(told(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
-        assert_eq!(events.get(1).map(|event| told(event).0), cause);
+        assert_eq!(name_and_outcome(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
+        assert_eq!(events.get(1).map(|event| name_and_outcome(event).0), cause);
         // What the server refuses is none of the kernel's causes.
         let (mut service, kept) =
             over(TestServer::answering(move |_| Err(Error::from_origin(Origin::Peer, number, "no"))));
         service.call(call()).await.unwrap_err();
-        assert_eq!(told(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
+        assert_eq!(name_and_outcome(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
         assert_eq!(kept.only().details.text("section").unwrap(), "peer");
     }
 }
@@ -74,7 +74,7 @@ async fn a_refusal_that_became_a_result_is_still_one() {
     });
     let (mut service, kept) = over(inner);
     service.call(call()).await.unwrap();
-    assert_eq!(told(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
+    assert_eq!(name_and_outcome(&kept.only()), ("TOOL_BLOCKED", Outcome::Blocked));
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn what_was_carried_out_is_never_recorded_as_blocked() {
     });
     let (mut service, kept) = over(inner);
     service.call(call()).await.unwrap();
-    assert_eq!(told(&kept.only()), ("TOOL_EXECUTED", Outcome::Success));
+    assert_eq!(name_and_outcome(&kept.only()), ("TOOL_EXECUTED", Outcome::Success));
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn any_request_that_is_refused_is_recorded() {
     service.call(request("mgp/access/grant", "{}")).await.unwrap_err();
     service.call(request("resources/read", r#"{"uri":"file:///x"}"#)).await.unwrap_err();
     let events = kept.events();
-    let names: Vec<_> = events.iter().map(|event| told(event).0).collect();
+    let names: Vec<_> = events.iter().map(|event| name_and_outcome(event).0).collect();
     assert_eq!(
         names,
         [

@@ -32,15 +32,15 @@ async fn nobody_learns_why_a_key_is_wrong() {
     let ring = ring();
     let (info, key) = issue(&ring, &[]).await;
     let wrong_secret = format!("{}{}", &key.expose()[..21], "A".repeat(43));
-    let told = |key: &str| {
+    let refusal_of = |key: &str| {
         let error = Error::from(ring.verify(key).unwrap_err());
         (error.code(), error.message().to_owned(), error.wire_data())
     };
-    let first = told(&wrong_secret);
+    let first = refusal_of(&wrong_secret);
     assert_eq!(first.0, code::AUTH_REQUIRED);
-    assert_eq!(first, told("nonsense"));
+    assert_eq!(first, refusal_of("nonsense"));
     ring.revoke(info.id, RunningCalls::Cancel).await.unwrap();
-    assert_eq!(first, told(key.expose()));
+    assert_eq!(first, refusal_of(key.expose()));
 }
 
 #[tokio::test]
@@ -126,8 +126,11 @@ async fn a_key_can_have_a_rate_and_only_its_owner_uses_it_up() {
     assert!(ring.verify(key.expose()).is_ok() && ring.verify(key.expose()).is_ok());
     let error = ring.verify(key.expose()).unwrap_err();
     assert_eq!(error, AuthError::TooOften { wait: Duration::from_secs(30) });
-    let told = Error::from(error);
-    assert_eq!((told.code(), told.recovery().unwrap().retry_after_ms), (code::RATE_LIMITED, Some(30_000)));
+    let refusal = Error::from(error);
+    assert_eq!(
+        (refusal.code(), refusal.recovery().unwrap().retry_after_ms),
+        (code::RATE_LIMITED, Some(30_000))
+    );
     tokio::time::advance(Duration::from_mins(1)).await;
     assert!(ring.verify(key.expose()).is_ok());
     let error = ring.verify(key.expose()).unwrap_err();

@@ -224,17 +224,17 @@ fn findings_stay_as_they_are() {
     let definitions = malicious::DESCRIPTIONS.iter().map(|it| (*it, found(&described(it))));
     let texts = malicious::TEXTS.iter().map(|it| (*it, scan_text(it)));
     let schemas = malicious::SCHEMAS.iter().map(|it| (*it, found(&adding(it))));
-    let mut told = String::new();
+    let mut report = String::new();
     for (text, found) in definitions.chain(texts).chain(schemas) {
         let Err(Finding { rule, message, .. }) = found else { continue };
-        writeln!(told, "{}\n  {rule}: {message}", text.escape_debug()).unwrap();
+        writeln!(report, "{}\n  {rule}: {message}", text.escape_debug()).unwrap();
     }
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(kept, &told).unwrap();
+        std::fs::write(kept, &report).unwrap();
     }
     let kept = std::fs::read_to_string(kept).unwrap();
-    let changed: Vec<_> = told.lines().zip(kept.lines()).filter(|(now, before)| now != before).collect();
-    assert!(changed.is_empty() && told.len() == kept.len(), "{changed:#?}");
+    let changed: Vec<_> = report.lines().zip(kept.lines()).filter(|(now, before)| now != before).collect();
+    assert!(changed.is_empty() && report.len() == kept.len(), "{changed:#?}");
 }
 
 proptest! {

@@ -144,9 +144,9 @@ async fn documents_that_are_no_keys_leave_nobody_in() {
         (302, "file:///etc/passwd".to_owned()),
         (500, published(&[("a", &key)])),
     ] {
-        let told: String = document.chars().take(80).collect();
+        let excerpt: String = document.chars().take(80).collect();
         issuer.answer_with(KEYS, status, document);
         let judged = verify(&by_keys(&issuer), &token(&issuer, ("a", &key), 0)).await;
-        assert_eq!(judged.err(), Some(TokenError::Unreachable), "{status} {told}");
+        assert_eq!(judged.err(), Some(TokenError::Unreachable), "{status} {excerpt}");
     }
 }

@@ -53,9 +53,9 @@ impl ApproverChain {
         }
         let shown = question.clone();
         let client = pin!(timeout_at(end, self.client.ask(&shown, operator, asker)));
-        let told = if is_abridged {
+        let reply = if is_abridged {
             match select(client, self.queue.ask(question.clone())).await {
-                Either::Left((told, _)) => told,
+                Either::Left((reply, _)) => reply,
                 Either::Right((Ok(ApprovalReply::Answer(answer)), _)) => return Ok(Some(answer)),
                 // The wait for operators ended without an answer, or there is no room in the queue.
                 Either::Right((_, client)) => client.await,
@@ -63,7 +63,7 @@ impl ApproverChain {
         } else {
             client.await
         };
-        match told {
+        match reply {
             Ok(Ok(answer)) if answer.decision != Decision::Deferred => {
                 self.queue.take_back(question).await;
                 // A denial of a call is for this call only; a denial of a permission stays for a while.

@@ -57,7 +57,7 @@ struct ConnectedServer {
     request_id: String,
     /// True if grants travel with each call.
     attaches: bool,
-    told: Mutex<Option<PermissionResponse>>,
+    last_sent: Mutex<Option<PermissionResponse>>,
 }
 
 impl PermissionGate {

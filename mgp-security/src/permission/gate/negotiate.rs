@@ -66,7 +66,7 @@ impl PermissionGate {
             session: session.clone(),
             request_id: format!("perm-{}", random_name()),
             attaches: speaks && session.describes_each_request(),
-            told: Mutex::default(),
+            last_sent: Mutex::default(),
         };
         let asks = |permission| self.is_undecided(permission, GrantUse::Server);
         let waits = speaks && session.lasts() && permissions.iter().any(asks);
@@ -104,7 +104,7 @@ impl PermissionGate {
         loop {
             // Decisions made before anybody listened are told first.
             let connected = self.0.connected.load_full();
-            if let Some(connected) = connected.filter(|connected| connected.told.lock().is_some()) {
+            if let Some(connected) = connected.filter(|connected| connected.last_sent.lock().is_some()) {
                 self.send_decisions(&mut service, &connected).await?;
             }
             if changes.changed().await.is_err() {
@@ -141,12 +141,12 @@ impl PermissionGate {
         connected: &ConnectedServer,
     ) -> Result<(), Error> {
         let decisions = self.decisions(connected);
-        if connected.told.lock().as_ref() == Some(&decisions) {
+        if connected.last_sent.lock().as_ref() == Some(&decisions) {
             return Ok(());
         }
         let name = spoken(&connected.session, method::PERMISSION_RESPONSE, method::PERMISSION_GRANT);
         if send(service, connected, name, Object::from_value(&decisions)).await?.is_some() {
-            *connected.told.lock() = Some(decisions);
+            *connected.last_sent.lock() = Some(decisions);
         }
         Ok(())
     }

@@ -91,12 +91,13 @@ async fn a_decision_holds_until_its_end_for_calls_and_notifications_of_its_sessi
     let hands = ManualClock::at(1000);
     let (one, other) = (client(Revision::V2025_11_25), client(Revision::V2025_11_25));
     let mut held = held(&hands);
-    for (told, start) in [(Request::call as fn(_, _) -> _, 1000), (Request::notify, 2000)] {
+    for (new_request, start) in [(Request::call as fn(_, _) -> _, 1000), (Request::notify, 2000)] {
         let grant = decided("shell", Decision::Approved).with_expires_at(Some(moment(start + 1000)));
-        let mut told = told(Method::new(method::PERMISSION_RESPONSE), Params::from_value(&grant).unwrap());
-        told.context.session = Some(one.clone());
+        let mut request =
+            new_request(Method::new(method::PERMISSION_RESPONSE), Params::from_value(&grant).unwrap());
+        request.context.session = Some(one.clone());
         hands.set(start);
-        held.call(told).await.unwrap();
+        held.call(request).await.unwrap();
         assert_eq!(decision(&mut held, "shell", &one, None).await, Decision::Approved);
         assert_eq!(decision(&mut held, "shell", &other, None).await, Decision::Deferred);
         hands.set(start + 1000);

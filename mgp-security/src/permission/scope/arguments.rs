@@ -62,7 +62,7 @@ impl<'a> ArgumentFacts<'a> {
                 let kind = if kind == ArgumentKind::Content { ArgumentKind::Other } else { kind };
                 let own = |name: &str| match classify(name) {
                     (ArgumentKind::Other, _) => (kind, unit),
-                    told => told,
+                    classified => classified,
                 };
                 let words: Vec<&str> = members
                     .iter()

@@ -26,7 +26,7 @@ pub(super) fn is_fitted(name: &str, pattern: &str) -> bool {
 }
 
 /// Returns the text that the list `name` has for `key`, in the form `key:text`.
-pub(super) fn told(name: &str, key: &str) -> Option<&'static str> {
+pub(super) fn listed_text(name: &str, key: &str) -> Option<&'static str> {
     let list = LISTS.get(name)?;
     list.words
         .iter()

@@ -108,8 +108,8 @@ impl Approver for PendingApprovals {
         let id = waiting.id().unwrap_or_else(|| ApprovalId::from(""));
         // From here on the question can be answered even if this future or the process ends.
         self.keep_if_possible(&id).await;
-        let told = pin!(keep_telling(&question, &id));
-        let in_time = timeout(patience, select(&mut answer, told)).await;
+        let notifying = pin!(keep_telling(&question, &id));
+        let in_time = timeout(patience, select(&mut answer, notifying)).await;
         let answered = match in_time {
             Ok(Either::Left((answer, _))) => answer.ok(),
             // The answer may have come at this very moment.

@@ -32,12 +32,12 @@ async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
     assert_eq!(asked.permissions, ["shell", "filesystem.read"]);
     assert_eq!(asked.policy, ApprovalPolicy::Interactive);
     assert!(asked.message.is_some());
-    let told = grants(&seen[1]);
-    assert_eq!(told.request_id, asked.request_id);
-    assert_eq!(told.grants.keys().collect::<Vec<_>>(), ["filesystem.read", "shell"]);
-    assert!(told.grants.values().all(|grant| grant.decision == Decision::Approved));
-    assert_eq!(told.approved_by.as_deref(), Some("ada"));
-    assert_eq!(told.expires_at, None);
+    let response = grants(&seen[1]);
+    assert_eq!(response.request_id, asked.request_id);
+    assert_eq!(response.grants.keys().collect::<Vec<_>>(), ["filesystem.read", "shell"]);
+    assert!(response.grants.values().all(|grant| grant.decision == Decision::Approved));
+    assert_eq!(response.approved_by.as_deref(), Some("ada"));
+    assert_eq!(response.expires_at, None);
 }
 
 #[tokio::test]
@@ -61,10 +61,10 @@ async fn a_server_is_told_what_it_may_not_and_until_when_it_may() {
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
     // Nobody has to decide, so the server need not wait.
     assert_eq!(server.methods(), ["mgp/permission/response"]);
-    let told = grants(&server.last());
-    assert_eq!(told.grants["shell"].decision, Decision::Denied);
-    assert_eq!(told.grants["filesystem.read"].decision, Decision::Approved);
-    assert_eq!((told.approved_by.as_deref(), told.expires_at), (Some("configuration"), Some(end)));
+    let response = grants(&server.last());
+    assert_eq!(response.grants["shell"].decision, Decision::Denied);
+    assert_eq!(response.grants["filesystem.read"].decision, Decision::Approved);
+    assert_eq!((response.approved_by.as_deref(), response.expires_at), (Some("configuration"), Some(end)));
 }
 
 #[tokio::test]
@@ -132,13 +132,13 @@ async fn what_is_decided_later_is_told_later() {
         async move { gate.follow(server).await }
     });
     let book = &gate.0.book;
-    for (decision, told) in [(true, Decision::Approved), (false, Decision::Denied)] {
+    for (decision, expected) in [(true, Decision::Approved), (false, Decision::Denied)] {
         if decision {
             book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
         } else {
             book.revoke(&ada(), None, gate.server(), &SHELL).await.unwrap();
         }
-        while grants(&server.last()).grants["shell"].decision != told {
+        while grants(&server.last()).grants["shell"].decision != expected {
             tokio::task::yield_now().await;
         }
     }

@@ -49,8 +49,8 @@ impl PathPattern {
         if !here {
             return PatternRelation::No;
         }
-        let told = !reading.is_pattern || names.iter().any(|name| !has_wildcard(name));
-        if told && self.matches(&names, reading.is_pattern) {
+        let is_certain = !reading.is_pattern || names.iter().any(|name| !has_wildcard(name));
+        if is_certain && self.matches(&names, reading.is_pattern) {
             return PatternRelation::Inside;
         }
         let fixed = self.names.iter().take_while(|name| !has_wildcard(name)).count();

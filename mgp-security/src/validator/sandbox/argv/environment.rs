@@ -5,7 +5,7 @@ use crate::Finding;
 use super::super::finding::{Danger, refuse_if};
 use super::super::judge::Judge;
 use super::super::known::{Kind, Reading};
-use super::super::lists::{is_listed, told};
+use super::super::lists::{is_listed, listed_text};
 use super::super::named_program;
 use super::super::package;
 use super::super::stranger::tolerate;
@@ -27,7 +27,7 @@ pub(in super::super) fn check_assignment(
         judge.text(text, &Flow::default())?;
     }
     check_variable(&call, name, text)?;
-    if let Some(program) = told("option-variables", name) {
+    if let Some(program) = listed_text("option-variables", name) {
         let words = std::iter::once(program).chain(text.split_whitespace()).map(Arg::new);
         tolerate(judge.command(&words.collect::<Vec<_>>(), &Flow::default()))?;
     }
@@ -56,7 +56,7 @@ fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding
         || loads
         || names_program
         || searches
-        || told("option-variables", name).is_some_and(|program| loads_code(call, program, text));
+        || listed_text("option-variables", name).is_some_and(|program| loads_code(call, program, text));
     refuse_if(refused, Danger::Environment)
 }
 

@@ -65,8 +65,9 @@ fn carries_out(call: &Call<'_>) -> bool {
     let secret = |arg: &Arg| arg.marks.has(Marks::SENSITIVE);
     // People send archives and disks to their own machines with programs that log in.
     let bulk = marks.has(Marks::BULK) && !is_listed("logs-in", call.program);
-    let told = |arg: &Arg| arg.marks.has(Marks::TELLING) && arg.text.contains(HOLE);
-    let data = call.args.windows(2).any(|two| is_listed("data-options", &two[0].text) && told(&two[1]));
+    let sends_inserted = |arg: &Arg| arg.marks.has(Marks::TELLING) && arg.text.contains(HOLE);
+    let data =
+        call.args.windows(2).any(|two| is_listed("data-options", &two[0].text) && sends_inserted(&two[1]));
     tells
         || marks.has(Marks::SENSITIVE)
         || call.args.iter().any(secret)
@@ -74,7 +75,7 @@ fn carries_out(call: &Call<'_>) -> bool {
         || data && is_listed("data-senders", call.program)
         || call.args.iter().any(|arg| {
             let text = arg.text.as_str();
-            let inserted = told(arg) && text.trim_matches(HOLE).contains(['/', '.', '=']);
+            let inserted = sends_inserted(arg) && text.trim_matches(HOLE).contains(['/', '.', '=']);
             let file = text.split_once('@').filter(|(before, _)| {
                 before.is_empty() || before.ends_with('=') || matches!(*before, "-d" | "-F")
             });

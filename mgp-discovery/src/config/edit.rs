@@ -79,7 +79,7 @@ impl ConfigFile {
         }
         let table = written(server)?;
         if let Err(error) = Config::parse(&self.path, &alone("servers", &table)) {
-            return Err(EditError::Unfit { id: server.id.clone(), why: told(&error) });
+            return Err(EditError::Unfit { id: server.id.clone(), why: describe(&error) });
         }
         self.push("servers", table)
     }
@@ -274,7 +274,7 @@ fn alone(list: &str, table: &Table) -> String {
 }
 
 /// Returns the text of an error, without the positions in a file that does not exist.
-fn told(error: &ConfigError) -> String {
+fn describe(error: &ConfigError) -> String {
     let each = error.problems().iter().map(|problem| match &problem.instead {
         Some(instead) => format!("{}: {instead}", problem.what),
         None => problem.what.clone(),

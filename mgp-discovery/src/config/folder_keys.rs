@@ -16,7 +16,7 @@ pub(super) enum IgnoredReason {
 }
 
 impl IgnoredReason {
-    pub(super) const fn told(self) -> &'static str {
+    pub(super) const fn describe(self) -> &'static str {
         match self {
             Self::UsersOnly => "only your own file may set this key",
             Self::Looser => {
@@ -51,20 +51,20 @@ pub(super) fn folder_keys() -> impl Iterator<Item = (&'static str, FolderRule)> 
         "ignored" => (key, FolderRule::Ignored),
         "smaller" => (key, FolderRule::Smaller),
         "added" => (key, FolderRule::Added),
-        told => (key, told.strip_prefix("strict ").map_or(FolderRule::Decided(told), FolderRule::Strict)),
+        rule => (key, rule.strip_prefix("strict ").map_or(FolderRule::Decided(rule), FolderRule::Strict)),
     })
 }
 
 impl FolderRule {
     /// Returns the rule in words, for the reference page.
-    pub(super) fn told(self) -> String {
+    pub(super) fn describe(self) -> String {
         match self {
             Self::Ignored => "ignored".into(),
             Self::Smaller => "the smaller value".into(),
             Self::Strict("true") => "on if either file switches it on".into(),
             Self::Strict(value) => format!("`{value}` if either file says so"),
             Self::Added => "added".into(),
-            Self::Decided(told) => told.into(),
+            Self::Decided(rule) => rule.into(),
         }
     }
 }

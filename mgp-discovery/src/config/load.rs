@@ -165,11 +165,11 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
         loaded.add_servers(&declared, &source, environment);
         for (place, reason) in &ignored {
             let problem = source.key(Severity::Warning, place, format!("`{place}` is ignored"));
-            loaded.warnings.push(problem.instead(reason.told()));
+            loaded.warnings.push(problem.instead(reason.describe()));
         }
         loaded.folder = Some(FolderKeys {
             applied: applied.iter().map(ToString::to_string).collect(),
-            ignored: ignored.iter().map(|(place, reason)| (place.to_string(), reason.told())).collect(),
+            ignored: ignored.iter().map(|(place, reason)| (place.to_string(), reason.describe())).collect(),
         });
     }
     if let Err(fault) = loaded.config.telemetry.expanded_otlp_headers(environment) {

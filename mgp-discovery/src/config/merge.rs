@@ -84,7 +84,7 @@ impl Merge<'_> {
             };
             for place in places {
                 let ignored = self.merged.ignored.iter().map(|(place, _)| place);
-                if !self.merged.applied.iter().chain(ignored).any(|told| told.is_within(&place)) {
+                if !self.merged.applied.iter().chain(ignored).any(|known| known.is_within(&place)) {
                     self.ignore(place, IgnoredReason::UsersOnly);
                 }
             }

@@ -12,7 +12,7 @@ pub fn reference() -> String {
     let (ignored, rules): (Vec<_>, Vec<_>) =
         folder_keys().partition(|(_, rule)| matches!(rule, FolderRule::Ignored));
     let ignored: Vec<_> = ignored.iter().map(|(key, _)| format!("`{key}`")).collect();
-    let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.told())).collect();
+    let rules: Vec<_> = rules.iter().map(|(key, rule)| format!("* `{key}`: {}", rule.describe())).collect();
     let mut page =
         INTRODUCTION.replace("{ignored}", &ignored.join(", ")).replace("{folder}", &rules.join("\n"));
     let alone = shape::root()

@@ -28,7 +28,7 @@ fn refused(rest: &str) -> LaunchError {
 }
 
 fn is_refused(error: &LaunchError, why: &str) -> bool {
-    matches!(error, LaunchError::Refused(told) if told.contains(why))
+    matches!(error, LaunchError::Refused(reason) if reason.contains(why))
 }
 
 #[test]

@@ -69,10 +69,10 @@ impl From<RegistryError> for Error {
                 return Self::internal("the change could not be stored and was not made").with_source(error);
             }
         };
-        let told = Self::new(code, error.to_string());
+        let converted = Self::new(code, error.to_string());
         match Recovery::for_code(code) {
-            Some(recovery) => told.with_recovery(recovery),
-            None => told,
+            Some(recovery) => converted.with_recovery(recovery),
+            None => converted,
         }
     }
 }

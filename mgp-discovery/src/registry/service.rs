@@ -105,13 +105,14 @@ impl Registry {
                 server.approval = Approval::Pending;
             }
             let (_claim, server) = self.put(&change, claim, server).await?;
-            let mut told = self.started(&server).await;
+            let mut registered = self.started(&server).await;
             if !left_out.is_empty() {
                 let note = format!("not listed for registration, so not passed on: {}", left_out.join(", "));
-                let told_before = told.message.map(|message| format!("{message}; ")).unwrap_or_default();
-                told.message = Some(format!("{told_before}{note}"));
+                let told_before =
+                    registered.message.map(|message| format!("{message}; ")).unwrap_or_default();
+                registered.message = Some(format!("{told_before}{note}"));
             }
-            Ok(told)
+            Ok(registered)
         };
         self.carried_out(&change, &id, work).await
     }
@@ -269,24 +270,24 @@ impl Registry {
 
     /// Starts the server if it is approved, and returns its state.
     async fn started(&self, server: &Arc<ServerRegistration>) -> RegisteredServer {
-        let told = |status| RegisteredServer::new(server.id.clone(), status);
+        let answer = |status| RegisteredServer::new(server.id.clone(), status);
         if !server.is_approved() {
             let inspected = if server.digest.is_some() { "was" } else { "could not be" };
             let id = &server.id;
             let unconfined =
                 server.unconfined.as_ref().map(|why| format!("; it would run unconfined: {why}"));
             tracing::warn!(server = %id, "a registered server waits: `mgp registrations approve {id}` starts it");
-            return told(ServerStatus::PendingApproval).with_message(format!(
+            return answer(ServerStatus::PendingApproval).with_message(format!(
                 "its code {inspected} inspected; the server `{id}` is waiting for approval: a person has to confirm it by \
                  `mgp permissions approve {id}` in a terminal (`mgp registrations approve {id}` does the same){}",
                 unconfined.unwrap_or_default()
             ));
         }
         match self.0.fleet.start(server.clone()).await {
-            Ok(()) => told(ServerStatus::Registered),
+            Ok(()) => answer(ServerStatus::Registered),
             Err(error) => {
                 tracing::warn!(server = %server.id, %error, "a registered server could not be started");
-                told(ServerStatus::Error).with_message("the server is registered, and could not be started")
+                answer(ServerStatus::Error).with_message("the server is registered, and could not be started")
             }
         }
     }

@@ -82,9 +82,13 @@ impl<'a> Comparison<'a> {
                 (true, true) => Acceptance::Other,
             },
         };
-        let told = |names: &[&str]| if names.is_empty() { "any".to_owned() } else { names.join(" or ") };
-        let what =
-            format!("{} changed its type from {} to {}", self.named(pointer), told(&before), told(&after));
+        let describe = |names: &[&str]| if names.is_empty() { "any".to_owned() } else { names.join(" or ") };
+        let what = format!(
+            "{} changed its type from {} to {}",
+            self.named(pointer),
+            describe(&before),
+            describe(&after)
+        );
         self.note(acceptance, &member(pointer, "type"), &what);
     }
 

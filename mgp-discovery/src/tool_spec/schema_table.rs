@@ -27,7 +27,7 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<(usize, String)> 
         }
         return faults;
     };
-    let mut told = HashSet::new();
+    let mut seen = HashSet::new();
     for row in table.rows() {
         let name = row.name();
         let mut fault = |what: String| faults.push((row.line, what));
@@ -35,7 +35,7 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<(usize, String)> 
             fault(format!("the table has `{name}`, which is not in the schema"));
             continue;
         };
-        if !told.insert(name) {
+        if !seen.insert(name) {
             fault(format!("the table has `{name}` twice"));
         }
         let expected = types(resolved(schema, property));
@@ -58,7 +58,7 @@ pub(super) fn faults(section: &Section, schema: &Value) -> Vec<(usize, String)> 
             }
         }
     }
-    for name in properties.keys().filter(|name| !told.contains(name.as_str())) {
+    for name in properties.keys().filter(|name| !seen.contains(name.as_str())) {
         faults.push((table.line, format!("the table lacks `{name}`")));
     }
     faults

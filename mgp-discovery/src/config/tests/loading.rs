@@ -54,8 +54,11 @@ fn a_file_that_lies_where_nothing_reads_it_is_told_of() {
     let elsewhere = Locations::of(Some(files.path("folder/mgp.toml")), Some(files.path("servers.toml")));
     let loaded = Config::load(&elsewhere, &nothing).unwrap();
     assert!(loaded.files.is_empty());
-    let told = loaded.warnings[0].to_string();
-    assert!(told.contains("mgp.toml") && told.contains("`servers.toml` in the same folder"), "{told}");
+    let warning = loaded.warnings[0].to_string();
+    assert!(
+        warning.contains("mgp.toml") && warning.contains("`servers.toml` in the same folder"),
+        "{warning}"
+    );
     assert!(files.load().warnings.is_empty(), "the file of the folder is read");
 }
 

@@ -85,10 +85,10 @@ fn a_setting_of_an_earlier_version_is_told_with_what_holds_now_and_the_file_is_r
         "[[servers]]\nid='a'\ncommand='x'\n[servers.limits]\nwaiting_ms=5\n[names.clients.x]\nlongest=40\n";
     let (config, warnings) = parse(text).unwrap();
     assert_eq!(config.servers.len(), 1);
-    let told: Vec<_> =
-        warnings.iter().map(|told| (told.position.unwrap().line, told.what.as_str())).collect();
+    let reported: Vec<_> =
+        warnings.iter().map(|warning| (warning.position.unwrap().line, warning.what.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [
             (5, "`waiting_ms` is no longer a setting and has no effect"),
             (6, "`clients` is no longer a setting and has no effect"),
@@ -122,8 +122,8 @@ fn a_value_that_may_be_a_secret_is_not_quoted() {
         "[[servers]]\nid='a'\ncommand='x'\nargs=['--key', 'hunter2', '${']\n",
         "[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2'}\nenv.B.C=7\n",
     ] {
-        let told = parse(text).unwrap_err().to_string();
-        assert!(!told.contains("hunter2"), "{told}");
+        let message = parse(text).unwrap_err().to_string();
+        assert!(!message.contains("hunter2"), "{message}");
     }
 }
 
@@ -206,7 +206,7 @@ fn a_rule_of_definitions_that_there_is_not_is_refused_with_the_nearest() {
         "[[servers]]\nid = \"a\"\ncommand = \"x\"\n[servers.definitions]\n\
          allow = [{ tool = \"read\", rule = \"hidden-instructions\" }]\n",
     );
-    let told = problem.to_string();
-    assert!(told.contains("did you mean `hidden-instruction`?"), "{told}");
-    assert!(told.contains("servers[0].definitions.allow[0].rule"), "{told}");
+    let message = problem.to_string();
+    assert!(message.contains("did you mean `hidden-instruction`?"), "{message}");
+    assert!(message.contains("servers[0].definitions.allow[0].rule"), "{message}");
 }

@@ -109,8 +109,9 @@ fn only_addresses_that_begin_as_a_listed_one_are_reached() {
         assert_eq!(world.refused(&admin(), at(url)), expected, "{url}");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let told = runtime.block_on(world.register(&maker(), at("https://tools.example/mcp/v2?x=1"))).unwrap();
-    assert_eq!(told.status, ServerStatus::PendingApproval);
+    let registered =
+        runtime.block_on(world.register(&maker(), at("https://tools.example/mcp/v2?x=1"))).unwrap();
+    assert_eq!(registered.status, ServerStatus::PendingApproval);
 }
 
 #[test]

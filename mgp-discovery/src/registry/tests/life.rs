@@ -16,21 +16,21 @@ fn ids(world: &World, by: Principal) -> Vec<String> {
 #[tokio::test]
 async fn a_sandboxed_server_waits_for_an_operator_and_a_standard_one_does_not() {
     let world = world();
-    let told = world.register(&maker(), script("dynamic.tool", "a.py")).await.unwrap();
-    assert_eq!(told.status, ServerStatus::PendingApproval);
-    assert!(told.message.unwrap().contains("approve"));
+    let registered = world.register(&maker(), script("dynamic.tool", "a.py")).await.unwrap();
+    assert_eq!(registered.status, ServerStatus::PendingApproval);
+    assert!(registered.message.unwrap().contains("approve"));
     assert!(world.ships.log().is_empty());
     assert_eq!(world.registry.registered()[0].digest.as_deref(), Some("python 0"));
 
-    let told = world.register(&admin(), standard("own")).await.unwrap();
-    assert_eq!((told.status, told.message), (ServerStatus::Registered, None));
+    let registered = world.register(&admin(), standard("own")).await.unwrap();
+    assert_eq!((registered.status, registered.message), (ServerStatus::Registered, None));
     assert_eq!(world.ships.log(), ["+own"]);
 
     let id = "dynamic.tool".into();
     let outcome = world.registry.approve(&maker(), None, &id).await;
     assert!(matches!(outcome, Err(RegistryError::Forbidden(_))), "{outcome:?}");
-    let told = world.registry.approve(&admin(), None, &id).await.unwrap();
-    assert_eq!(told.status, ServerStatus::Registered);
+    let approved = world.registry.approve(&admin(), None, &id).await.unwrap();
+    assert_eq!(approved.status, ServerStatus::Registered);
     assert_eq!(world.ships.log(), ["+own", "+dynamic.tool"]);
     assert_eq!(
         world.trail.lines(),
@@ -100,10 +100,10 @@ async fn only_its_maker_and_operators_deregister_a_server() {
     }
     let long = DeregisterServer::new("one".into()).with_reason("x".repeat(1001));
     assert!(world.registry.deregister(&maker(), None, &long).await.is_err());
-    let told = world.registry.deregister(&maker(), None, &wanted("one")).await.unwrap();
+    let deregistered = world.registry.deregister(&maker(), None, &wanted("one")).await.unwrap();
     let event = world.trail.events.lock().last().unwrap().clone();
     assert_eq!(event.details.text("reason").as_deref(), Some("no_longer_needed"));
-    assert_eq!((told.id.as_str(), told.status), ("one", ServerStatus::Deregistered));
+    assert_eq!((deregistered.id.as_str(), deregistered.status), ("one", ServerStatus::Deregistered));
     world.registry.deregister(&admin(), None, &wanted("two")).await.unwrap();
     assert_eq!(world.ships.log(), ["+two", "-two"]);
     assert!(world.registry.registered().is_empty());
@@ -125,8 +125,8 @@ async fn a_server_that_cannot_be_stopped_is_not_forgotten() {
 async fn a_server_that_does_not_start_is_registered_and_says_so() {
     let world = world();
     world.ships.break_down();
-    let told = world.register(&admin(), standard("one")).await.unwrap();
-    assert_eq!(told.status, ServerStatus::Error);
+    let registered = world.register(&admin(), standard("one")).await.unwrap();
+    assert_eq!(registered.status, ServerStatus::Error);
     assert_eq!(world.registry.registered().len(), 1);
 }
 
@@ -136,8 +136,8 @@ async fn variables_that_are_not_listed_are_left_out_and_told() {
     let mut wanted = standard("one");
     wanted.env.insert("API_KEY".into(), "${API_KEY}".into());
     wanted.env.insert("HOME_KEY".into(), String::new());
-    let told = world.register(&admin(), wanted).await.unwrap();
-    assert!(told.message.unwrap().ends_with("HOME_KEY"));
+    let registered = world.register(&admin(), wanted).await.unwrap();
+    assert!(registered.message.unwrap().ends_with("HOME_KEY"));
     let LaunchMethod::Program { env, .. } = &world.registry.registered()[0].launch else {
         panic!("a program")
     };
@@ -155,8 +155,8 @@ async fn what_is_made_for_a_session_goes_with_it_unless_kept() {
     let world = world_with(store.clone());
     for (id, session) in [("one", "s1"), ("two", "s1"), ("other", "s2")] {
         let terms = for_session(session);
-        let told = world.registry.register(&maker(), None, script(id, "a.py"), terms).await.unwrap();
-        assert_eq!(told.status, ServerStatus::Registered);
+        let registered = world.registry.register(&maker(), None, script(id, "a.py"), terms).await.unwrap();
+        assert_eq!(registered.status, ServerStatus::Registered);
     }
     assert!(store.load().unwrap().is_empty());
     assert!(world.registry.keep(&maker(), None, &"two".into()).await.is_err());
@@ -173,9 +173,9 @@ async fn an_approval_given_beforehand_is_none_of_code_that_nobody_inspected() {
     let world = world();
     let own = RegisterServer::new("own".into(), "/opt/tools/server", Vec::new());
     let terms = for_session("s");
-    let told = world.registry.register(&maker(), None, own, terms).await.unwrap();
-    assert_eq!(told.status, ServerStatus::PendingApproval);
-    assert!(told.message.unwrap().contains("could not be inspected") && world.ships.log().is_empty());
+    let registered = world.registry.register(&maker(), None, own, terms).await.unwrap();
+    assert_eq!(registered.status, ServerStatus::PendingApproval);
+    assert!(registered.message.unwrap().contains("could not be inspected") && world.ships.log().is_empty());
 }
 
 #[tokio::test]
@@ -218,8 +218,8 @@ async fn where_nothing_can_be_confined_an_operator_decides() {
     let world = world();
     *world.ships.unconfined.lock() = Some("it is too old".into());
     let terms = RegistrationTerms { lifetime: Lifetime::Kept, approved_by: Some("auto_approve".into()) };
-    let told = world.registry.register(&maker(), None, script("new", "a.py"), terms).await.unwrap();
-    assert!(told.message.unwrap().contains("it would run unconfined: it is too old"));
+    let registered = world.registry.register(&maker(), None, script("new", "a.py"), terms).await.unwrap();
+    assert!(registered.message.unwrap().contains("it would run unconfined: it is too old"));
     assert!(world.ships.log().is_empty());
     world.registry.approve(&admin(), None, &"new".into()).await.unwrap();
     assert!(!world.registry.registered()[0].is_confined());

@@ -117,9 +117,9 @@ fn within<T: Send + 'static>(
     SILENCE.ask(LIMIT, || {
         let (answer, answered) = mpsc::sync_channel(1);
         let asking = thread::Builder::new().name("keyring".to_owned()).spawn(move || {
-            let told = Store::new().map_err(KeyringError::from).and_then(|store| ask(&store));
+            let outcome = Store::new().map_err(KeyringError::from).and_then(|store| ask(&store));
             // After the limit the receiver is gone.
-            let _ = answer.send(told);
+            let _ = answer.send(outcome);
         });
         asking.map_err(|error| KeyringError::Refused(error.to_string()))?;
         answered.recv_timeout(LIMIT).unwrap_or(Err(KeyringError::NoAnswer(LIMIT)))

@@ -140,12 +140,12 @@ fn tools_are_compared_by_their_names_with_or_without_a_module() {
         &list(&["GetForecast", "gone", "a.x"]),
         &list(&["weather.get_forecast", "come", "b.x"]),
     );
-    let told: Vec<_> = diffs
+    let changes: Vec<_> = diffs
         .iter()
         .map(|diff| (diff.tool.as_str(), diff.changes.first().map(|c| c.what.as_str())))
         .collect();
     assert_eq!(
-        told,
+        changes,
         [
             ("gone", Some("the tool was removed")),
             ("a.x", Some("the tool was removed")),

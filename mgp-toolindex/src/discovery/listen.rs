@@ -66,7 +66,8 @@ impl OutboxPort for Acknowledging {
             return self.port.notify(stream, notification);
         }
         let acknowledged: Option<SubscriptionsAcknowledgedParams> = notification.body().ok();
-        let will_tell = acknowledged.is_some_and(|told| told.notifications.tools_list_changed == Some(true));
+        let will_tell = acknowledged
+            .is_some_and(|acknowledgement| acknowledgement.notifications.tools_list_changed == Some(true));
         Box::pin(async move {
             self.port.notify(stream, notification).await?;
             if will_tell {

@@ -160,7 +160,7 @@ impl ListChangeNotifier {
         act(peers.entry(key.clone()).or_default());
     }
 
-    fn told(&self, key: &SessionKey, was_told: bool) {
+    fn set_notified(&self, key: &SessionKey, was_told: bool) {
         if let Some(peer) = self.peers.lock().get_mut(key) {
             peer.was_told = was_told;
         }
@@ -222,7 +222,7 @@ async fn tell(shared: Weak<DiscoveryShared>, key: SessionKey) {
         let notification = Request::notify(Method::TOOLS_CHANGED, Object::new());
         if !matches!(timeout(LONGEST_TELLING, outbox.notify(notification)).await, Ok(Ok(()))) {
             tracing::debug!("a peer was not told that its tools changed");
-            shared.upgrade().inspect(|shared| shared.tellings.told(&key, false));
+            shared.upgrade().inspect(|shared| shared.tellings.set_notified(&key, false));
         }
     }
 }
@@ -238,7 +238,7 @@ impl DiscoveryShared {
             });
         changed.then(|| {
             // The note comes first: a list that is asked for in between is a new one.
-            self.tellings.told(key, true);
+            self.tellings.set_notified(key, true);
             outboxes
         })
     }

@@ -192,8 +192,8 @@ mod tests {
             (json!({ "query": "x", "filter": { "risk_level_max": "none" } }), "`risk_level_max`"),
             (json!({ "query": "x", "filter": { "status": "asleep" } }), "`status`"),
         ] {
-            let told = complaint(discover, &params);
-            assert!(told.contains(named), "{params}: {told}");
+            let message = complaint(discover, &params);
+            assert!(message.contains(named), "{params}: {message}");
         }
         for (params, named) in [
             (json!({}), "`context`"),
@@ -207,8 +207,8 @@ mod tests {
             ),
             (json!({ "context": "x", "task_trace_id": "7" }), "`task_trace_id`"),
         ] {
-            let told = complaint(request, &params);
-            assert!(told.contains(named), "{params}: {told}");
+            let message = complaint(request, &params);
+            assert!(message.contains(named), "{params}: {message}");
         }
         assert!(complaint(evict, &json!({})).contains("`tools`"));
         assert!(complaint(evict, &json!({ "tools": "x" })).contains("`tools`"));

@@ -106,23 +106,23 @@ const LEAST_SAID: f32 = 1.5;
 
 /// Joins each piece that tells too little to be a need with the next one, and the last one with the one before.
 fn telling(text: &str, pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let (mut told, mut open, mut said) = (Vec::<Range<usize>>::new(), None::<Range<usize>>, 0.0);
+    let (mut ranges, mut open, mut said) = (Vec::<Range<usize>>::new(), None::<Range<usize>>, 0.0);
     for piece in pieces {
         said += says(&text[piece.clone()]);
         let joined = open.map_or(piece.start, |open| open.start)..piece.end;
         if said >= LEAST_SAID {
-            told.push(joined);
+            ranges.push(joined);
             (open, said) = (None, 0.0);
         } else {
             open = Some(joined);
         }
     }
-    match (told.last_mut(), open) {
+    match (ranges.last_mut(), open) {
         (Some(last), Some(open)) => last.end = open.end,
-        (None, Some(open)) => told.push(open),
+        (None, Some(open)) => ranges.push(open),
         (_, None) => {}
     }
-    told
+    ranges
 }
 
 fn says(text: &str) -> f32 {

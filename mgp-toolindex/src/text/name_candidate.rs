@@ -15,8 +15,8 @@ const LONGEST_READ: usize = 2048;
 pub(crate) fn joined(name: &str) -> String {
     let mut folded = String::new();
     fold(cut(name, LONGEST_READ), &mut folded);
-    let told = folded.chars().filter(|c| !matches!(Script::of(*c), Script::Gap | Script::Apostrophe));
-    let mut joined: String = told.flat_map(char::to_lowercase).collect();
+    let letters = folded.chars().filter(|c| !matches!(Script::of(*c), Script::Gap | Script::Apostrophe));
+    let mut joined: String = letters.flat_map(char::to_lowercase).collect();
     joined.truncate(joined.floor_char_boundary(LONGEST_NAME));
     joined
 }

@@ -76,15 +76,15 @@ const MAX_READ: usize = 1_000;
 static TABLE: LazyLock<EffectTable> = LazyLock::new(|| {
     let mut table = EffectTable { verbs: Vec::new(), openings: Vec::new(), phrases: Vec::new() };
     for line in include_str!("standing.txt").lines().filter(|line| !line.starts_with('#')) {
-        let Some((kind, told)) = line.split_once(' ') else { continue };
-        let told = told.trim();
-        let mut verbs = |manner| table.verbs.extend(told.split(' ').map(|verb| (verb, manner)));
+        let Some((kind, text)) = line.split_once(' ') else { continue };
+        let text = text.trim();
+        let mut verbs = |manner| table.verbs.extend(text.split(' ').map(|verb| (verb, manner)));
         match kind {
             "reads" => verbs(ToolEffect::Reads),
             "writes" => verbs(ToolEffect::Writes),
             "destroys" => verbs(ToolEffect::Destroys),
-            "opening" => table.openings.push(told),
-            "phrase" => table.phrases.push(told),
+            "opening" => table.openings.push(text),
+            "phrase" => table.phrases.push(text),
             _ => {}
         }
     }
@@ -99,13 +99,13 @@ fn says_deprecated(text: &str) -> bool {
 }
 
 fn manner(annotations: &ToolAnnotations, name: &str, description: &str) -> Option<ToolEffect> {
-    let told = lower_words(name).find_map(|word| verb(&word));
+    let from_name = lower_words(name).find_map(|word| verb(&word));
     // A tool named `delete` does not only read, no matter what its server declares.
-    match (annotations.read_only_hint, annotations.destructive_hint, told) {
+    match (annotations.read_only_hint, annotations.destructive_hint, from_name) {
         (_, _, Some(ToolEffect::Destroys)) => Some(ToolEffect::Destroys),
         (Some(true), ..) => Some(ToolEffect::Reads),
         (_, Some(true), _) => Some(ToolEffect::Destroys),
-        (_, _, Some(told)) => Some(told),
+        (_, _, Some(effect)) => Some(effect),
         _ => lower_words(description).next().and_then(|word| verb(&word)),
     }
 }

@@ -112,8 +112,8 @@ fn a_long_list_of_values_becomes_a_note_that_forbids_nothing() {
     let code = &last["properties"]["code"];
     assert_eq!(code["type"], "string");
     assert!(code.get("enum").is_none());
-    let told = code["description"].as_str().unwrap();
-    assert!(told.starts_with("Which one (one of 300 values, like code-0, code-1"), "{told}");
+    let description = code["description"].as_str().unwrap();
+    assert!(description.starts_with("Which one (one of 300 values, like code-0, code-1"), "{description}");
     assert_eq!(last["properties"]["mode"]["enum"], json!(["fast", "slow"]));
 }
 

@@ -132,10 +132,11 @@ impl ToolRequest<'_> {
                     let name = self.snapshot.shown_name(&lacking.tool, self.shared.names(self.context));
                     if !answer.tools_pending.iter().any(|known| known.name == name) {
                         let (server, missing) = (lacking.tool.server.clone(), lacking.missing.clone());
-                        let mut told = PendingTool::new(name, server, missing);
-                        told.approval_id = lacking.approval_id();
-                        told.message = lacking.refusal.as_ref().map(|refusal| refusal.message().to_owned());
-                        answer.tools_pending.push(told);
+                        let mut pending_tool = PendingTool::new(name, server, missing);
+                        pending_tool.approval_id = lacking.approval_id();
+                        pending_tool.message =
+                            lacking.refusal.as_ref().map(|refusal| refusal.message().to_owned());
+                        answer.tools_pending.push(pending_tool);
                     }
                 }
                 Chosen::Nothing(near) => {

@@ -42,8 +42,8 @@ async fn the_tools_are_called_by_three_spellings_and_answer_everybody() {
         for peer in [Peer::mgp(), Peer::plain(), Peer::of(Revision::V2026_07_28, None)] {
             let result = world.tool(&peer, name, arguments.clone()).await.unwrap();
             let text = result["content"][0]["text"].as_str().unwrap();
-            let told: serde_json::Value = serde_json::from_str(text).unwrap();
-            assert_eq!(result["structuredContent"], told, "{name}");
+            let parsed: serde_json::Value = serde_json::from_str(text).unwrap();
+            assert_eq!(result["structuredContent"], parsed, "{name}");
         }
     }
     assert!(world.server.seen.lock().is_empty());
@@ -55,16 +55,16 @@ async fn a_tool_answers_as_its_method_does() {
     let world = World::new().await;
     let peer = Peer::mgp();
     let params = json!({ "query": "read file" });
-    let mut told = world.method(&peer, "mgp/tools/discover", params.clone()).await.unwrap();
+    let mut by_method = world.method(&peer, "mgp/tools/discover", params.clone()).await.unwrap();
     let mut result = world.tool(&peer, "mgp.tools.discover", params).await.unwrap();
-    told["query_time_ms"] = json!(0);
+    by_method["query_time_ms"] = json!(0);
     result["structuredContent"]["query_time_ms"] = json!(0);
-    assert_eq!(result["structuredContent"], told);
+    assert_eq!(result["structuredContent"], by_method);
 
     let params = json!({ "requirements": { "capabilities": ["statistics on csv"] } });
-    let told = world.method(&Peer::mgp(), "mgp/tools/request", params.clone()).await.unwrap();
+    let by_method = world.method(&Peer::mgp(), "mgp/tools/request", params.clone()).await.unwrap();
     let result = world.tool(&Peer::mgp(), "mgp_tools_request", params).await.unwrap();
-    assert_eq!(result["structuredContent"], told);
+    assert_eq!(result["structuredContent"], by_method);
 }
 
 #[tokio::test]

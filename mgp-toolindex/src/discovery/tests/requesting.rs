@@ -14,8 +14,8 @@ use crate::ServerTools;
 use crate::discovery::{ToolCreator, ToolDiscoverySettings};
 
 async fn ask(world: &World, peer: &Peer, params: Value) -> RequestedTools {
-    let told = world.method(peer, "mgp/tools/request", params).await.unwrap();
-    serde_json::from_value(told).unwrap()
+    let answer = world.method(peer, "mgp/tools/request", params).await.unwrap();
+    serde_json::from_value(answer).unwrap()
 }
 
 async fn require(world: &World, requirements: Value) -> RequestedTools {
@@ -40,10 +40,10 @@ async fn what_is_found_is_loaded_with_all_that_a_call_needs() {
         },
         "task_trace_id": "550e8400-e29b-41d4-a716-446655440000"
     });
-    let told = world.method(&peer, "mgp/tools/request", params.clone()).await.unwrap();
-    assert_eq!(told["status"], "fulfilled");
+    let answer = world.method(&peer, "mgp/tools/request", params.clone()).await.unwrap();
+    assert_eq!(answer["status"], "fulfilled");
     assert_eq!(
-        told["tools_loaded"][0],
+        answer["tools_loaded"][0],
         json!({
             "name": "analyze_csv",
             "server_id": "data",
@@ -52,10 +52,10 @@ async fn what_is_found_is_loaded_with_all_that_a_call_needs() {
             "security": { "risk_level": "safe" }
         })
     );
-    assert_eq!(told["tools_loaded"][1]["name"], "shrink_image");
-    assert_eq!(told["tools_unavailable"], json!([]));
-    assert_eq!(told["session_tools_count"], 3);
-    assert!(told["context_tokens_added"].as_u64().unwrap() > 0);
+    assert_eq!(answer["tools_loaded"][1]["name"], "shrink_image");
+    assert_eq!(answer["tools_unavailable"], json!([]));
+    assert_eq!(answer["session_tools_count"], 3);
+    assert!(answer["context_tokens_added"].as_u64().unwrap() > 0);
     assert_eq!(world.listed(&peer).await[3..], ["think", "analyze_csv", "shrink_image"]);
 
     let again = ask(&world, &peer, params).await;

@@ -11,8 +11,8 @@ use crate::ServerTools;
 use crate::discovery::ToolDiscoverySettings;
 
 async fn discover(world: &World, params: Value) -> DiscoveredTools {
-    let told = world.method(&Peer::mgp(), "mgp/tools/discover", params).await.unwrap();
-    serde_json::from_value(told).unwrap()
+    let answer = world.method(&Peer::mgp(), "mgp/tools/discover", params).await.unwrap();
+    serde_json::from_value(answer).unwrap()
 }
 
 fn ids(tools: &[FoundTool]) -> Vec<String> {
@@ -24,8 +24,8 @@ fn ids(tools: &[FoundTool]) -> Vec<String> {
 async fn a_search_tells_all_that_is_needed_for_a_call() {
     let world = World::new().await;
     let params = json!({ "query": "read the contents of a file", "strategy": "keyword" });
-    let told = world.method(&Peer::mgp(), "mgp/tools/discover", params).await.unwrap();
-    let first = &told["tools"][0];
+    let answer = world.method(&Peer::mgp(), "mgp/tools/discover", params).await.unwrap();
+    let first = &answer["tools"][0];
     assert_eq!(first["name"], "read_file");
     assert_eq!(first["server_id"], "files");
     assert_eq!(first["description"], "Read the contents of a file");
@@ -35,12 +35,12 @@ async fn a_search_tells_all_that_is_needed_for_a_call() {
     );
     assert_eq!(first["security"], json!({ "risk_level": "safe" }));
     assert!(first.get("schema_shortened").is_none());
-    let write = told["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "write_file").unwrap();
+    let write = answer["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "write_file").unwrap();
     assert_eq!(
         write["security"],
         json!({ "risk_level": "moderate", "permissions_required": ["filesystem.write"] })
     );
-    let scores: Vec<_> = told["tools"]
+    let scores: Vec<_> = answer["tools"]
         .as_array()
         .unwrap()
         .iter()
@@ -48,9 +48,9 @@ async fn a_search_tells_all_that_is_needed_for_a_call() {
         .collect();
     assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)));
     assert!(scores.is_sorted_by(|one, next| one >= next) && scores.len() > 1);
-    assert_eq!(told["total_available"], 9);
-    assert_eq!(told["search_strategy"], "keyword");
-    assert!(told["query_time_ms"].as_f64().unwrap() >= 0.0);
+    assert_eq!(answer["total_available"], 9);
+    assert_eq!(answer["search_strategy"], "keyword");
+    assert!(answer["query_time_ms"].as_f64().unwrap() >= 0.0);
 }
 
 // covers: MGP-16.5-03

@@ -23,17 +23,17 @@ async fn who_asked_for_its_list_is_told_once_of_many_changes() {
     for name in ["read_file", "shrink_image", "write_file"] {
         world.tool(&peer, name, json!({})).await.unwrap();
     }
-    assert!(peer.told.all().is_empty());
+    assert!(peer.notifications.all().is_empty());
     a_moment().await;
-    assert_eq!(peer.told.all(), [CHANGED]);
+    assert_eq!(peer.notifications.all(), [CHANGED]);
 
     world.tool(&peer, "analyze_csv", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all(), [CHANGED], "it knows that its list is old");
+    assert_eq!(peer.notifications.all(), [CHANGED], "it knows that its list is old");
     world.listed(&peer).await;
     world.tool(&peer, "mgp.tools.session.evict", json!({ "tools": ["read_file"] })).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all(), [CHANGED, CHANGED]);
+    assert_eq!(peer.notifications.all(), [CHANGED, CHANGED]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -47,8 +47,8 @@ async fn nobody_is_told_of_what_changes_nothing() {
     world.tool(&peer, "mgp.tools.session.evict", json!({ "tools": ["shrink_image"] })).await.unwrap();
     world.tool(&never_asked, "read_file", json!({})).await.unwrap();
     a_moment().await;
-    assert!(peer.told.all().is_empty());
-    assert!(never_asked.told.all().is_empty());
+    assert!(peer.notifications.all().is_empty());
+    assert!(never_asked.notifications.all().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,8 +62,8 @@ async fn a_change_of_the_tools_themselves_is_told_where_it_matters() {
     world.index.settled().await;
     world.layer.tools_changed();
     a_moment().await;
-    assert_eq!(with.told.all(), [CHANGED]);
-    assert!(without.told.all().is_empty());
+    assert_eq!(with.notifications.all(), [CHANGED]);
+    assert!(without.notifications.all().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -73,7 +73,7 @@ async fn a_stateless_peer_is_told_where_it_listens_and_while_it_does() {
     world.listed(&peer).await;
     world.tool(&peer, "read_file", json!({})).await.unwrap();
     a_moment().await;
-    assert!(peer.told.all().is_empty());
+    assert!(peer.notifications.all().is_empty());
 
     world.listed(&peer).await;
     let listen =
@@ -82,13 +82,13 @@ async fn a_stateless_peer_is_told_where_it_listens_and_while_it_does() {
     assert!(futures_util::poll!(&mut listening).is_pending());
     world.tool(&peer, "shrink_image", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all(), ["notifications/subscriptions/acknowledged", CHANGED]);
+    assert_eq!(peer.notifications.all(), ["notifications/subscriptions/acknowledged", CHANGED]);
 
     world.listed(&peer).await;
     drop(listening);
     world.tool(&peer, "write_file", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all().len(), 2);
+    assert_eq!(peer.notifications.all().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn who_listens_for_something_else_is_not_told() {
     assert!(futures_util::poll!(&mut listening).is_pending());
     world.tool(&peer, "shrink_image", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all(), ["notifications/subscriptions/acknowledged"]);
+    assert_eq!(peer.notifications.all(), ["notifications/subscriptions/acknowledged"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,13 +116,13 @@ async fn each_request_of_an_agent_that_listens_is_told() {
     world.listed(&first).await;
     world.tool(&first, "shrink_image", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(first.told.all().len(), 2);
+    assert_eq!(first.notifications.all().len(), 2);
 
     let mut other = Box::pin(world.service().call(second.request("subscriptions/listen", &params)));
     assert!(futures_util::poll!(&mut other).is_pending());
     world.tool(&second, "read_file", json!({})).await.unwrap();
     a_moment().await;
-    assert_eq!(second.told.all().len(), 2);
+    assert_eq!(second.notifications.all().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,17 +135,17 @@ async fn a_use_alone_is_not_worth_a_new_list_but_what_is_gone_or_was_asked_for_i
     world.tool(&peer, "shrink_image", json!({})).await.unwrap();
     world.tool(&peer, "mgp.tools.session.evict", json!({ "tools": ["read_file"] })).await.unwrap();
     a_moment().await;
-    assert!(peer.told.all().is_empty());
+    assert!(peer.notifications.all().is_empty());
 
     world.index.remove_server("files".into()).await;
     world.index.settled().await;
     world.layer.tools_changed();
     a_moment().await;
-    assert_eq!(peer.told.all(), [CHANGED], "what it read of is gone");
+    assert_eq!(peer.notifications.all(), [CHANGED], "what it read of is gone");
 
     world.listed(&peer).await;
     let wanted = json!({ "requirements": { "capabilities": ["analyze csv"] } });
     world.method(&peer, "mgp/tools/request", wanted).await.unwrap();
     a_moment().await;
-    assert_eq!(peer.told.all(), [CHANGED, CHANGED]);
+    assert_eq!(peer.notifications.all(), [CHANGED, CHANGED]);
 }

@@ -66,7 +66,7 @@ async fn arguments_may_be_the_text_of_an_object_and_a_meta_tool_may_be_named() {
 async fn a_call_that_names_no_tool_is_told_what_is_wrong_and_reaches_no_server() {
     let world = World::new().await;
     for peer in [Peer::plain(), Peer::of(Revision::V2026_07_28, None)] {
-        for (arguments, told) in [
+        for (arguments, expected) in [
             (json!({}), "`name` is missing"),
             (json!({ "name": "" }), "`name` is missing"),
             (json!({ "name": 7 }), "`name` is missing"),
@@ -78,12 +78,12 @@ async fn a_call_that_names_no_tool_is_told_what_is_wrong_and_reaches_no_server()
         ] {
             let result = world.tool(&peer, "mgp_tools_call", arguments.clone()).await.unwrap();
             let text = result["content"][0]["text"].as_str().unwrap();
-            assert!(result["isError"] == true && text.contains(told), "{arguments}: {text}");
+            assert!(result["isError"] == true && text.contains(expected), "{arguments}: {text}");
         }
     }
-    let mut told = Peer::plain().request("tools/call", &json!({ "name": "mgp_tools_call" }));
-    told.kind = RequestKind::Notify;
-    assert!(world.service().call(told).await.is_err());
+    let mut notification = Peer::plain().request("tools/call", &json!({ "name": "mgp_tools_call" }));
+    notification.kind = RequestKind::Notify;
+    assert!(world.service().call(notification).await.is_err());
     assert!(world.server.seen.lock().is_empty());
     // It is a tool, and no method.
     let params = json!({ "name": "read_file" });
@@ -116,11 +116,11 @@ async fn what_a_search_finds_joins_the_end_of_the_list_and_its_client_is_told() 
     let found = world.tool(&peer, "mgp_tools_discover", query.clone()).await.unwrap();
     let found = names(&found["structuredContent"]["tools"]);
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(peer.told.all(), ["notifications/tools/list_changed"]);
+    assert_eq!(peer.notifications.all(), ["notifications/tools/list_changed"]);
     assert_eq!(world.listed(&peer).await, [before, found].concat());
     world.tool(&peer, "mgp_tools_discover", query).await.unwrap();
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(peer.told.all().len(), 1, "it is in the list");
+    assert_eq!(peer.notifications.all().len(), 1, "it is in the list");
 }
 
 #[tokio::test]
@@ -209,12 +209,13 @@ async fn a_request_asks_for_what_is_missing_and_loads_what_is_granted_or_awaited
         let world = World::with(ToolDiscoverySettings::new().eyes(Arc::new(policy))).await;
         let peer = Peer::plain();
         let wanted = json!({ "requirements": { "capabilities": ["write contents"] } });
-        let told = world.tool(&peer, "mgp_tools_request", wanted).await.unwrap()["structuredContent"].clone();
-        assert_eq!(told["status"], status, "{answer}: {told}");
+        let requested =
+            world.tool(&peer, "mgp_tools_request", wanted).await.unwrap()["structuredContent"].clone();
+        assert_eq!(requested["status"], status, "{answer}: {requested}");
         assert_eq!(world.listed(&peer).await.contains(&"write_file".to_owned()), is_listed, "{answer}");
-        assert_eq!(names(&told["tools_loaded"]).contains(&"write_file".to_owned()), is_listed);
+        assert_eq!(names(&requested["tools_loaded"]).contains(&"write_file".to_owned()), is_listed);
         if answer != "grant" {
-            let pending = &told["tools_pending"][0];
+            let pending = &requested["tools_pending"][0];
             assert!(pending["message"].as_str().unwrap().contains("mgp permissions"), "{pending}");
             assert_eq!(pending["approval_id"], if answer == "wait" { json!("7f") } else { Value::Null });
         }

@@ -205,7 +205,7 @@ impl Service<Request> for Server {
 pub(super) struct Peer {
     pub(super) session: Arc<Session>,
     pub(super) principal: Option<Principal>,
-    pub(super) told: Arc<Told>,
+    pub(super) notifications: Arc<Told>,
 }
 
 impl Peer {
@@ -220,16 +220,16 @@ impl Peer {
     }
 
     pub(super) fn of(revision: Revision, extensions: Option<&[&str]>) -> Self {
-        let told = Arc::new(Told::default());
+        let notifications = Arc::new(Told::default());
         let mut session = Session::new(revision);
         session.mgp = extensions.and_then(|names| {
             let offer = Offer::new(ExtensionSet::from_names(names));
             Negotiated::agree(&offer, &offer)
         });
         if !revision.is_stateless() {
-            session.outbox = Outbox::new(Arc::<Told>::clone(&told), StreamId::STANDALONE);
+            session.outbox = Outbox::new(Arc::<Told>::clone(&notifications), StreamId::STANDALONE);
         }
-        Self { session: Arc::new(session), principal: None, told }
+        Self { session: Arc::new(session), principal: None, notifications }
     }
 
     /// Sets the name by which the peer describes itself, which proves nothing.
@@ -248,7 +248,7 @@ impl Peer {
         let mut request = Request::call(method, Object::from_value(params).unwrap());
         request.context.session = Some(Arc::clone(&self.session));
         request.context.principal.clone_from(&self.principal);
-        request.context.outbox = Outbox::new(Arc::<Told>::clone(&self.told), StreamId::fresh());
+        request.context.outbox = Outbox::new(Arc::<Told>::clone(&self.notifications), StreamId::fresh());
         request
     }
 }

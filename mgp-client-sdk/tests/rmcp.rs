@@ -76,7 +76,7 @@ async fn calls_run_side_by_side() {
     for way in WAYS {
         let mut pair = Pair::connect(way).await;
         let waiting = tokio::spawn(pair.client.call_tool("wait", ()).into_future());
-        assert_eq!(next(&mut pair.told).await, "started", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "started", "{way:?}");
         let calls: Vec<_> = (0..20)
             .map(|n| tokio::spawn(pair.client.call_tool("add", json!({"a": n, "b": 1})).into_future()))
             .collect();
@@ -116,13 +116,13 @@ async fn progress_is_told_in_order_and_before_the_answer() {
     for way in WAYS {
         let pair = Pair::connect(way).await;
         let (report, mut reports) = mpsc::unbounded_channel();
-        let call = pair.client.call_tool("count", ()).on_progress(move |told| report.send(told).unwrap());
+        let call = pair.client.call_tool("count", ()).on_progress(move |update| report.send(update).unwrap());
         let result = within(call).await.unwrap();
         assert_eq!(result.content[0].as_text(), Some("counted"), "{way:?}");
         for (progress, message) in [(1, "one"), (2, "two")] {
-            let told = reports.try_recv().unwrap();
-            assert_eq!((told.progress, told.total), (progress.into(), Some(2.into())), "{way:?}");
-            assert_eq!(told.message.as_deref(), Some(message), "{way:?}");
+            let update = reports.try_recv().unwrap();
+            assert_eq!((update.progress, update.total), (progress.into(), Some(2.into())), "{way:?}");
+            assert_eq!(update.message.as_deref(), Some(message), "{way:?}");
         }
         assert!(reports.try_recv().is_err(), "{way:?}");
     }
@@ -133,9 +133,9 @@ async fn a_call_taken_back_ends_at_the_server_and_the_connection_goes_on() {
     for way in WAYS {
         let mut pair = Pair::connect(way).await;
         let call = tokio::spawn(pair.client.call_tool("wait", ()).into_future());
-        assert_eq!(next(&mut pair.told).await, "started", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "started", "{way:?}");
         call.abort();
-        assert_eq!(next(&mut pair.told).await, "cancelled", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "cancelled", "{way:?}");
         assert_eq!(pair.text("add", json!({"a": 1, "b": 1})).await, "2", "{way:?}");
     }
 }
@@ -225,7 +225,7 @@ async fn a_server_without_sessions_is_understood_in_both_eras() {
         assert_eq!(tools.len(), TOOLS.len(), "{mode:?}");
         assert_eq!(pair.text("add", json!({"a": 40, "b": 2})).await, "42", "{mode:?}");
         let (report, mut reports) = mpsc::unbounded_channel();
-        let call = pair.client.call_tool("count", ()).on_progress(move |told| report.send(told).unwrap());
+        let call = pair.client.call_tool("count", ()).on_progress(move |update| report.send(update).unwrap());
         within(call).await.unwrap();
         assert_eq!(next(&mut reports).await.progress, 1.into(), "{mode:?}");
         within(pair.client.close()).await.unwrap();
@@ -238,7 +238,7 @@ async fn closing_ends_the_connection_or_the_session() {
         let mut pair = Pair::connect((mode, Via::Stream)).await;
         assert_eq!(pair.text("add", json!({"a": 40, "b": 2})).await, "42", "{mode:?}");
         within(pair.client.close()).await.unwrap();
-        assert_eq!(next(&mut pair.told).await, "closed", "{mode:?}");
+        assert_eq!(next(&mut pair.events).await, "closed", "{mode:?}");
     }
     let pair = Pair::connect((EraMode::Session, Via::Http)).await;
     assert_eq!(pair.sessions.sessions.read().await.len(), 1);
@@ -267,14 +267,14 @@ async fn a_session_that_the_server_forgot_is_opened_anew() {
 async fn an_answer_outlives_its_connection_in_a_session() {
     let mut pair = Pair::connect((EraMode::Session, Via::Http)).await;
     let (report, mut reports) = mpsc::unbounded_channel();
-    let call = pair.client.call_tool("hold", ()).on_progress(move |told| report.send(told).unwrap());
+    let call = pair.client.call_tool("hold", ()).on_progress(move |update| report.send(update).unwrap());
     let call = tokio::spawn(call.into_future());
     for expected in [1, 2] {
         assert_eq!(next(&mut reports).await.progress, expected.into());
     }
     pair.cut();
     for stream in ["the call's", "the session's"] {
-        assert_eq!(next(&mut pair.told).await, "resumed", "{stream}");
+        assert_eq!(next(&mut pair.events).await, "resumed", "{stream}");
     }
     // Only now: this server loses what it says while nobody listens.
     pair.release.notify_one();

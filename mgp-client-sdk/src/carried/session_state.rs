@@ -113,7 +113,7 @@ impl Conversation {
 
     /// Takes the state out of a result and keeps it. Returns whether new state was too long to be carried.
     fn take(&self, result: &mut CallToolResult) -> bool {
-        let told = meta(result);
+        let received = meta(result);
         if let Some(meta) = &mut result.meta {
             for name in [SESSION_STATE, STATE_CHANGED, STATE_DROPPED] {
                 meta.remove(name);
@@ -122,7 +122,7 @@ impl Conversation {
                 result.meta = None;
             }
         }
-        match told.text(SESSION_STATE) {
+        match received.text(SESSION_STATE) {
             Some(token) if token.len() <= MAX_SESSION_STATE_BYTES => {
                 self.states.0.lock().keep(&self.key, token.as_ref().into());
                 false
@@ -138,10 +138,10 @@ impl Conversation {
             }
             None => {
                 // Changed state that is not sent has come to its end.
-                if told.bytes(STATE_CHANGED) == Some(b"true") {
+                if received.bytes(STATE_CHANGED) == Some(b"true") {
                     self.forget();
                 }
-                told.bytes(STATE_DROPPED) == Some(b"true")
+                received.bytes(STATE_DROPPED) == Some(b"true")
             }
         }
     }

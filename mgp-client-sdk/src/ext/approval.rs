@@ -236,10 +236,10 @@ fn required(response: &Response) -> Option<ConfirmationRequired> {
 }
 
 fn not_approved(tool: &str) -> Error {
-    let told = format!(
+    let message = format!(
         "the user did not approve the call of `{tool}`, and it was not made: call it again only if the user asks for it"
     );
-    Error::new(code::CONFIRMATION_DECLINED, told).with_source(NotExecuted)
+    Error::new(code::CONFIRMATION_DECLINED, message).with_source(NotExecuted)
 }
 
 mgp_types::partial_debug!(ApprovalLayer, self => tools: self.tools.lock().len());

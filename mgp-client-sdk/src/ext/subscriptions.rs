@@ -54,20 +54,20 @@ impl<S: RpcService> EventStream<S> {
 /// Reads an answer in either vocabulary.
 fn opened(answer: &Object, wanted: &[String]) -> Result<OpenedEvents, Error> {
     let response = Response::new(answer.to_raw());
-    let Ok(told) = answer.to::<SubscriptionAnswer>() else {
+    let Ok(subscription) = answer.to::<SubscriptionAnswer>() else {
         // The server speaks MGP alone.
         return Ok(OpenedEvents { answer: response.body()?, poll_interval: None, expires_at: None });
     };
-    if told.status == SubscriptionStatus::Denied {
-        let reason = told.reason.unwrap_or_else(|| "the server has none of these events".into());
+    if subscription.status == SubscriptionStatus::Denied {
+        let reason = subscription.reason.unwrap_or_else(|| "the server has none of these events".into());
         return Err(Error::new(code::RESOURCE_NOT_FOUND, String::from(reason)));
     }
-    let mut answer = answer.to::<EventSubscribed>().unwrap_or_else(|_| told.in_words_of_mgp(wanted));
-    if !told.supported {
+    let mut answer = answer.to::<EventSubscribed>().unwrap_or_else(|_| subscription.in_words_of_mgp(wanted));
+    if !subscription.supported {
         // Events that are asked for are asked for by their numbers, which begin with 1.
         answer.last_seq.get_or_insert(0);
     }
-    let seconds = told.poll_interval_seconds.filter(|_| !told.supported);
+    let seconds = subscription.poll_interval_seconds.filter(|_| !subscription.supported);
     let poll_interval = seconds.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
-    Ok(OpenedEvents { answer, poll_interval, expires_at: told.expires_at })
+    Ok(OpenedEvents { answer, poll_interval, expires_at: subscription.expires_at })
 }

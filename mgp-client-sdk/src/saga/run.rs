@@ -160,8 +160,8 @@ impl Saga {
             report = self.log.rollback(&owner(), &ask, self.undo.clone()).await?;
         }
         if report.status == Some(TransactionState::Committed) {
-            let told = format!("the saga {} is finished, and its effects are kept", self.id);
-            return Err(Error::new(code::TRANSACTION_CONFLICT, told));
+            let message = format!("the saga {} is finished, and its effects are kept", self.id);
+            return Err(Error::new(code::TRANSACTION_CONFLICT, message));
         }
         let failed: Vec<_> = report.failures().cloned().collect();
         Ok(if failed.is_empty() { SagaOutcome::Clean } else { SagaOutcome::Partial { failed } })

@@ -136,10 +136,11 @@ impl SagaServer {
         let report: TransactionReport = read(&answer)?;
         match report.failures().next() {
             Some(step) => {
-                let told = step.error.as_ref().map_or("the server does not say why", |error| &*error.message);
+                let reason =
+                    step.error.as_ref().map_or("the server does not say why", |error| &*error.message);
                 Err(Error::new(
                     code::UPSTREAM_ERROR,
-                    format!("the server did not take the step back: {told}"),
+                    format!("the server did not take the step back: {reason}"),
                 ))
             }
             None if report.status == Some(TransactionState::PartiallyRolledBack) => Err(not_taken_back()),
@@ -168,9 +169,9 @@ pub(super) fn had_no_effect(error: &Error) -> bool {
 
 /// Returns the error that a failed result tells, in few words.
 pub(super) fn failure(result: &CallToolResult) -> Error {
-    let told = result.content.iter().find_map(ContentBlock::as_text).unwrap_or("the tool failed");
-    let told: String = told.chars().take(MAX_CHARACTERS).collect();
-    Error::new(code::UPSTREAM_ERROR, told)
+    let text = result.content.iter().find_map(ContentBlock::as_text).unwrap_or("the tool failed");
+    let text: String = text.chars().take(MAX_CHARACTERS).collect();
+    Error::new(code::UPSTREAM_ERROR, text)
 }
 
 pub(super) fn not_taken_back() -> Error {
@@ -181,7 +182,7 @@ pub(super) fn not_taken_back() -> Error {
 }
 
 fn is_not_found(error: &Error) -> bool {
-    let word = || error.data().and_then(StructuredError::read).map(|told| told.code);
+    let word = || error.data().and_then(StructuredError::read).map(|structured| structured.code);
     error.code() == code::TRANSACTION_NOT_FOUND || word().as_deref() == Some("RESOURCE_NOT_FOUND")
 }
 

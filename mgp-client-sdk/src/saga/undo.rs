@@ -133,11 +133,11 @@ fn identity(server: &ServerId, tool: &str, arguments: &Object) -> Digest {
 
 fn not_agreed(call: &UndoCall) -> Error {
     let UndoCall { server, tool, .. } = call;
-    let told = format!(
+    let message = format!(
         "`{tool}` at `{server}` may destroy something, and nobody agreed to it: authorise it before the rollback, or \
          confirm it"
     );
-    Error::new(code::PERMISSION_DENIED, told)
+    Error::new(code::PERMISSION_DENIED, message)
 }
 
 /// Returns the error of a call that must not be made twice, at a server without keys.

@@ -103,13 +103,13 @@ async fn what_a_tool_declares_of_its_security_is_nothing_to_a_client_of_mcp() {
 /// A server that answers `initialize` and `server/discover` as it is told.
 fn server(initialize: Value, discover: Value) -> impl FnMut(&Value) -> Vec<Value> {
     move |message| {
-        let told = match message["method"].as_str() {
+        let members = match message["method"].as_str() {
             Some("initialize") => &initialize,
             Some("server/discover") => &discover,
             _ => return Vec::new(),
         };
         let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
-        for (name, value) in told.as_object().unwrap() {
+        for (name, value) in members.as_object().unwrap() {
             answer[name] = value.clone();
         }
         vec![answer]

@@ -159,8 +159,11 @@ async fn i_2_chunks_that_are_never_done_end_with_a_summary_inside_the_text() {
     .await;
     let mut streamed = client.request("tools/call", json!({"name": "think"})).stream().unwrap();
     assert_eq!(read(&mut streamed).await, ["0", "1", "2", "3", "4", "5", "6", "7"]);
-    let told: StreamSummary = summary(&Response::new(streamed.finish().await.unwrap())).unwrap();
-    assert_eq!((told.streamed, told.chunks_sent, told.duration_ms), (true, 8, None));
+    let final_summary: StreamSummary = summary(&Response::new(streamed.finish().await.unwrap())).unwrap();
+    assert_eq!(
+        (final_summary.streamed, final_summary.chunks_sent, final_summary.duration_ms),
+        (true, 8, None)
+    );
 }
 
 // covers: MGP-12.7-02, MGP-12.7-04, MGP-12.7-05

@@ -40,13 +40,13 @@ async fn progress_gives_a_call_more_time_up_to_its_maximum() {
     for era in ERAS {
         let (peer, client) = Peer::connect(era, builder(), |_, _| json!(null)).await;
         let reports = Arc::new(Mutex::new(Vec::new()));
-        let told = reports.clone();
+        let report_sink = reports.clone();
         let started = Instant::now();
         let call = client
             .call_tool("slow", ())
             .timeout(Duration::from_secs(10))
             .max_timeout(Duration::from_secs(25))
-            .on_progress(move |report| told.lock().push(report.progress.as_f64()));
+            .on_progress(move |report| report_sink.lock().push(report.progress.as_f64()));
         let call = tokio::spawn(call.into_future());
         let token = peer.until_seen("tools/call").await["params"]["_meta"]["progressToken"].clone();
         assert!(token.is_i64());
@@ -93,9 +93,9 @@ async fn progress_goes_to_the_call_it_belongs_to() {
             .await;
         let calls = (0..5).map(|n| {
             let got = Arc::new(Mutex::new(Vec::new()));
-            let told = got.clone();
+            let report_sink = got.clone();
             let call = client.call_tool("slow", json!({"n": n})).on_progress(move |report| {
-                told.lock().push(report.progress.as_i64().unwrap());
+                report_sink.lock().push(report.progress.as_i64().unwrap());
             });
             (n, got, tokio::spawn(call.into_future()))
         });

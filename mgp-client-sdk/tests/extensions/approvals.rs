@@ -99,8 +99,8 @@ async fn a_call_that_the_person_does_not_accept_is_never_sent() {
                 for refused in [by_name, listed, streamed] {
                     let refused = refused.unwrap_err();
                     assert_eq!(refused.code(), code::CONFIRMATION_DECLINED);
-                    let told = format!("the user did not approve the call of `{}`", tool.name);
-                    assert!(refused.message().contains(&told), "{refused}");
+                    let message = format!("the user did not approve the call of `{}`", tool.name);
+                    assert!(refused.message().contains(&message), "{refused}");
                 }
             }
             assert_eq!(questions.lock().len(), 9);

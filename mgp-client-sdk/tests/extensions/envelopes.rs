@@ -75,8 +75,8 @@ async fn envelopes_of_one_major_version_are_read_and_others_are_refused() {
         }
         for version in ["2.0.0", "0.9.0", "x"] {
             let fault = read_in(era, version, json!({"status": "success"})).await.unwrap_err();
-            let told = format!("speaks version {version} of envelopes, and this side 1.0.0");
-            assert!(fault.message().contains(&told), "{fault}");
+            let message = format!("speaks version {version} of envelopes, and this side 1.0.0");
+            assert!(fault.message().contains(&message), "{fault}");
         }
     }
 }

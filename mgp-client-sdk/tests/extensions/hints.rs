@@ -18,13 +18,13 @@ use crate::servers::{MODES, connect, declaring};
 fn purposes() -> Server {
     Server::new("desk", "1.0.0").tool(Tool::new("why", "Says why it was called."), async |cx: Cx| {
         let intent = cx.intent()?;
-        let told = json!({
+        let answer = json!({
             "text": intent.as_ref().map(|intent| &*intent.text),
             "category": intent.as_ref().and_then(|intent| intent.category.as_ref().map(IntentCategory::as_str)),
             "workflow": intent.as_ref().and_then(|intent| intent.workflow_id.as_deref()),
             "trace": cx.context().trace.map(|trace| trace.to_string()),
         });
-        Ok::<_, ToolError>(Json(told))
+        Ok::<_, ToolError>(Json(answer))
     })
 }
 
@@ -49,9 +49,9 @@ async fn a_call_says_who_wants_it_and_of_which_workflow_and_trace_it_is() {
             (Intent::new("find the incident").step_of("w-7"), Some("workflow_step"), Some("w-7")),
         ] {
             let call = client.call_tool("why", ()).intent(intent).meta("trace_id", RawJson::from_text(trace));
-            let told: Value = call.await.unwrap().structured_content.unwrap().to().unwrap();
+            let output: Value = call.await.unwrap().structured_content.unwrap().to().unwrap();
             assert_eq!(
-                told,
+                output,
                 json!({"text": "find the incident", "category": category, "workflow": workflow, "trace": trace})
             );
         }
@@ -76,13 +76,13 @@ async fn costs_are_told_to_people_as_the_estimates_that_they_are() {
     };
     for mode in MODES {
         let client = connect(server(), declaring(&[ExtensionId::CostTransparency]), mode).await;
-        for (name, told) in [
+        for (name, description) in [
             ("dear", "about 5 credits (an estimate)"),
             ("asked", "something, without an estimate"),
             ("free", "nothing (an estimate)"),
         ] {
             let tool = client.find_tool(name).await.unwrap();
-            assert_eq!(ToolDeclaration::of_tool(&tool).cost.unwrap().to_string(), told);
+            assert_eq!(ToolDeclaration::of_tool(&tool).cost.unwrap().to_string(), description);
         }
     }
 }
@@ -129,10 +129,10 @@ async fn nothing_is_told_of_a_purpose_unless_it_is_said_and_no_suggestion_is_fol
     let result = client.call_tool("a", ()).await.unwrap();
     client.call_tool("a", ()).intent("find it").budget(3.0).await.unwrap();
     assert!(client.call_tool("a", ()).intent("x".repeat(1025).as_str()).await.is_err());
-    let told = peer.params("tools/call");
-    assert_eq!(told.len(), 2, "one call each, and none of the suggested tool");
-    assert!(!told[0].to_string().contains("intent"), "{}", told[0]);
-    let meta = &told[1]["_meta"];
+    let calls = peer.params("tools/call");
+    assert_eq!(calls.len(), 2, "one call each, and none of the suggested tool");
+    assert!(!calls[0].to_string().contains("intent"), "{}", calls[0]);
+    let meta = &calls[1]["_meta"];
     assert_eq!((&meta["intent"], &meta["budget"]), (&json!("find it"), &json!({"max_units": 3.0})));
     let hints = ResultHints::of(&result);
     assert_eq!(&*hints.provenance().claim()[0].source, "a.pdf");

@@ -27,9 +27,9 @@ async fn rows(cx: Cx, go_on: Arc<Notify>) -> Result<(), ToolError> {
 async fn what_there_is_of_a_result_is_of_use_before_the_call_is_done() {
     for mode in MODES {
         let go_on = Arc::new(Notify::new());
-        let told = go_on.clone();
+        let signal = go_on.clone();
         let server = Server::new("exports", "1.0.0")
-            .tool(Tool::new("rows", "Makes rows."), move |cx: Cx| rows(cx, told.clone()))
+            .tool(Tool::new("rows", "Makes rows."), move |cx: Cx| rows(cx, signal.clone()))
             .streaming();
         let mut offer = Offer::new(ExtensionSet::new());
         offer.extensions.insert(Extension::Streaming);

@@ -74,10 +74,11 @@ async fn only_errors_that_pass_are_tried_again_and_only_where_that_can_do_no_har
 // covers: GGEN-5-16
 #[tokio::test(start_paused = true)]
 async fn an_error_may_name_a_page_that_explains_it() {
-    let told = StructuredError::new("SERVER_ERROR", ErrorClass::Permanent, "no")
+    let structured = StructuredError::new("SERVER_ERROR", ErrorClass::Permanent, "no")
         .with_documentation_url("https://docs.acme.example/no")
         .unwrap();
-    for (data, url) in [(Some(told.to_object().to_raw()), Some("https://docs.acme.example/no")), (None, None)]
+    for (data, url) in
+        [(Some(structured.to_object().to_raw()), Some("https://docs.acme.example/no")), (None, None)]
     {
         let error = Error::new(code::INTERNAL_ERROR, "no");
         let error = match data {

@@ -132,20 +132,20 @@ impl User {
             let thing = format!("thing-{number}");
             let made = count(&format!("{server} create {thing}"));
             let undone = count(&format!("{server} delete {thing}"));
-            let told =
+            let text =
                 format!("{thing} was made {made} times and taken back {undone} times: {end:?}, {done:?}");
-            assert!(made <= 1 && undone <= made, "{told}");
+            assert!(made <= 1 && undone <= made, "{text}");
             match end {
-                End::Kept => assert_eq!(undone, 0, "{told}"),
+                End::Kept => assert_eq!(undone, 0, "{text}"),
                 End::Partly(failed) if failed.contains(&thing) => match *server {
-                    "wiki" => panic!("a server that knows keys tells how a call ended: {told}"),
-                    "jira" => assert_eq!(undone, made, "{told}"),
+                    "wiki" => panic!("a server that knows keys tells how a call ended: {text}"),
+                    "jira" => assert_eq!(undone, made, "{text}"),
                     _ => {}
                 },
-                End::TakenBack | End::Partly(_) => assert_eq!(undone, made, "{told}"),
+                End::TakenBack | End::Partly(_) => assert_eq!(undone, made, "{text}"),
             }
             if self.seen.contains(&number) {
-                assert_eq!(made, 1, "{told}");
+                assert_eq!(made, 1, "{text}");
             }
         }
         let undone: Vec<_> = done.iter().filter_map(|call| Some(call.split_once(" delete ")?.1)).collect();

@@ -103,9 +103,9 @@ async fn a_step_that_is_not_taken_back_is_told_and_stops_no_other() {
         }
         let failed = failed(saga.rollback().await.unwrap());
         assert_eq!(failed.len(), 1, "{failed:?}");
-        let told =
+        let failure =
             (failed[0].step_id.as_str(), failed[0].status, &*failed[0].error.as_ref().unwrap().message);
-        assert_eq!(told, ("page-stuck", CompensationStatus::CompensationFailed, "the disk is full"));
+        assert_eq!(failure, ("page-stuck", CompensationStatus::CompensationFailed, "the disk is full"));
         assert_eq!(office.world.things(), ["stuck"]);
         assert_eq!(entries(&saga)[1]["status"], "compensation_failed");
     }
@@ -190,8 +190,8 @@ async fn a_server_that_is_gone_takes_its_step_back_by_itself_and_the_client_the_
         office.lines[0].set(BREAKS);
         saga.step(ticket("b")).await.unwrap_err();
         let failed = failed(saga.rollback().await.unwrap());
-        let told: Vec<_> = failed.iter().map(|step| step.step_id.as_str()).collect();
-        assert_eq!(told, ["ticket-b"], "nobody knows what became of it");
+        let failed_steps: Vec<_> = failed.iter().map(|step| step.step_id.as_str()).collect();
+        assert_eq!(failed_steps, ["ticket-b"], "nobody knows what became of it");
         assert!(!office.world.things().contains(&"a".to_owned()));
 
         let deadline = Instant::now() + Duration::from_mins(1);
@@ -226,11 +226,11 @@ async fn a_server_that_lies_about_what_it_took_back_is_found_out() {
             saga.step(step).await.unwrap();
         }
         let failed = failed(saga.rollback().await.unwrap());
-        let told: Vec<_> = failed
+        let failed_steps: Vec<_> = failed
             .iter()
             .map(|step| (step.step_id.as_str(), &*step.error.as_ref().unwrap().message))
             .collect();
-        assert_eq!(told, [("ticket-kept", "it is still there")]);
+        assert_eq!(failed_steps, [("ticket-kept", "it is still there")]);
         assert_eq!(office.world.things(), ["kept"]);
     }
 }
@@ -289,8 +289,8 @@ async fn what_may_destroy_something_is_not_done_unless_somebody_agreed_to_that_v
         let unknown = saga.authorise_undo(&"page-z".parse().unwrap()).unwrap_err();
         assert_eq!(unknown.code(), code::TRANSACTION_NOT_FOUND);
         let refused = failed(saga.rollback().await.unwrap());
-        let told: Vec<_> = refused.iter().map(|step| step.step_id.as_str()).collect();
-        assert_eq!(told, ["page-b"]);
+        let refused_steps: Vec<_> = refused.iter().map(|step| step.step_id.as_str()).collect();
+        assert_eq!(refused_steps, ["page-b"]);
         let question = |server: &str, title: &str| (server.to_owned(), "delete".to_owned(), title.to_owned());
         assert_eq!(*asked.lock(), [question("jira", "a"), question("wiki", "b")]);
         assert_eq!(office.world.things(), ["b"]);

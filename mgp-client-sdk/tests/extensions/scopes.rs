@@ -117,7 +117,7 @@ async fn a_user_is_told_in_words_what_the_scopes_allow_and_what_not() {
         let client = connect(tracker(), declaring(&[ExtensionId::ScopedAuth]), mode).await;
         let report = client.scope_report(&scopes(&["read:tickets"])).await.unwrap();
         for line in ["can call search", "can call help", "cannot call edit: it needs write:linear_ticket"] {
-            assert!(report.lines().any(|told| told == line), "{report}");
+            assert!(report.lines().any(|report_line| report_line == line), "{report}");
         }
         let nothing = client.scope_report(&Scopes::new()).await.unwrap();
         assert!(

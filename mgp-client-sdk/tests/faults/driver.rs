@@ -71,13 +71,17 @@ async fn what_a_handler_says_comes_before_its_answer_however_much_there_is() {
         far.writer.write_all(&frames::line(&call)).await.unwrap();
     }
     let mut lines = BufReader::new(far.reader).lines();
-    let mut told = std::collections::HashSet::new();
+    let mut reported = std::collections::HashSet::new();
     for _ in 0..401 {
         let message: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
         if let Some(token) = message["params"]["progressToken"].as_i64() {
-            told.insert(token);
+            reported.insert(token);
         } else if let Some(id) = message["id"].as_i64() {
-            assert!(told.contains(&id), "the answer to {id} came before what was said; {} told", told.len());
+            assert!(
+                reported.contains(&id),
+                "the answer to {id} came before what was said; {} told",
+                reported.len()
+            );
         }
     }
 }

@@ -125,11 +125,11 @@ impl Judge<'_> {
     /// The call was given up, and the server was not told.
     fn not_cancelled(&self) -> Option<String> {
         let key = self.key()?;
-        let told = self.record.cancelled.contains_key(&key);
+        let notified = self.record.cancelled.contains_key(&key);
         let answered = self.record.replies.contains_key(&key);
         let gone =
             gone(self.record, self.played, key.0).is_some_and(|gone| gone <= self.outcome.ended + SOON);
-        (!told && !answered && !gone).then(|| "the server was not told".to_owned())
+        (!notified && !answered && !gone).then(|| "the server was not told".to_owned())
     }
 }
 

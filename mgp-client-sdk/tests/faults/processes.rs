@@ -297,9 +297,9 @@ async fn servers_that_are_killed_leave_the_others_alone_and_nothing_behind() {
     let mut alone = tokio::process::Command::new(std::env::current_exe().unwrap());
     alone.args(["--exact", "processes::a_process_of_its_own", "--nocapture"]).env(ALONE, "1");
     let output = alone.kill_on_drop(true).output().await.unwrap();
-    let told = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    println!("{told}");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    println!("{text}");
 }
 
 /// The time after which a process holds no more resources than before.

@@ -140,8 +140,8 @@ impl fmt::Display for Schedule {
 #[test]
 fn the_same_seed_gives_the_same_schedule() {
     for seed in 0..50 {
-        let told = || Schedule::from_seed(Family::Sessions, seed).to_string();
-        assert_eq!(told(), told());
-        assert_ne!(told(), Schedule::from_seed(Family::Sessions, seed + 1000).to_string());
+        let describe = || Schedule::from_seed(Family::Sessions, seed).to_string();
+        assert_eq!(describe(), describe());
+        assert_ne!(describe(), Schedule::from_seed(Family::Sessions, seed + 1000).to_string());
     }
 }

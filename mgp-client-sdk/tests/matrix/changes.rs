@@ -28,9 +28,9 @@ async fn changed_lists_are_told_and_list_what_is_new(leg: Leg) {
     let mut changes = client.subscribe(filter).await.unwrap();
     for (tool, is_there) in [("grow", true), ("shrink", false)] {
         text(&client, tool, json!({})).await;
-        let mut told = [next(&mut changes).await, next(&mut changes).await, next(&mut changes).await];
-        told.sort_by_key(|change| format!("{change:?}"));
-        assert_eq!(told, [Change::Prompts, Change::Resources, Change::Tools]);
+        let mut received = [next(&mut changes).await, next(&mut changes).await, next(&mut changes).await];
+        received.sort_by_key(|change| format!("{change:?}"));
+        assert_eq!(received, [Change::Prompts, Change::Resources, Change::Tools]);
         let tools = client.list_tools().await.unwrap();
         assert_eq!(tools.iter().any(|tool| tool.name == "grown"), is_there);
         let prompts = client.list_prompts().await.unwrap();

@@ -21,8 +21,8 @@ tests![
 async fn progress_comes_in_order_and_before_the_answer(leg: Leg) {
     let client = leg.connect().await;
     let reports = Arc::new(Mutex::new(Vec::new()));
-    let told = reports.clone();
-    let call = client.call_tool("count", ()).on_progress(move |report| told.lock().push(report));
+    let report_sink = reports.clone();
+    let call = client.call_tool("count", ()).on_progress(move |report| report_sink.lock().push(report));
     let result = call.await.unwrap();
     assert_eq!(result.content[0].as_text(), Some("counted"));
     let reports = reports.lock();

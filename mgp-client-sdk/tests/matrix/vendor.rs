@@ -84,14 +84,14 @@ async fn notifications_of_others_arrive_at_the_server(leg: Leg) {
 }
 
 async fn notifications_of_others_arrive_at_the_client(leg: Leg) {
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (tell, mut received) = mpsc::unbounded_channel();
     let builder = builder().on_notification("notifications/vendor/told", move |params, _| {
         tell.send(params).unwrap();
         std::future::ready(())
     });
     let client = leg.connect_as(builder).await;
     client.call_tool("tell", strange().to_raw()).await.unwrap();
-    assert_strange(&told.recv().await.unwrap());
+    assert_strange(&received.recv().await.unwrap());
 }
 
 async fn a_client_answers_methods_of_others(leg: Leg) {

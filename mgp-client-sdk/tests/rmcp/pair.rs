@@ -45,7 +45,7 @@ pub(crate) const WAYS: [(EraMode, Via); 6] = [
 /// A client of ours that is connected to a server of rmcp.
 pub(crate) struct Pair {
     pub(crate) client: Client<Boxed>,
-    pub(crate) told: mpsc::UnboundedReceiver<&'static str>,
+    pub(crate) events: mpsc::UnboundedReceiver<&'static str>,
     /// Lets the tool that is held go on.
     pub(crate) release: Arc<Notify>,
     /// The server's sessions over HTTP.
@@ -67,13 +67,13 @@ impl Pair {
         builder: ClientBuilder,
         revisions: &'static [ProtocolVersion],
     ) -> Result<Self, Error> {
-        let (tell, told) = mpsc::unbounded_channel();
+        let (tell, events) = mpsc::unbounded_channel();
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.sse_retry = Some(Duration::ZERO);
         let (release, sessions) = (Arc::<Notify>::default(), Arc::new(sessions));
         let connections = Connections::default();
         let theirs =
-            Theirs { revisions, told: tell.clone(), changed: Arc::default(), release: release.clone() };
+            Theirs { revisions, events: tell.clone(), changed: Arc::default(), release: release.clone() };
         let builder = builder.era(mode).layer(Boxing);
         let client = match via {
             Via::Stream => {
@@ -125,7 +125,7 @@ impl Pair {
                 within(connecting).await?
             }
         };
-        Ok(Self { client, told, release, sessions, connections })
+        Ok(Self { client, events, release, sessions, connections })
     }
 
     /// Breaks every connection of HTTP.

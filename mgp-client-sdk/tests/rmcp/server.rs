@@ -24,7 +24,7 @@ pub(crate) const TOOLS: [&str; 7] = ["add", "fail", "count", "hold", "name", "wa
 pub(crate) struct Theirs {
     pub(crate) revisions: &'static [ProtocolVersion],
     /// Hears of the tool that waits.
-    pub(crate) told: mpsc::UnboundedSender<&'static str>,
+    pub(crate) events: mpsc::UnboundedSender<&'static str>,
     /// Its tools have changed.
     pub(crate) changed: Arc<Notify>,
     /// The tool that is held may go on.
@@ -139,8 +139,8 @@ impl ServerHandler for Theirs {
                 (a + b).to_string()
             }
             "fail" => {
-                let told = ContentBlock::text("there is no such city");
-                return Ok(CallToolResult::error(vec![told]).into());
+                let content = ContentBlock::text("there is no such city");
+                return Ok(CallToolResult::error(vec![content]).into());
             }
             "count" => {
                 Self::count(&context).await?;
@@ -156,9 +156,9 @@ impl ServerHandler for Theirs {
                 Err(question) => return Ok(question.into()),
             },
             "wait" => {
-                self.told.send("started").map_err(failed)?;
+                self.events.send("started").map_err(failed)?;
                 context.ct.cancelled().await;
-                self.told.send("cancelled").map_err(failed)?;
+                self.events.send("cancelled").map_err(failed)?;
                 "too late".into()
             }
             "change" => {

@@ -185,7 +185,7 @@ const REQUEST: &str = "notifications/mgp.callback.request";
 async fn a_question_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, &["callbacks"]).await;
     raw.call("a-call", "delete", json!({}), json!(null)).await;
-    let mut params = raw.told(REQUEST).await["params"].clone();
+    let mut params = raw.next_notification(REQUEST).await["params"].clone();
     let id = params["callback_id"].take();
     assert_eq!(
         params,
@@ -200,9 +200,9 @@ async fn a_question_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
     assert_eq!(raw.answer("a-call").await["result"]["content"][0]["text"], "confirmed");
 
     raw.call(33, "remark", json!({}), json!(null)).await;
-    let told = raw.told(REQUEST).await["params"].clone();
-    assert_eq!((&told["type"], &told["request_id"]), (&json!("notification"), &json!(33)));
-    assert!(told.get("timeout_ms").is_none(), "{told}");
+    let notification = raw.next_notification(REQUEST).await["params"].clone();
+    assert_eq!((&notification["type"], &notification["request_id"]), (&json!("notification"), &json!(33)));
+    assert!(notification.get("timeout_ms").is_none(), "{notification}");
     assert_eq!(raw.answer(33).await["result"]["content"][0]["text"], "remarked");
 }
 
@@ -213,7 +213,7 @@ async fn nobody_answers_for_another(leg: Leg) {
         assert_eq!(raw.answer(1).await["error"]["code"], -32602);
     }
     raw.call(2, "choose", json!({}), json!(null)).await;
-    let id = raw.told(REQUEST).await["params"]["callback_id"].clone();
+    let id = raw.next_notification(REQUEST).await["params"]["callback_id"].clone();
     raw.ask(3, "mgp/callback/respond", json!({"callback_id": id, "response": "none of them"})).await;
     assert_eq!(raw.answer(3).await["error"]["code"], -32602);
     raw.ask(4, "mgp/callback/respond", json!({"callback_id": id, "response": "main"})).await;

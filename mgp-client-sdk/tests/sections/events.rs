@@ -224,7 +224,7 @@ async fn an_event_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
     let id = raw.answer(30).await["result"]["subscription_id"].clone();
     raw.state.publish("model.token_usage", EventSeverity::Info, 1);
     raw.state.publish("model.token_usage", EventSeverity::Error, 2);
-    let event = raw.told("notifications/mgp.event").await["params"].clone();
+    let event = raw.next_notification("notifications/mgp.event").await["params"].clone();
     assert_eq!(
         (&event["subscription_id"], &event["channel"], &event["data"]),
         (&id, &json!("model.token_usage"), &json!({"number": 2}))

@@ -108,12 +108,12 @@ async fn a_report_on_the_wire_is_as_the_specification_has_it(leg: Leg) {
         let began = Instant::now();
         loop {
             raw.ask(word, "mgp/health/status", json!({})).await;
-            let told = raw.answer(word).await["result"]["status"].clone();
-            if told == word {
+            let reported = raw.answer(word).await["result"]["status"].clone();
+            if reported == word {
                 break;
             }
             // What was checked is believed for a moment.
-            assert!(began.elapsed() < Duration::from_secs(30), "{told} is not {word}");
+            assert!(began.elapsed() < Duration::from_secs(30), "{reported} is not {word}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -246,19 +246,19 @@ async fn changes_are_told_in_sessions(leg: Leg) {
     let client = host.client(builder).await;
     assert_eq!(say(&client, "add").await, "0");
     assert!(client.shut_down(&Shutdown::new(ShutdownReason::ConfigurationChange)).await.unwrap().accepted);
-    let told =
+    let transitions =
         || heard.lock().iter().map(|change| (change.previous_state, change.new_state)).collect::<Vec<_>>();
     let expected =
         [(ServerState::Connected, ServerState::Draining), (ServerState::Draining, ServerState::Disconnected)];
     let wanted: &[_] = if leg.is_stateless() { &[] } else { &expected };
     let began = Instant::now();
-    while told() != wanted && began.elapsed() < Duration::from_secs(3) {
+    while transitions() != wanted && began.elapsed() < Duration::from_secs(3) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     if leg.is_stateless() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(told(), wanted);
+    assert_eq!(transitions(), wanted);
     let heard = heard.lock();
     assert!(heard.iter().all(|change| change.server_id.as_str() == SERVER_ID));
     assert!(heard.iter().all(|change| change.reason.as_deref() == Some("configuration_change")), "{heard:?}");

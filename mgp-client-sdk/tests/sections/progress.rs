@@ -27,10 +27,10 @@ async fn a_stream_tells_how_far_it_is(leg: Leg) {
     let mut parts = Vec::new();
     while let Some(part) = streamed.next().await {
         parts.push(match part {
-            StreamPart::Progress(told) => {
-                assert_eq!(told.message.as_deref(), Some("step"));
-                assert!(told.estimated_remaining_ms.is_some());
-                format!("{}", told.progress)
+            StreamPart::Progress(progress) => {
+                assert_eq!(progress.message.as_deref(), Some("step"));
+                assert!(progress.estimated_remaining_ms.is_some());
+                format!("{}", progress.progress)
             }
             StreamPart::Chunk(chunk) => chunk.content.as_text().unwrap().to_owned(),
             part => panic!("{part:?}"),
@@ -44,12 +44,12 @@ async fn whoever_asks_as_mcp_does_is_told_so(leg: Leg) {
     for builder in [builder(), plain_builder()] {
         let mut host = leg.host(Kind::Mgp).await;
         let client = host.client(builder).await;
-        let told = Arc::<Mutex<Vec<f64>>>::default();
-        let heard = told.clone();
+        let reported = Arc::<Mutex<Vec<f64>>>::default();
+        let heard = reported.clone();
         let call = client.call_tool("step", json!({"to": 4}));
         let call = call.on_progress(move |report| heard.lock().push(report.progress.as_f64()));
         assert_eq!(text(&call.await.unwrap()), "1 2 3 4 ");
-        assert_eq!(*told.lock(), [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(*reported.lock(), [1.0, 2.0, 3.0, 4.0]);
     }
 }
 
@@ -67,10 +67,10 @@ async fn both_forms_come_where_both_are_asked_for(leg: Leg) {
         raw.params(mcp)[0],
         json!({"progressToken": "t", "progress": 1, "total": 2, "message": "step"})
     );
-    let mut told = raw.params(PROGRESS)[0].clone();
-    assert!(told["estimated_remaining_ms"].take().is_u64());
+    let mut reported = raw.params(PROGRESS)[0].clone();
+    assert!(reported["estimated_remaining_ms"].take().is_u64());
     assert_eq!(
-        told,
+        reported,
         json!({"request_id": 7, "progress": 0.5, "message": "step", "estimated_remaining_ms": null})
     );
 

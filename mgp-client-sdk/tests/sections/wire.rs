@@ -40,11 +40,11 @@ async fn ids_may_be_texts(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, STREAMING).await;
     raw.call("call-a", "hang", json!({}), json!({"stream": true})).await;
     for _ in 0..2 {
-        assert_eq!(raw.told(CHUNK).await["params"]["request_id"], "call-a");
+        assert_eq!(raw.next_notification(CHUNK).await["params"]["request_id"], "call-a");
     }
     // A text is not the number it looks like.
     raw.call("7", "hang", json!({}), json!({"stream": true})).await;
-    assert_eq!(raw.told(CHUNK).await["params"]["request_id"], "7");
+    assert_eq!(raw.next_notification(CHUNK).await["params"]["request_id"], "7");
     raw.ask("stop", "mgp/stream/cancel", json!({"request_id": 7})).await;
     assert_eq!(raw.answer("stop").await["result"]["cancelled"], false);
     raw.ask("stop again", "mgp/stream/cancel", json!({"request_id": "call-a"})).await;
@@ -55,8 +55,8 @@ async fn ids_may_be_texts(leg: Leg) {
 async fn a_stream_is_stopped_by_its_id(leg: Leg) {
     let mut raw = Raw::open(leg, Kind::Mgp, STREAMING).await;
     raw.call(20, "hang", json!({}), json!({"stream": true})).await;
-    raw.told(CHUNK).await;
-    raw.told(CHUNK).await;
+    raw.next_notification(CHUNK).await;
+    raw.next_notification(CHUNK).await;
     raw.ask(22, "mgp/stream/cancel", json!({"request_id": 20, "reason": "user_cancelled"})).await;
     let (mut stopped, mut answered) = (json!(null), json!(null));
     while stopped.is_null() || answered.is_null() {

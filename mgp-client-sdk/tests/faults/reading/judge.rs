@@ -19,7 +19,7 @@ pub(super) fn violations(plan: &Plan, record: &Record, seen: &[Seen]) -> Vec<Str
         };
         let said = record.said.get(&planned.nonce).map_or(&[][..], Vec::as_slice);
         let judge = Judge { planned, seen, record, said };
-        let found = [judge.parts(), judge.outcome(), judge.in_time(), judge.told(), judge.stopped()];
+        let found = [judge.parts(), judge.outcome(), judge.in_time(), judge.cancellation(), judge.stopped()];
         wrong.extend(
             found.into_iter().flatten().map(|why| format!("call #{}: {why}; {seen:?}", planned.nonce)),
         );
@@ -76,12 +76,12 @@ impl Judge<'_> {
             Step::Chunk(index) => Some(index.saturating_add(1)),
             _ => None,
         });
-        let told = match self.end() {
-            Some((_, Step::Answer(Some(told)))) if outcome.is_some_and(Result::is_ok) => told,
+        let stated = match self.end() {
+            Some((_, Step::Answer(Some(stated)))) if outcome.is_some_and(Result::is_ok) => stated,
             _ => 0,
         };
         let sent = if complete { sent.max().unwrap_or(0) } else { 0 };
-        sent.max(told)
+        sent.max(stated)
     }
 
     /// Returns whether a chunk came, in time, and was not given up before.
@@ -163,7 +163,7 @@ impl Judge<'_> {
     }
 
     /// Returns a fault if a call that was given up was not taken back at the server exactly once.
-    fn told(&self) -> Option<String> {
+    fn cancellation(&self) -> Option<String> {
         let times = self.record.taken_back.get(&self.planned.nonce).copied().unwrap_or(0);
         if times > 1 {
             return Some(format!("it was taken back {times} times"));

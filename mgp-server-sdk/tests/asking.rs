@@ -69,8 +69,8 @@ async fn logs_are_sent_to_whoever_asked_in_the_request_2026() {
     peer.told_nothing().await;
     let meta = json!({"io.modelcontextprotocol/logLevel": "debug"});
     peer.call("tools/call", json!({"name": "log", "_meta": meta})).await.unwrap();
-    assert_eq!(peer.told().await.1["data"], "quiet");
-    assert_eq!(peer.told().await.1["data"], json!({"loud": true}));
+    assert_eq!(peer.next_notification().await.1["data"], "quiet");
+    assert_eq!(peer.next_notification().await.1["data"], json!({"loud": true}));
 }
 
 #[tokio::test]
@@ -81,10 +81,10 @@ async fn progress_grows_and_is_told_to_whoever_wants_it() {
         peer.told_nothing().await;
         let params = json!({"name": "progress", "_meta": {"progressToken": "t"}});
         peer.call("tools/call", params).await.unwrap();
-        let (method, first) = peer.told().await;
+        let (method, first) = peer.next_notification().await;
         assert_eq!(method, "notifications/progress");
         assert_eq!(first, json!({"progressToken": "t", "progress": 1, "message": "on it"}));
-        let (_, second) = peer.told().await;
+        let (_, second) = peer.next_notification().await;
         assert_eq!(second, json!({"progressToken": "t", "progress": 2.5, "total": 4, "message": "on it"}));
         peer.told_nothing().await;
     }

@@ -48,13 +48,13 @@ async fn a_family_of_resources_comes_and_goes_at_run_time() {
             (id + 1).to_string()
         })
         .unwrap();
-    assert_eq!(peer.told().await.0, "notifications/resources/list_changed");
+    assert_eq!(peer.next_notification().await.0, "notifications/resources/list_changed");
     let listed = peer.call("resources/templates/list", json!({})).await.unwrap();
     assert_eq!(listed["resourceTemplates"][0]["uriTemplate"], template);
     assert_eq!(peer.call("resources/read", item.clone()).await.unwrap()["contents"][0]["text"], "7");
     assert!(handle.remove_resource_template(template));
     assert!(!handle.remove_resource_template(template));
-    assert_eq!(peer.told().await.0, "notifications/resources/list_changed");
+    assert_eq!(peer.next_notification().await.0, "notifications/resources/list_changed");
     assert!(peer.call("resources/read", item).await.is_err());
     peer.told_nothing().await;
 }
@@ -67,7 +67,7 @@ async fn a_listener_gets_what_it_asked_for_after_the_acknowledgement_2026() {
     peer.told_nothing().await;
     let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://a"], "unknown": true});
     let listening = peer.start("subscriptions/listen", json!({"notifications": wanted}));
-    let (method, acknowledged) = peer.told().await;
+    let (method, acknowledged) = peer.next_notification().await;
     assert_eq!(method, "notifications/subscriptions/acknowledged");
     let honoured = json!({"toolsListChanged": true, "resourceSubscriptions": ["test://a"]});
     assert_eq!(acknowledged["notifications"], honoured);
@@ -77,12 +77,12 @@ async fn a_listener_gets_what_it_asked_for_after_the_acknowledgement_2026() {
     handle.prompts_changed();
     handle.resource_updated("test://b");
     handle.resource_updated("test://a");
-    let (method, updated) = peer.told().await;
+    let (method, updated) = peer.next_notification().await;
     assert_eq!(method, "notifications/resources/updated");
     assert_eq!(updated["uri"], "test://a");
     assert_eq!(updated["_meta"]["io.modelcontextprotocol/subscriptionId"], subscription);
     handle.tools_changed();
-    assert_eq!(peer.told().await.0, "notifications/tools/list_changed");
+    assert_eq!(peer.next_notification().await.0, "notifications/tools/list_changed");
     peer.told_nothing().await;
 
     handle.end_subscriptions();
@@ -96,7 +96,7 @@ async fn a_listener_that_left_is_told_nothing_2026() {
     let (accept, handle) = open();
     let mut peer = connect(&accept, Era::Stateless).await;
     let listening = peer.start("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
-    peer.told().await;
+    peer.next_notification().await;
     listening.abort();
     peer.call("tools/list", json!({})).await.unwrap();
     handle.tools_changed();

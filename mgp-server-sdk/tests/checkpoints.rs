@@ -75,10 +75,10 @@ async fn call(peer: &mut Peer, tool: &str, arguments: Value, resume: &Value) -> 
 }
 
 /// Returns the next messages: the parts by number, and the wish to go on from the last checkpoint.
-async fn told(peer: &mut Peer, messages: usize) -> (Vec<(u64, String)>, Value) {
+async fn received_parts(peer: &mut Peer, messages: usize) -> (Vec<(u64, String)>, Value) {
     let (mut parts, mut resume) = (Vec::new(), Value::Null);
     for _ in 0..messages {
-        let (method, params) = peer.told().await;
+        let (method, params) = peer.next_notification().await;
         if method == "notifications/mgp.stream.chunk" {
             let text = params["content"]["text"].as_str().unwrap().to_owned();
             parts.push((params["index"].as_u64().unwrap(), text));
@@ -109,14 +109,14 @@ async fn a_call_goes_on_behind_the_last_checkpoint_without_a_gap_and_without_a_p
             assert_eq!(broken.code(), code::UPSTREAM_UNAVAILABLE);
             // A row with an odd number has three messages: the part, its progress, and its checkpoint.
             let messages = breaks_at.div_ceil(2) + breaks_at / 2 * 3;
-            let (parts, resume) = told(&mut peer, messages as usize).await;
+            let (parts, resume) = received_parts(&mut peer, messages as usize).await;
             assert_eq!(parts, expected(0..u64::from(breaks_at)));
             let result = call(&mut peer, "export", arguments, &resume).await.unwrap();
             assert_eq!(result["content"][0]["text"], "done");
             assert_eq!(result["_mgp"]["chunks_sent"], 7, "{result}");
             let left = 7 - breaks_at;
             let odd = 3 - breaks_at / 2;
-            let (rest, _) = told(&mut peer, (left - odd + 3 * odd) as usize).await;
+            let (rest, _) = received_parts(&mut peer, (left - odd + 3 * odd) as usize).await;
             assert_eq!(rest, expected(u64::from(breaks_at)..7));
         }
     }
@@ -131,16 +131,16 @@ async fn parts_are_numbered_by_one_and_progress_tells_what_goes_on_and_for_how_l
         let (mut numbers, mut remaining) = (Vec::new(), Vec::new());
         let mut operations = Vec::new();
         for _ in 0..8 {
-            let (method, told) = peer.told().await;
+            let (method, params) = peer.next_notification().await;
             if method == "notifications/mgp.stream.chunk" {
-                numbers.push(told["index"].as_u64().unwrap());
-                assert_ne!(told["done"], true, "the last part is not known to be it: {told}");
-                assert!(told["checkpoint_token"].is_string(), "{told}");
-                operations.push(told["operation_id"].as_str().unwrap().to_owned());
+                numbers.push(params["index"].as_u64().unwrap());
+                assert_ne!(params["done"], true, "the last part is not known to be it: {params}");
+                assert!(params["checkpoint_token"].is_string(), "{params}");
+                operations.push(params["operation_id"].as_str().unwrap().to_owned());
             } else {
                 assert_eq!(method, "notifications/mgp.stream.progress");
-                assert_eq!(told["message"], "Processing rows");
-                remaining.push(told["estimated_remaining_ms"].as_u64().unwrap());
+                assert_eq!(params["message"], "Processing rows");
+                remaining.push(params["estimated_remaining_ms"].as_u64().unwrap());
             }
         }
         assert_eq!(numbers, [0, 1, 2, 3]);
@@ -176,7 +176,7 @@ async fn a_checkpoint_is_for_its_call_alone_and_for_a_quarter_of_an_hour() {
         let mut peer = client("exports", era).await;
         let arguments = json!({"rows": 3, "breaks_at": 1});
         call(&mut peer, "export", arguments.clone(), &Value::Null).await.unwrap_err();
-        let (_, resume) = told(&mut peer, 1).await;
+        let (_, resume) = received_parts(&mut peer, 1).await;
         let refused = async |peer: &mut Peer, tool: &str, arguments: Value, resume: &Value| {
             call(peer, tool, arguments, resume).await.unwrap_err().code()
         };
@@ -208,7 +208,7 @@ async fn a_client_that_knows_no_checkpoints_is_told_of_none() {
         let mut peer = Peer::silent(server("exports"), era, capabilities).await;
         call(&mut peer, "export", json!({"rows": 3}), &Value::Null).await.unwrap();
         // Three parts and one report of progress.
-        let (parts, resume) = told(&mut peer, 4).await;
+        let (parts, resume) = received_parts(&mut peer, 4).await;
         assert_eq!((parts, resume), (expected(0..3), Value::Null));
         peer.told_nothing().await;
     }

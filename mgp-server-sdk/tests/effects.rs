@@ -123,9 +123,12 @@ async fn end(peer: &mut Peer, method: &str) -> Result<Value, Error> {
 
 /// Returns the code of an error as MGP has it, or as MCP does for clients without MGP.
 fn is_told(error: &Error, word: &str) {
-    let told = StructuredError::of(error);
+    let structured = StructuredError::of(error);
     let in_data = error.data().and_then(StructuredError::read).map(|error| error.code.into_owned());
-    assert!(told.code == word || in_data.as_deref() == Some(word), "{error}: {told:?}, {in_data:?}");
+    assert!(
+        structured.code == word || in_data.as_deref() == Some(word),
+        "{error}: {structured:?}, {in_data:?}"
+    );
 }
 
 // covers: EXT-05-01, EXT-05-04, EXT-05-05, EXT-05-07
@@ -223,8 +226,8 @@ async fn a_flood_of_keys_is_stopped_and_takes_no_key_from_anybody() {
     for _ in 0..2 {
         let error = create(&mut peer, "a", json!({"idempotency_key": "one-more"})).await.unwrap_err();
         is_told(&error, "SERVER_UNAVAILABLE");
-        let told = error.data().and_then(StructuredError::read).unwrap();
-        assert!((1..=86_400).contains(&told.retry_after_seconds.unwrap()), "{told:?}");
+        let structured = error.data().and_then(StructuredError::read).unwrap();
+        assert!((1..=86_400).contains(&structured.retry_after_seconds.unwrap()), "{structured:?}");
     }
     assert!(tracker.tickets().is_empty(), "nothing is done without a place for the key");
     for key in [0, 4_999, 9_999] {
@@ -262,11 +265,11 @@ async fn steps_are_calls_and_each_tells_what_takes_it_back() {
         let begun = begin(&mut peer, 300).await.unwrap();
         assert_eq!((&begun["transaction_id"], &begun["status"]), (&json!("tx-001"), &json!("begun")));
         let result = step(&mut peer, "a").await;
-        let told = &result["_meta"]["transaction"];
-        assert_eq!((&told["step_id"], &told["status"]), (&json!("step-a"), &json!("ok")));
-        assert_eq!(told["compensation"]["tool"], "delete");
-        assert_eq!(told["compensation"]["arguments"], json!({"title": "a"}));
-        assert_eq!(told["compensation"]["parameters"], told["compensation"]["arguments"]);
+        let transaction = &result["_meta"]["transaction"];
+        assert_eq!((&transaction["step_id"], &transaction["status"]), (&json!("step-a"), &json!("ok")));
+        assert_eq!(transaction["compensation"]["tool"], "delete");
+        assert_eq!(transaction["compensation"]["arguments"], json!({"title": "a"}));
+        assert_eq!(transaction["compensation"]["parameters"], transaction["compensation"]["arguments"]);
         let nameless = create(&mut peer, "b", json!({"transaction_id": "tx-001"})).await.unwrap();
         assert!(nameless["_meta"]["transaction"]["step_id"].is_string());
         let failed = step(&mut peer, "impossible").await;

@@ -56,7 +56,7 @@ fn data(json: &str) -> Object {
 #[tokio::test]
 async fn a_tool_says_that_nothing_changed_or_a_part_was_done_and_why() {
     let late = ErrorDetail::new(ErrorType::TimeoutError, "two of three mirrors are late");
-    for (told, expected) in [
+    for (outcome, expected) in [
         (ToolResult::no_change_needed(), json!({"status": "no_change_needed"})),
         (ToolResult::default(), json!({"status": "success"})),
         (
@@ -71,17 +71,17 @@ async fn a_tool_says_that_nothing_changed_or_a_part_was_done_and_why() {
         ),
     ] {
         for era in Era::BOTH {
-            let (envelope, result) = in_frames(returning(&told), era).await;
+            let (envelope, result) = in_frames(returning(&outcome), era).await;
             assert_eq!(envelope, expected, "{era:?}");
             assert_eq!(result.get("isError"), None, "neither is a failure");
-            let mut plain = Peer::open(returning(&told), era).await;
+            let mut plain = Peer::open(returning(&outcome), era).await;
             let result = plain.tool("sync", json!({})).await.unwrap();
             assert_ne!(result["isError"], true);
             let data = expected.get("data").cloned().unwrap_or_default();
             assert_eq!(result["structuredContent"], data, "a client of MCP gets the data");
         }
-        let in_process = call(returning(&told), r#"{"tool_name":"test.sync","arguments":{}}"#).await;
-        assert_eq!(in_process, told);
+        let in_process = call(returning(&outcome), r#"{"tool_name":"test.sync","arguments":{}}"#).await;
+        assert_eq!(in_process, outcome);
     }
     let failed = ToolResult::failure(ErrorDetail::new(ErrorType::PermissionError, "the mirror is closed"));
     let (envelope, result) = in_frames(returning(&failed), Era::Stateless).await;
@@ -95,8 +95,8 @@ async fn a_tool_says_that_nothing_changed_or_a_part_was_done_and_why() {
 fn foreign(envelope: &'static str) -> Server {
     Server::new("test", "1").tool(Tool::new("sync", "Synchronises."), move || async move {
         let mut meta = Meta::new();
-        let told = format!(r#"{{"result":{envelope}}}"#);
-        meta.insert(ExtensionId::Envelopes.id(), RawJson::parse(told).unwrap());
+        let members = format!(r#"{{"result":{envelope}}}"#);
+        meta.insert(ExtensionId::Envelopes.id(), RawJson::parse(members).unwrap());
         CallToolResult::text("done").with_meta(meta)
     })
 }

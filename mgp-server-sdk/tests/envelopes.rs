@@ -183,13 +183,13 @@ async fn said(result: &str) -> Value {
 // covers: ENV-3.2-01, ENV-3.2-02, ENV-3.2-03, ENV-3.2-08, ENV-3.3-03
 #[tokio::test]
 async fn a_result_that_a_tool_makes_itself_keeps_the_rules() {
-    for (told, written) in [
+    for (envelope, written) in [
         (r#"{"status":"success","data":null,"error":null}"#, r#"{"status":"success"}"#),
         (r#"{"status":"success","data":{"a":1}}"#, r#"{"status":"success","data":{"a":1}}"#),
         (r#"{"status":"no_change_needed"}"#, r#"{"status":"no_change_needed"}"#),
         (r#"{"status":"partial_success","data":{}}"#, r#"{"status":"partial_success","data":{}}"#),
     ] {
-        assert_eq!(said(told).await, serde_json::from_str::<Value>(written).unwrap(), "{told}");
+        assert_eq!(said(envelope).await, serde_json::from_str::<Value>(written).unwrap(), "{envelope}");
     }
     for (wrong, member) in [
         (r#"{"data":{}}"#, "status"),

@@ -85,7 +85,7 @@ async fn lists_that_are_said_to_change_are_told_to_change() {
             "prompts" => handle.prompts_changed(),
             _ => handle.resources_changed(),
         }
-        assert_eq!(peer.told().await.0, format!("notifications/{capability}/list_changed"));
+        assert_eq!(peer.next_notification().await.0, format!("notifications/{capability}/list_changed"));
     }
     let mut peer = Peer::open(offering("resources"), Era::Session).await;
     assert_eq!(peer.initialized["capabilities"]["resources"]["subscribe"], true);

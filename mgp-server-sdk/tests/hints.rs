@@ -159,8 +159,8 @@ async fn a_handler_hears_what_the_call_is_for_and_a_long_text_is_refused() {
         let mut peer = client(server().0, era, &[]).await;
         let mut why =
             async |meta: Value| peer.call("tools/call", json!({"name": "why", "_meta": meta})).await;
-        let told = why(json!({"intent": "find the incident"})).await.unwrap();
-        assert_eq!(told["content"][0]["text"], "find the incident");
+        let reply = why(json!({"intent": "find the incident"})).await.unwrap();
+        assert_eq!(reply["content"][0]["text"], "find the incident");
         assert_eq!(why(json!({})).await.unwrap()["content"][0]["text"], "no reason");
         let long = why(json!({"intent": "x".repeat(1025)})).await.unwrap_err();
         assert_eq!(long.code(), code::INVALID_PARAMS);

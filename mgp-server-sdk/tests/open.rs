@@ -44,7 +44,7 @@ async fn methods_of_third_parties_are_served() {
 #[tokio::test]
 async fn notifications_of_third_parties_arrive_and_unknown_ones_do_no_harm() {
     for era in Era::BOTH {
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (tell, mut received) = mpsc::unbounded_channel();
         let server = server().notification("notifications/vendor/grew", move |Thing { size }: Thing| {
             let tell = tell.clone();
             async move { tell.send(size).unwrap() }
@@ -52,7 +52,7 @@ async fn notifications_of_third_parties_arrive_and_unknown_ones_do_no_harm() {
         let mut peer = Peer::open(server, era).await;
         peer.notify("notifications/vendor/other", json!({})).await;
         peer.notify("notifications/vendor/grew", json!({"size": 7})).await;
-        assert_eq!(told.recv().await, Some(7));
+        assert_eq!(received.recv().await, Some(7));
     }
 }
 

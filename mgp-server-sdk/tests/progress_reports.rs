@@ -73,7 +73,7 @@ async fn connect<S: RpcService + Sync + Unpin>(accept: &ServerAccept<S>, era: Er
 }
 
 async fn report(peer: &mut Peer) -> Value {
-    let (method, report) = peer.told().await;
+    let (method, report) = peer.next_notification().await;
     assert_eq!(method, "notifications/mgp.stream.progress", "{report}");
     report
 }
@@ -88,16 +88,16 @@ async fn a_report_names_its_operation_its_share_its_step_and_what_there_is_so_fa
         for _ in 0..2 {
             peer.tool("count", json!({})).await.unwrap();
             for row in 1..=4_u32 {
-                let told = report(&mut peer).await;
-                assert_eq!(told["type"], "progress");
-                assert_eq!(told["progress"], f64::from(row) / 4.0);
-                assert_eq!(told["message"], format!("Processing row {row} of 4"));
-                assert_eq!(told["partial_result"], json!({"rows": row}));
-                let millis = told["estimated_remaining_ms"].as_u64().unwrap();
-                assert_eq!(told["estimated_remaining_seconds"], millis.div_ceil(1000), "{told}");
-                assert_eq!(millis == 0, row == 4, "{told}");
-                assert_eq!(told.get("checkpoint_token"), None, "the client does not know checkpoints");
-                operations.push(told["operation_id"].as_str().unwrap().to_owned());
+                let progress = report(&mut peer).await;
+                assert_eq!(progress["type"], "progress");
+                assert_eq!(progress["progress"], f64::from(row) / 4.0);
+                assert_eq!(progress["message"], format!("Processing row {row} of 4"));
+                assert_eq!(progress["partial_result"], json!({"rows": row}));
+                let millis = progress["estimated_remaining_ms"].as_u64().unwrap();
+                assert_eq!(progress["estimated_remaining_seconds"], millis.div_ceil(1000), "{progress}");
+                assert_eq!(millis == 0, row == 4, "{progress}");
+                assert_eq!(progress.get("checkpoint_token"), None, "the client does not know checkpoints");
+                operations.push(progress["operation_id"].as_str().unwrap().to_owned());
             }
         }
         operations.dedup();
@@ -144,11 +144,11 @@ async fn a_report_and_a_part_of_one_call_name_one_operation_and_where_to_go_on()
         peer.call("tools/call", params).await.unwrap();
         let mut operations = Vec::new();
         for row in 0..3_u64 {
-            let (method, part) = peer.told().await;
+            let (method, part) = peer.next_notification().await;
             assert_eq!((method.as_str(), &part["index"]), ("notifications/mgp.stream.chunk", &json!(row)));
             assert!(part["checkpoint_token"].is_string(), "{part}");
-            let told = report(&mut peer).await;
-            operations.extend([part["operation_id"].clone(), told["operation_id"].clone()]);
+            let progress = report(&mut peer).await;
+            operations.extend([part["operation_id"].clone(), progress["operation_id"].clone()]);
         }
         operations.dedup();
         assert_eq!(operations.len(), 1, "{operations:?}");
@@ -197,7 +197,7 @@ async fn a_call_in_parts_that_broke_goes_on_as_a_task() {
         assert_eq!(broken.code(), code::UPSTREAM_UNAVAILABLE);
         let (mut whole, mut resume) = (String::new(), Value::Null);
         for _ in 0..2 {
-            let (_, part) = peer.told().await;
+            let (_, part) = peer.next_notification().await;
             whole.push_str(part["content"]["text"].as_str().unwrap());
             report(&mut peer).await;
             resume = json!({
@@ -209,8 +209,8 @@ async fn a_call_in_parts_that_broke_goes_on_as_a_task() {
         let created = patient.call("tools/call", going_on).await.unwrap();
         whole.push_str(&result_of(&mut patient, &created).await);
         assert_eq!(whole, "row 0;row 1;row 2;", "each part once");
-        while let Some((method, told)) = patient.told_already() {
-            assert_ne!(method, "notifications/mgp.stream.chunk", "{told}");
+        while let Some((method, params)) = patient.told_already() {
+            assert_ne!(method, "notifications/mgp.stream.chunk", "{params}");
         }
     }
 }

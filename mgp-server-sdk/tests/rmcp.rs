@@ -59,7 +59,7 @@ async fn calls_run_side_by_side() {
             let peer = pair.client.peer().clone();
             async move { peer.call_tool_once(params("wait", json!({}))).await.is_ok() }
         });
-        assert_eq!(next(&mut pair.told).await, "started", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "started", "{way:?}");
         let calls = (0..20).map(|n| {
             let pair = &pair;
             async move { assert_eq!(pair.text("add", json!({"a": n, "b": 1})).await, (n + 1).to_string()) }
@@ -110,9 +110,9 @@ async fn a_call_taken_back_ends_here_and_the_connection_goes_on() {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("wait", json!({}))));
         let options = PeerRequestOptions::no_options();
         let call = within(pair.client.send_cancellable_request(request, options)).await.unwrap();
-        assert_eq!(next(&mut pair.told).await, "started", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "started", "{way:?}");
         within(call.cancel(Some("enough".into()))).await.unwrap();
-        assert_eq!(next(&mut pair.told).await, "dropped", "{way:?}");
+        assert_eq!(next(&mut pair.events).await, "dropped", "{way:?}");
         assert_eq!(pair.text("add", json!({"a": 1, "b": 1})).await, "2", "{way:?}");
     }
 }

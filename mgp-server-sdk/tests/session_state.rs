@@ -187,13 +187,13 @@ async fn the_four_events_of_a_session_are_told() {
         let first = add(&mut peer, "one", &Value::Null).await.unwrap();
         let second = add(&mut peer, "two", &state(&first)).await.unwrap();
         let ended = call(&mut peer, "edit", json!({}), &state(&second)).await.unwrap();
-        let told = (&ended["_meta"]["state_changed"], ended["_meta"].get("session_state"));
-        assert_eq!(told, (&json!(true), None), "the client forgets its token");
+        let carried = (&ended["_meta"]["state_changed"], ended["_meta"].get("session_state"));
+        assert_eq!(carried, (&json!(true), None), "the client forgets its token");
         tokio::time::advance(IDLE + Duration::from_secs(1)).await;
         add(&mut peer, "three", &state(&second)).await.unwrap_err();
         let mut ids = Vec::new();
         for expected in ["session_created", "session_renewed", "session_invalidated", "session_expired"] {
-            let (method, event) = peer.told().await;
+            let (method, event) = peer.next_notification().await;
             assert_eq!(method, "notifications/mgp.session.lifecycle");
             assert_eq!(event["type"], expected, "{event}");
             assert!(event["timestamp"].as_str().unwrap().ends_with('Z'));

@@ -138,18 +138,18 @@ async fn a_source_has_a_name_a_place_a_moment_a_version_and_how_it_was_changed()
     };
     for era in Era::BOTH {
         let mut peer = client(server(), era).await;
-        let told = peer.tool("sum", json!({})).await.unwrap()["_meta"]["provenance"].clone();
-        assert_eq!(told["source"], "invoice_v2.pdf");
+        let provenance = peer.tool("sum", json!({})).await.unwrap()["_meta"]["provenance"].clone();
+        assert_eq!(provenance["source"], "invoice_v2.pdf");
         assert_eq!(
-            told["location"],
+            provenance["location"],
             json!({
                 "page": 3, "paragraph": 2, "line": 7, "cell": "B14", "json_path": "$.total",
                 "url_fragment": "totals",
             })
         );
-        assert_eq!(told["retrieved_at"], "2026-03-10T14:22:00.000Z");
+        assert_eq!(provenance["retrieved_at"], "2026-03-10T14:22:00.000Z");
         assert_eq!(
-            (&told["version"], &told["transformation"]),
+            (&provenance["version"], &provenance["transformation"]),
             (&json!("v2.1"), &json!("SUM of rows 2-15 in column B"))
         );
         let alone = peer.tool("name", json!({})).await.unwrap()["_meta"]["provenance"].clone();

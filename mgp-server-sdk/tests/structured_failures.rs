@@ -30,8 +30,8 @@ async fn failed(error: &StructuredError, era: Era) -> (Value, StructuredError) {
     let mut peer = client(failing(error), era, &["structured_errors"]).await;
     let result = peer.tool("fail", json!({})).await.unwrap();
     assert_eq!(result["isError"], true);
-    let told = RawJson::from_value(&result["_meta"]["error"]).unwrap();
-    (result, StructuredError::read(&told).unwrap())
+    let raw_error = RawJson::from_value(&result["_meta"]["error"]).unwrap();
+    (result, StructuredError::read(&raw_error).unwrap())
 }
 
 // covers: EXT-11-02
@@ -100,9 +100,9 @@ async fn details_reach_the_client_without_the_inside_of_the_server() {
     let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "no").with_details(&details);
     for era in Era::BOTH {
         let (result, _) = failed(&error, era).await;
-        let told = &result["_meta"]["error"]["details"];
+        let received_details = &result["_meta"]["error"]["details"];
         assert_eq!(
-            told,
+            received_details,
             &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8", "causes": [{"limit": 3}]})
         );
         for inside in ["main.rs", "SELECT", "10.1.2.3", "db-7", "prod"] {

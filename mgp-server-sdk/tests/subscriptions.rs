@@ -57,7 +57,7 @@ async fn subscribe(peer: &mut Peer, wish: Value) -> (Value, Option<JoinHandle<()
     }
     let listening = peer.start("subscriptions/listen", json!({"notifications": {LISTEN: wish}}));
     let listening = tokio::spawn(async move { drop(listening.await) });
-    let (method, acknowledged) = peer.told().await;
+    let (method, acknowledged) = peer.next_notification().await;
     assert_eq!(method, "notifications/subscriptions/acknowledged");
     (acknowledged["notifications"][LISTEN].clone(), Some(listening))
 }
@@ -68,7 +68,7 @@ fn commit(publisher: &Publisher, repository: &str, number: u64) {
 }
 
 async fn event(peer: &mut Peer) -> Value {
-    let (method, event) = peer.told().await;
+    let (method, event) = peer.next_notification().await;
     assert_eq!(method, "notifications/mgp.event", "{event}");
     event
 }
@@ -160,7 +160,7 @@ async fn the_time_of_a_subscription_ends_it_and_the_client_is_told() {
         commit(&publisher, "frontend-app", 1);
         event(&mut peer).await;
         tokio::time::advance(Duration::from_secs(3)).await;
-        let (method, ended) = peer.told().await;
+        let (method, ended) = peer.next_notification().await;
         assert_eq!(method, "notifications/mgp.event.terminated");
         let expected = json!({
             "subscription_id": answer["subscription_id"], "reason": "ttl", "resubscribe": true,
@@ -304,7 +304,7 @@ async fn subscriptions_to_events_and_to_resources_go_together() {
     subscribe(&mut peer, wish()).await;
     peer.call("resources/subscribe", json!({"uri": "test://a"})).await.unwrap();
     handle.resource_updated("test://a");
-    assert_eq!(peer.told().await.0, "notifications/resources/updated");
+    assert_eq!(peer.next_notification().await.0, "notifications/resources/updated");
     commit(&publisher, "frontend-app", 1);
     event(&mut peer).await;
 
@@ -313,11 +313,11 @@ async fn subscriptions_to_events_and_to_resources_go_together() {
         LISTEN: {"events": ["commit_to_main"]}, "resourceSubscriptions": ["test://a"],
     }});
     let _listening = peer.start("subscriptions/listen", asked);
-    let (_, acknowledged) = peer.told().await;
+    let (_, acknowledged) = peer.next_notification().await;
     assert_eq!(acknowledged["notifications"][LISTEN]["status"], "active", "{acknowledged}");
     assert_eq!(acknowledged["notifications"]["resourceSubscriptions"], json!(["test://a"]));
     handle.resource_updated("test://a");
-    assert_eq!(peer.told().await.0, "notifications/resources/updated");
+    assert_eq!(peer.next_notification().await.0, "notifications/resources/updated");
     commit(&publisher, "frontend-app", 2);
     event(&mut peer).await;
 }

@@ -178,11 +178,11 @@ async fn a_listener_is_told_of_its_tasks_2026() {
     until(&mut peer, id, "input_required").await;
     let wanted = json!({"taskIds": [id, "x"]});
     let _listening = peer.start("subscriptions/listen", json!({"notifications": wanted}));
-    assert_eq!(peer.told().await.1["notifications"], json!({"taskIds": [id]}));
+    assert_eq!(peer.next_notification().await.1["notifications"], json!({"taskIds": [id]}));
     peer.call("tasks/cancel", json!({"taskId": id})).await.unwrap();
-    let (method, told) = peer.told().await;
-    assert_eq!((method.as_str(), &told["status"]), ("notifications/tasks", &json!("cancelled")));
-    assert!(told["resultType"].is_null());
+    let (method, notification) = peer.next_notification().await;
+    assert_eq!((method.as_str(), &notification["status"]), ("notifications/tasks", &json!("cancelled")));
+    assert!(notification["resultType"].is_null());
 }
 
 #[tokio::test]
@@ -316,7 +316,10 @@ async fn a_session_is_told_how_its_task_is_2025() {
     let mut peer = open(Era::Session).await;
     let task = peer.call("tools/call", json!({"name": "endless", "task": {}})).await.unwrap();
     peer.call("tasks/cancel", json!({"taskId": task["task"]["taskId"]})).await.unwrap();
-    let (method, told) = peer.told().await;
+    let (method, notification) = peer.next_notification().await;
     assert_eq!(method, "notifications/tasks/status");
-    assert_eq!((&told["taskId"], &told["status"]), (&task["task"]["taskId"], &json!("cancelled")));
+    assert_eq!(
+        (&notification["taskId"], &notification["status"]),
+        (&task["task"]["taskId"], &json!("cancelled"))
+    );
 }

@@ -34,13 +34,13 @@ impl Cx {
     }
 
     /// Returns the params of a report of progress, in the words of the extension too if the caller knows them.
-    pub(super) fn progress_params(&self, told: &StreamProgress) -> Result<Object, Error> {
-        let mut params = Object::from_value(told)
+    pub(super) fn progress_params(&self, progress: &StreamProgress) -> Result<Object, Error> {
+        let mut params = Object::from_value(progress)
             .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
         if self.caller_knows_operations() {
             params.set("type", RawJson::from_text("progress"));
             params.set("operation_id", RawJson::from_text(self.operation()));
-            if let Some(millis) = told.estimated_remaining_ms {
+            if let Some(millis) = progress.estimated_remaining_ms {
                 params.set("estimated_remaining_seconds", written(&millis.div_ceil(1000))?);
             }
         }

@@ -365,10 +365,10 @@ impl IntoToolResult for EnvelopeResult {
         let has_failed = self.status() == ResultStatus::Failure;
         let mut result = if has_failed { CallToolResult::error(text) } else { CallToolResult::text(text) };
         result.structured_content = self.data().map(Object::to_raw);
-        let mut told = Object::new();
-        told.set("result", self.to_raw());
+        let mut envelope = Object::new();
+        envelope.set("result", self.to_raw());
         let mut meta = Meta::new();
-        meta.insert(ExtensionId::Envelopes.id(), told.to_raw());
+        meta.insert(ExtensionId::Envelopes.id(), envelope.to_raw());
         Ok(result.with_meta(meta).into())
     }
 }

@@ -34,7 +34,7 @@ pub(crate) type Answers = Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>;
 pub(crate) struct Peer {
     pub(crate) era: Era,
     wire: Wire,
-    told: mpsc::UnboundedReceiver<(String, Value)>,
+    notifications: mpsc::UnboundedReceiver<(String, Value)>,
     capabilities: Value,
     pub(crate) initialized: Value,
     answers: Answers,
@@ -85,12 +85,12 @@ impl Peer {
         let (near, far) = memory::pair(1 << 16);
         let (_, served) = connect(far.0, far.1, accept, ConnectionLimits::default());
         tokio::spawn(served);
-        let (tell, told) = mpsc::unbounded_channel();
+        let (tell, notifications) = mpsc::unbounded_channel();
         let client = Client { tell, answers: answers.clone() };
         let (wire, connection) =
             connect(near.0, near.1, &move |_: Outbox| client.clone(), ConnectionLimits::default());
         tokio::spawn(connection);
-        let mut peer = Self { era, wire, told, capabilities, initialized: Value::Null, answers };
+        let mut peer = Self { era, wire, notifications, capabilities, initialized: Value::Null, answers };
         if era == Era::Session {
             let params = json!({
                 "protocolVersion": "2025-11-25", "capabilities": peer.capabilities,
@@ -155,19 +155,19 @@ impl Peer {
     }
 
     /// Returns the next notification of the server.
-    pub(crate) async fn told(&mut self) -> (String, Value) {
-        within(self.told.recv()).await.unwrap()
+    pub(crate) async fn next_notification(&mut self) -> (String, Value) {
+        within(self.notifications.recv()).await.unwrap()
     }
 
     /// Returns the next notification that the server sent already.
     pub(crate) fn told_already(&mut self) -> Option<(String, Value)> {
-        self.told.try_recv().ok()
+        self.notifications.try_recv().ok()
     }
 
     /// Asserts that the server sends no further message.
     pub(crate) async fn told_nothing(&mut self) {
-        let told = tokio::time::timeout(Duration::from_millis(50), self.told.recv()).await;
-        assert!(told.is_err(), "{told:?}");
+        let received = tokio::time::timeout(Duration::from_millis(50), self.notifications.recv()).await;
+        assert!(received.is_err(), "{received:?}");
     }
 
     fn request(&self, method: &str, mut params: Value) -> Request {

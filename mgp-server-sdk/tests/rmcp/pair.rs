@@ -73,7 +73,7 @@ impl Drop for Ending {
 
 /// Returns the server, and the reports of the tool that waits. The tool that is held goes on at `release`.
 fn server(release: Arc<Notify>) -> (Server, mpsc::UnboundedReceiver<&'static str>) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (tell, events) = mpsc::unbounded_channel();
     let server = Server::new("ours", "1")
         .instructions("Add.")
         .page_size(2)
@@ -118,7 +118,7 @@ fn server(release: Arc<Notify>) -> (Server, mpsc::UnboundedReceiver<&'static str
         .prompt(Prompt::new("greet", "Greets."), async |Name { name }: Name| {
             PromptMessage::new(Role::User, mgp_server_sdk::mcp::ContentBlock::text(format!("Hello, {name}")))
         });
-    (server, told)
+    (server, events)
 }
 
 /// The values that rmcp hands to its user.
@@ -166,7 +166,7 @@ pub(crate) struct Pair {
     pub(crate) asked: mpsc::UnboundedReceiver<ElicitRequestParams>,
     pub(crate) progress: mpsc::UnboundedReceiver<ProgressNotificationParam>,
     pub(crate) changed: mpsc::UnboundedReceiver<()>,
-    pub(crate) told: mpsc::UnboundedReceiver<&'static str>,
+    pub(crate) events: mpsc::UnboundedReceiver<&'static str>,
     /// Lets the tool that is held go on.
     pub(crate) release: Arc<Notify>,
     /// Breaks every connection of HTTP, and tells when it has.
@@ -183,7 +183,7 @@ impl Pair {
     pub(crate) async fn connect_answering((era, via): (Era, Via), action: ElicitationAction) -> Self {
         let release = Arc::<Notify>::default();
         let (cut, cuts) = mpsc::unbounded_channel();
-        let (server, told) = server(release.clone());
+        let (server, events) = server(release.clone());
         let handle = server.handle();
         let accept = server.accept().unwrap();
         let (asked, questions) = mpsc::unbounded_channel();
@@ -230,7 +230,7 @@ impl Pair {
             asked: questions,
             progress: reports,
             changed: heard,
-            told,
+            events,
             release,
             cut,
             _serving: serving,

@@ -61,8 +61,8 @@ fn request(call: CompensationCall, session: Arc<Session>) -> Request {
 fn failure(response: &Response) -> Error {
     let result = Object::from_raw(&response.result).unwrap_or_default();
     let structured = result.object("_meta").and_then(|meta| StructuredError::read(&meta.get("error")?));
-    let told = structured.map(|error| String::from(error.message)).or_else(|| first_text(&result));
-    let message = told.unwrap_or_else(|| "the tool that takes the step back failed".to_owned());
+    let reason = structured.map(|error| String::from(error.message)).or_else(|| first_text(&result));
+    let message = reason.unwrap_or_else(|| "the tool that takes the step back failed".to_owned());
     Error::new(code::UPSTREAM_ERROR, message)
 }
 

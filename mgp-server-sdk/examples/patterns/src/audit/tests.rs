@@ -196,8 +196,8 @@ async fn events_are_counted_by_each_property_in_whole_hours_and_parts_of_them() 
             }),
         ),
     ] {
-        let told = stats(json!({"group_by": group_by})).await;
-        assert_eq!((&told["breakdown"], &told["total_events"]), (&breakdown, &json!(181)), "{group_by}");
+        let answer = stats(json!({"group_by": group_by})).await;
+        assert_eq!((&answer["breakdown"], &answer["total_events"]), (&breakdown, &json!(181)), "{group_by}");
     }
     // The end is not part of the period.
     let (since, until) = (event(30)["timestamp"].clone(), event(175)["timestamp"].clone());
@@ -282,8 +282,8 @@ async fn a_table_has_no_formulas_and_no_cells_that_end_early() {
 #[tokio::test]
 async fn an_event_that_comes_twice_is_stored_once_and_one_without_a_number_each_time() {
     let fixture = Fixture::new(Retention::KeepAll).await;
-    for told in [event(1), event(2), event(1), event(2)] {
-        fixture.tell(&told).await;
+    for sent in [event(1), event(2), event(1), event(2)] {
+        fixture.tell(&sent).await;
     }
     // Another record begins with the same number.
     fixture.tell(&event_with(1, &json!({"/timestamp": event(9)["timestamp"]}))).await;
@@ -389,8 +389,8 @@ async fn old_events_are_moved_to_the_files_of_their_months() {
     let retention = Retention::Tiered(Duration::from_hours(24 * 30), archive.clone());
     let fixture = Fixture::open(folder, retention).await;
     let old = [event(1), event(2)];
-    for told in old.iter().chain([&aged(3, 1)]) {
-        fixture.tell(told).await;
+    for sent in old.iter().chain([&aged(3, 1)]) {
+        fixture.tell(sent).await;
     }
     until_found(&fixture, &[3]).await;
     let lines = std::fs::read_to_string(archive.join("2026-02.jsonl")).unwrap();

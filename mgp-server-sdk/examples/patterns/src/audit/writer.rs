@@ -43,11 +43,11 @@ impl EventQueue {
 
     /// Waits until all events that were queued before are stored, but not for ever.
     pub(super) async fn flush(&self) {
-        let (done, told) = oneshot::channel();
+        let (done, finished) = oneshot::channel();
         let queue = self.0.clone();
         let flushed = async {
             let queued = tokio::task::spawn_blocking(move || queue.send(Job::Flush(done)).is_ok()).await;
-            queued.is_ok_and(|queued| queued) && told.await.is_ok()
+            queued.is_ok_and(|queued| queued) && finished.await.is_ok()
         };
         if tokio::time::timeout(FLUSH_TIMEOUT, flushed).await != Ok(true) {
             tracing::warn!("the store cannot be written now: what is read lacks the newest events");

@@ -274,14 +274,14 @@ Lunch was good.";
     // covers: P-2-02, P-2-06
     #[test]
     fn a_summary_has_what_matters_within_its_tokens_and_is_the_same_each_time() {
-        let told = summary(50, &[], Style::Narrative).unwrap();
-        assert!(told.contains("disk") && told.contains("log of the database"), "{told}");
-        assert!(!told.contains("Lunch") && !told.contains("chairs"), "{told}");
-        assert_eq!(summary(50, &[], Style::Narrative).unwrap(), told);
+        let text = summary(50, &[], Style::Narrative).unwrap();
+        assert!(text.contains("disk") && text.contains("log of the database"), "{text}");
+        assert!(!text.contains("Lunch") && !text.contains("chairs"), "{text}");
+        assert_eq!(summary(50, &[], Style::Narrative).unwrap(), text);
         for max_tokens in [1, 5, 20, 40, 80, 1000] {
             for style in [Style::Narrative, Style::Bullets, Style::Structured] {
-                let told = summary(max_tokens, &[], style).unwrap();
-                assert!(tokens(&told) <= max_tokens, "{max_tokens} {style:?}: {told}");
+                let text = summary(max_tokens, &[], style).unwrap();
+                assert!(tokens(&text) <= max_tokens, "{max_tokens} {style:?}: {text}");
             }
         }
         assert_eq!(summary(1000, &[], Style::Narrative).unwrap(), REPORT.replace('\n', " "));
@@ -291,8 +291,8 @@ Lunch was good.";
     #[test]
     fn what_is_to_be_preserved_survives_however_little_room_there_is() {
         for max_tokens in [8, 20, 60] {
-            let told = summary(max_tokens, &["OPS-1234"], Style::Narrative).unwrap();
-            assert!(told.contains("OPS-1234") && tokens(&told) <= max_tokens, "{max_tokens}: {told}");
+            let text = summary(max_tokens, &["OPS-1234"], Style::Narrative).unwrap();
+            assert!(text.contains("OPS-1234") && tokens(&text) <= max_tokens, "{max_tokens}: {text}");
         }
         let both = summary(14, &["ops-1234", "Lunch"], Style::Bullets).unwrap();
         assert!(holds(&both, "OPS-1234") && both.contains("Lunch") && tokens(&both) <= 14, "{both}");
@@ -303,9 +303,9 @@ Lunch was good.";
 
     #[test]
     fn sentences_keep_their_order() {
-        let told = summary(60, &[], Style::Narrative).unwrap();
-        let places: Vec<_> = REPORT.lines().filter_map(|line| told.find(line)).collect();
-        assert!(places.len() > 1 && places.is_sorted(), "{told}");
+        let text = summary(60, &[], Style::Narrative).unwrap();
+        let places: Vec<_> = REPORT.lines().filter_map(|line| text.find(line)).collect();
+        assert!(places.len() > 1 && places.is_sorted(), "{text}");
     }
 
     #[test]

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::federation::instance::instances;
 
-    fn told(error: Error) -> Error {
+    fn translate(error: Error) -> Error {
         let urls = ["prod=https://example.com/mcp".parse().unwrap()];
         let keys = ["prod=PATH".parse().unwrap()];
         upstream(&instances(&urls, &keys, &[]).unwrap()[0], error)
@@ -140,17 +140,18 @@ mod tests {
             (answer(4001), 5000),
             (answer(-32603), 5000),
         ] {
-            let told = told(error.clone());
-            assert_eq!(told.code(), expected, "{error:?}");
-            assert!(told.message().contains("`prod`"), "{told}");
+            let translated = translate(error.clone());
+            assert_eq!(translated.code(), expected, "{error:?}");
+            assert!(translated.message().contains("`prod`"), "{translated}");
         }
     }
 
     #[test]
     fn what_the_instance_said_of_trying_again_is_kept() {
         let theirs = Recovery::for_code(3000).unwrap().with_retry_after_ms(5000);
-        let told = told(answer(3000).with_recovery(theirs.with_retry_strategy(RetryStrategy::FixedDelay)));
-        let recovery = told.recovery().unwrap();
+        let translated =
+            translate(answer(3000).with_recovery(theirs.with_retry_strategy(RetryStrategy::FixedDelay)));
+        let recovery = translated.recovery().unwrap();
         assert_eq!((recovery.retryable, recovery.retry_after_ms), (Some(true), Some(5000)));
         let details: Value = recovery.details.unwrap().to().unwrap();
         assert_eq!(details, json!({"instance": "prod", "code": 3000}));
@@ -158,6 +159,6 @@ mod tests {
 
     #[test]
     fn a_call_that_its_caller_took_back_is_no_failure_of_the_instance() {
-        assert_eq!(told(Error::cancelled()).origin(), Origin::Cancelled);
+        assert_eq!(translate(Error::cancelled()).origin(), Origin::Cancelled);
     }
 }

@@ -60,10 +60,10 @@ impl FollowsTools for Registrations {
 
 impl Registrations {
     async fn register(&mut self, id: ServerId, server: &str) -> Result<(), Error> {
-        if let Some(told) = self.local.register(&self.registration(id.clone(), server)).await?
-            && told.status != ServerStatus::Registered
+        if let Some(registered) = self.local.register(&self.registration(id.clone(), server)).await?
+            && registered.status != ServerStatus::Registered
         {
-            tracing::warn!(server = %id, message = told.message, "a server of an instance is registered and does not run yet");
+            tracing::warn!(server = %id, message = registered.message, "a server of an instance is registered and does not run yet");
         }
         self.known.insert(id);
         Ok(())

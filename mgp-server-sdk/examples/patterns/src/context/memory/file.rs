@@ -20,19 +20,20 @@ pub(super) struct MemoryFile {
 impl MemoryFile {
     /// Opens the file, makes it if there is none, and reads its texts.
     pub(super) fn open(path: &Path) -> io::Result<(Vec<MemoryEntry>, Self)> {
-        let told = |error: &dyn std::fmt::Display| io::Error::other(format!("{}: {error}", path.display()));
-        let mut file = locked(path).map_err(|error| told(&error))?;
+        let with_path =
+            |error: &dyn std::fmt::Display| io::Error::other(format!("{}: {error}", path.display()));
+        let mut file = locked(path).map_err(|error| with_path(&error))?;
         let mut entries = Vec::new();
         let (mut number, mut whole_bytes) = (0, 0);
         let mut reader = BufReader::new((&file).take(MAX_BYTES));
         let mut line = String::new();
-        while reader.read_line(&mut line).map_err(|error| told(&error))? > 0 {
+        while reader.read_line(&mut line).map_err(|error| with_path(&error))? > 0 {
             number += 1;
             match serde_json::from_str(&line) {
                 Ok(entry) => entries.push(entry),
                 // A crash cuts the last line off, and no other.
                 Err(_) if !line.ends_with('\n') => break,
-                Err(error) => return Err(told(&format!("line {number} is no memory: {error}"))),
+                Err(error) => return Err(with_path(&format!("line {number} is no memory: {error}"))),
             }
             whole_bytes += line.len() as u64;
             line.clear();

@@ -34,7 +34,8 @@ struct ToolInventory {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct UnmatchedRule {
     pub(crate) rule: String,
-    pub(crate) told: String,
+    #[serde(rename = "told")]
+    pub(crate) reason: String,
     /// True if the rule stands in `mgp.toml`; else an operator insisted on it, or its target is gone.
     pub(crate) is_configured: bool,
 }
@@ -51,7 +52,7 @@ pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp
     let mut rules = Vec::new();
     let mut look = |rule: String, outcome: Result<(), UnmatchedTarget>, is_configured: bool| {
         if let Err(unmatched) = outcome {
-            rules.push(UnmatchedRule { rule, told: unmatched.to_string(), is_configured });
+            rules.push(UnmatchedRule { rule, reason: unmatched.to_string(), is_configured });
         }
     };
     for stored in of.visibility.access.entries() {
@@ -86,8 +87,8 @@ pub(crate) fn unmatched_rules(of: &AccessTargets, keys: &KeyRing, now: Timestamp
 /// Logs the rules of the configuration that stand for nothing.
 pub(crate) fn warn_of_unmatched(of: &AccessTargets, keys: &KeyRing, now: Timestamp) {
     let rules = unmatched_rules(of, keys, now).rules.into_iter();
-    for UnmatchedRule { rule, told, .. } in rules.filter(|rule| rule.is_configured) {
-        tracing::warn!(rule, told, "a rule of the configuration stands for nothing");
+    for UnmatchedRule { rule, reason, .. } in rules.filter(|rule| rule.is_configured) {
+        tracing::warn!(rule, told = reason, "a rule of the configuration stands for nothing");
     }
 }
 

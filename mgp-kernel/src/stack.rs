@@ -209,7 +209,7 @@ fn layers(
     way: BareWay,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
     let ConnectionShared { support, config: server, line, current, of_server, .. } = shared;
-    let ServerSupport { policies, audit, tools, books, concurrency, .. } = &**support;
+    let ServerSupport { policies, audit, tools, tables, concurrency, .. } = &**support;
     let config = support.config.load();
     let current = Arc::clone(current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
@@ -233,7 +233,7 @@ fn layers(
         Some(agent) => definitions.of_agent(&agent.access_id()),
     };
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
-    let tasks = books.task_owners.of(line, server);
+    let tasks = tables.task_owners.of(line, server);
     let safe = settings::passed_methods(&server.safe_methods)?;
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);

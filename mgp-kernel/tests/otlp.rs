@@ -42,12 +42,12 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
     let client = client.in_process(kernel.accept(Principal::new("agent"))).await.unwrap();
     let parent = RawJson::from_value(&format!("00-{TRACE}-{CALLER}-01")).unwrap();
     let call = client.call_tool("s.parent", json!({})).meta("traceparent", parent);
-    let told = call.await.unwrap().content[0].as_text().unwrap().to_owned();
+    let received = call.await.unwrap().content[0].as_text().unwrap().to_owned();
 
     // The server is within the same trace, and in a span that is ours.
-    let words: Vec<&str> = told.split('-').collect();
-    assert_eq!((words[0], words[1]), ("00", TRACE), "{told}");
-    assert_ne!(words[2], CALLER, "{told}");
+    let words: Vec<&str> = received.split('-').collect();
+    assert_eq!((words[0], words[1]), ("00", TRACE), "{received}");
+    assert_ne!(words[2], CALLER, "{received}");
     let ours = words[2].to_owned();
 
     telemetry.end().await;

@@ -51,7 +51,7 @@ pub(crate) async fn costs() -> Shown {
                     result.meta.as_ref().map(serde_json::to_value).transpose()?.unwrap_or_default();
                 format!("cost {}, {} left", meta["cost"], meta["quota"]["remaining"])
             }
-            Err(error) => told(&error),
+            Err(error) => describe(&error),
         });
     }
     Ok(lines)
@@ -76,10 +76,10 @@ pub(crate) async fn media() -> Shown {
     let refused = client.call_tool("shop.render", json!({"scene": "a".repeat(65)})).await;
     Ok(vec![match refused {
         Ok(result) => result.content[0].as_text().unwrap_or_default().to_owned(),
-        Err(error) => told(&error),
+        Err(error) => describe(&error),
     }])
 }
 
-fn told(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     format!("{}: {}", error.code(), error.message())
 }

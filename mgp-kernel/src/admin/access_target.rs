@@ -83,7 +83,7 @@ pub(crate) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Fai
     let Some(RuleSuggestion { reason, did_you_mean }) = failure.data() else { return failure };
     // The hint contains the suggestion, so the message need not.
     let failure = match reason {
-        Some(reason) => failure.told(reason),
+        Some(reason) => failure.with_message(reason),
         None => failure,
     };
     let Some(NamedTarget { server, tool }) = did_you_mean else {

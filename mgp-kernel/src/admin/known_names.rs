@@ -138,5 +138,5 @@ pub(crate) fn advised_names(failure: Failure, command: impl Fn(&NameMistakes) ->
         let known = mistakes.permissions.join(", ");
         format!("the known permissions are {known}; `--force` accepts what is written")
     };
-    failure.told(mistakes.reason).hint(hint)
+    failure.with_message(mistakes.reason).hint(hint)
 }

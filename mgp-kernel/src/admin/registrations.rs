@@ -148,8 +148,12 @@ impl Operation for ApproveRegistration {
     type Reply = ApprovedRegistration;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedRegistration, Error> {
-        let told = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
-        Ok(ApprovedRegistration { server_id: self.server_id, status: told.status, message: told.message })
+        let approved = call.kernel.registry.approve(&call.by, call.trace, &self.server_id).await?;
+        Ok(ApprovedRegistration {
+            server_id: self.server_id,
+            status: approved.status,
+            message: approved.message,
+        })
     }
 }
 
@@ -270,7 +274,7 @@ impl RegistrationRow {
         let (state, by) = (self.state_word(), printable(&self.registered_by));
         writeln!(out, "{}: {state}, registered by {by}", self.server_id)?;
         let mut say =
-            |what: &str, told: &str| writeln!(out, "  {what:<12}{}", printable(told).replace('\n', " "));
+            |what: &str, value: &str| writeln!(out, "  {what:<12}{}", printable(value).replace('\n', " "));
         say("starts", &self.launch)?;
         if let Some(code) = &self.inline_code {
             say("", code)?;

@@ -67,13 +67,13 @@ pub(super) async fn start(
             .stderr(log)
             .spawn()
             .map_err(unstarted)?;
-        let mut told = String::new();
+        let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             // The read ends with an empty text if the kernel ends without a message.
-            BufReader::new(out).read_line(&mut told).map_err(unstarted)?;
+            BufReader::new(out).read_line(&mut line).map_err(unstarted)?;
         }
         child.wait().map_err(unstarted)?;
-        read(&told, &state, begins_at)
+        read(&line, &state, begins_at)
     });
     started.await.map_err(unstarted)?
 }
@@ -112,11 +112,11 @@ fn say(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn read(told: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failure> {
-    if told.trim_end() == LISTENS {
+fn read(line: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failure> {
+    if line.trim_end() == LISTENS {
         return Ok(StartOutcome::Listens);
     }
-    let Ok(failure) = serde_json::from_str::<serde_json::Value>(told) else {
+    let Ok(failure) = serde_json::from_str::<serde_json::Value>(line) else {
         tracing::warn!(log = %last_lines(state, begins_at), "a kernel ended while it started");
         return Ok(StartOutcome::Died);
     };
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn a_failure_arrives_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let told = r#"{"exit":4,"message":"the port is taken","hint":"name another one"}"#;
-        let failure = read(told, folder.path(), 0).unwrap_err();
+        let line = r#"{"exit":4,"message":"the port is taken","hint":"name another one"}"#;
+        let failure = read(line, folder.path(), 0).unwrap_err();
         assert_eq!((failure.exit, failure.message()), (Exit::Unreachable, "the port is taken"));
         assert_eq!(failure.advice(), Some("name another one"));
         assert_eq!(read("listening\n", folder.path(), 0).unwrap(), StartOutcome::Listens);

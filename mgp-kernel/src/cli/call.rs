@@ -117,7 +117,7 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
     let failure = Failure::from(error);
     if is_late {
         let message = format!("{} did not answer within {} s", tool.name, timeout.as_secs_f64());
-        return failure.told(message).hint("`--timeout 10m` waits longer");
+        return failure.with_message(message).hint("`--timeout 10m` waits longer");
     }
     if !is_absent {
         return failure;
@@ -139,7 +139,7 @@ async fn refused(link: &KernelLink, tool: &ToolRow, error: Error, timeout: Durat
         Some(why) => format!("{}: {}", failure.message(), printable(why)),
         None => failure.message().to_owned(),
     };
-    failure.told(message).hint(row.remedy())
+    failure.with_message(message).hint(row.remedy())
 }
 
 fn given(args: &CallArgs) -> Result<Option<Object>, Failure> {

@@ -44,7 +44,8 @@ struct DoctorReport {
 struct DoctorFinding {
     what: &'static str,
     ok: bool,
-    told: String,
+    #[serde(rename = "told")]
+    detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
@@ -62,7 +63,7 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
     cx.output.show(&examination, |examination, out| {
         for finding in &examination.findings {
             let mark = if finding.ok { "ok " } else { "no " };
-            writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.told))?;
+            writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.detail))?;
             if let Some(hint) = &finding.hint {
                 writeln!(out, "    {}", printable(hint))?;
             }
@@ -77,28 +78,29 @@ fn configured(cx: &CommandContext, findings: &mut Vec<DoctorFinding>) -> Option<
     match cx.read() {
         Ok(configured) => {
             let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
-            let told = if files.is_empty() {
+            let detail = if files.is_empty() {
                 "there is none".to_owned()
             } else {
                 format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
             };
             let empty = configured.config.servers.is_empty();
             let hint = empty.then_some("`mgp add NAME -- COMMAND` adds a server");
-            findings.push(DoctorFinding::right("configuration", told).hint(hint));
+            findings.push(DoctorFinding::right("configuration", detail).hint(hint));
             if let Some(untrusted) = configured.untrusted {
                 findings.push(DoctorFinding::right("folder", untrusted));
             }
             for warning in configured.warnings {
-                let told = warning.trim_end().to_owned();
-                findings.push(DoctorFinding::wrong("configuration", told));
+                let detail = warning.trim_end().to_owned();
+                findings.push(DoctorFinding::wrong("configuration", detail));
             }
             findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
             findings.push(confinement(&configured.config));
             findings.push(embedder(&configured.config));
             findings.extend(unasked(&configured.config));
             let suggested = configured.config.servers.iter().filter(|server| server.enabled);
-            findings
-                .extend(suggested.filter_map(suggestion).map(|told| DoctorFinding::right("network", told)));
+            findings.extend(
+                suggested.filter_map(suggestion).map(|detail| DoctorFinding::right("network", detail)),
+            );
             Some(configured.config)
         }
         Err(failure) => {
@@ -111,20 +113,20 @@ fn configured(cx: &CommandContext, findings: &mut Vec<DoctorFinding>) -> Option<
 /// Reports how this system can confine servers, and whether that is enough for the servers that are to be confined.
 fn confinement(config: &Config) -> DoctorFinding {
     let support = support();
-    let told = format!("this system holds {support}");
+    let detail = format!("this system holds {support}");
     let wanted = config.servers.iter().find(|server| server.enabled && server.is_confined());
     match (support.confines(), wanted) {
-        (Err(_), Some(server)) => DoctorFinding::wrong("confinement", told).hint(Some(format!(
+        (Err(_), Some(server)) => DoctorFinding::wrong("confinement", detail).hint(Some(format!(
             "`{}` is to be confined and is not started on this system; `confine = false` starts it unconfined",
             server.id
         ))),
-        _ => DoctorFinding::right("confinement", told),
+        _ => DoctorFinding::right("confinement", detail),
     }
 }
 
 /// Reports the embedder that finds tools by meaning, and whether its files are there.
 fn embedder(config: &Config) -> DoctorFinding {
-    let lacks = |told: String, hint: &str| DoctorFinding::wrong("embedder", told).hint(Some(hint));
+    let lacks = |detail: String, hint: &str| DoctorFinding::wrong("embedder", detail).hint(Some(hint));
     match settings::embedder(config, ModelStore::of_user().as_ref()) {
         Ok(EmbedderChoice::Static) => {
             let is_usual = config.tools.embedder.as_deref().is_none_or(|words| words == usual::EMBEDDER);
@@ -155,10 +157,10 @@ fn unasked(config: &Config) -> Option<DoctorFinding> {
     let granted: Vec<_> = Permission::KNOWN.iter().filter(is_granted).map(Permission::as_str).collect();
     let is_wide = settings.policy == Some(ApprovalPolicy::AutoApprove) && !granted.is_empty();
     is_wide.then(|| {
-        let told = format!("every server gets {} without a question", granted.join(", "));
+        let detail = format!("every server gets {} without a question", granted.join(", "));
         let hint =
             "remove `never_automatic` of `[permissions]`, so that a human is asked for what is dangerous";
-        DoctorFinding::wrong("permissions", told).hint(Some(hint))
+        DoctorFinding::wrong("permissions", detail).hint(Some(hint))
     })
 }
 
@@ -170,9 +172,9 @@ async fn kernel(
     findings.push(DoctorFinding::right("kernel", "runs"));
     let KernelStatus { http, waiting, .. } = link.ask(&ReadStatus {}).await?;
     if !waiting.is_empty() {
-        let told = format!("changes wait for an operator: {}", waiting.join(", "));
+        let detail = format!("changes wait for an operator: {}", waiting.join(", "));
         let hint = "`mgp reload` takes them; undo those that you did not make";
-        findings.push(DoctorFinding::wrong("configuration", told).hint(Some(hint)));
+        findings.push(DoctorFinding::wrong("configuration", detail).hint(Some(hint)));
     }
     if let Some(http) = http {
         let hint =
@@ -183,22 +185,22 @@ async fn kernel(
     let servers = link.settled(&ServersToBegin::All).await?;
     findings.extend(variables(link, config, &servers).await?);
     for server in servers.iter().filter(|server| server.enabled) {
-        let (ok, mut told) = match server.state {
+        let (ok, mut detail) = match server.state {
             ServerState::Connected => (true, format!("{}: {} tools", server.id, server.tools)),
             state => (false, format!("{} is {state}", server.id)),
         };
         if let Some(error) = server.why() {
-            told = format!("{told}: {error}");
+            detail = format!("{detail}: {error}");
         }
         let hint = (!ok).then(|| server.remedy());
-        findings.push(DoctorFinding::of("server", ok, told).hint(hint));
+        findings.push(DoctorFinding::of("server", ok, detail).hint(hint));
     }
     findings.push(record(link.ask(&VerifyLog::default()).await));
     findings.extend(reserved_keys(link).await?);
     let unmatched = link.ask(&ListUnmatched {}).await?;
     findings.extend(unmatched.rules.into_iter().map(|rule| {
         let hint = rule.is_configured.then_some("correct this entry of mgp.toml, or remove it");
-        DoctorFinding::of("rule", !rule.is_configured, format!("{}: {}", rule.rule, rule.told)).hint(hint)
+        DoctorFinding::of("rule", !rule.is_configured, format!("{}: {}", rule.rule, rule.reason)).hint(hint)
     }));
     findings.push(undecided(&link.ask(&ListPending {}).await?));
     findings.push(proof(&link.ask(&ReadProofStatus {}).await?));
@@ -206,8 +208,8 @@ async fn kernel(
     findings.push(DoctorFinding::right("definitions", counted(&pins)));
     findings.extend(pins.iter().take(MAX_DEFINITIONS).filter_map(|row| {
         let standing = row.standing.as_ref()?;
-        let told = standing.sentence(&row.server_id, &row.name);
-        Some(DoctorFinding::right("definition", told).hint(Some(&standing.way)))
+        let detail = standing.sentence(&row.server_id, &row.name);
+        Some(DoctorFinding::right("definition", detail).hint(Some(&standing.way)))
     }));
     if let Some(more) = pins.len().checked_sub(MAX_DEFINITIONS).filter(|more| *more > 0) {
         let hint = Some("`mgp pin list --waiting` shows all");
@@ -234,14 +236,14 @@ async fn variables(
         let runs = row.state == ServerState::Connected;
         findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| {
             let (id, name) = (&server.id, &missed.name);
-            let told = match &missed.sign {
+            let detail = match &missed.sign {
                 VariableHint::Line(written) => format!("{id} is not given {name}, and wrote: {written}"),
                 VariableHint::Name => {
                     format!("{id} is not given {name}, which is set here and probably meant for this server")
                 }
             };
             let ok = runs || missed.sign == VariableHint::Name;
-            DoctorFinding::of("environment", ok, told).hint(Some(missed.remedy()))
+            DoctorFinding::of("environment", ok, detail).hint(Some(missed.remedy()))
         }));
     }
     Ok(findings)
@@ -249,7 +251,7 @@ async fn variables(
 
 /// Returns whether the record is as it was written.
 fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
-    let told = match verified {
+    let detail = match verified {
         Ok(VerifiedLog { changed_at: None, events, .. }) => {
             return DoctorFinding::right("record", format!("intact, {} events", events.unwrap_or_default()));
         }
@@ -259,7 +261,7 @@ fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
         Err(failure) => failure.message().to_owned(),
     };
     let hint = "the file was changed, replaced or is damaged: keep it, and begin a new one";
-    DoctorFinding::wrong("record", told).hint(Some(hint))
+    DoctorFinding::wrong("record", detail).hint(Some(hint))
 }
 
 /// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.
@@ -271,11 +273,11 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
         let list = link.ask(&ListKeys { page, ..ListKeys::default() }).await?;
         findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| {
             let (id, owner) = (&key.id, &key.owner);
-            let told = format!("the key {id} is refused: its owner `{owner}` has a reserved name");
+            let detail = format!("the key {id} is refused: its owner `{owner}` has a reserved name");
             let hint = format!(
                 "`mgp keys revoke {id}` removes the key; `mgp keys new` issues one for another owner"
             );
-            DoctorFinding::wrong("keys", told).hint(Some(hint))
+            DoctorFinding::wrong("keys", detail).hint(Some(hint))
         }));
         next = list.next_offset;
     }
@@ -284,7 +286,7 @@ async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure>
 
 /// Reports which proof decisions take.
 fn proof(standing: &ProofStatus) -> DoctorFinding {
-    let (ok, told) = match standing.needed {
+    let (ok, detail) = match standing.needed {
         _ if standing.without_proof => (false, WITHOUT_PROOF),
         Some(NeededProof::First) => (true, "none is set up; `mgp operators passphrase` sets a passphrase"),
         Some(NeededProof::Unset) => {
@@ -293,7 +295,7 @@ fn proof(standing: &ProofStatus) -> DoctorFinding {
         Some(NeededProof::Account) => (true, "decisions take the password of this account"),
         _ => (true, "decisions take the operators' passphrase, or a token"),
     };
-    DoctorFinding::of("proof", ok, told)
+    DoctorFinding::of("proof", ok, detail)
 }
 
 /// Reports what waits for a decision, and how to decide it.
@@ -304,8 +306,8 @@ fn undecided(pending: &PendingDecisions) -> DoctorFinding {
         needs.iter().any(|need| (&need.server_id, Some(&need.permission)) == about)
     };
     let waiting = needs.len() + pending.questions.iter().filter(|question| !is_listed(question)).count();
-    let mut told = vec![format!("{waiting} wait for a decision")];
-    told.extend(needs.iter().map(|need| format!("{} needs {}", need.server_id, need.permission.as_str())));
+    let mut details = vec![format!("{waiting} wait for a decision")];
+    details.extend(needs.iter().map(|need| format!("{} needs {}", need.server_id, need.permission.as_str())));
     let hint = match needs.first() {
         Some(UndecidedPermission { server_id, permission, .. }) => {
             let (permission, what) = (permission.as_str(), "mgp permissions");
@@ -316,7 +318,7 @@ fn undecided(pending: &PendingDecisions) -> DoctorFinding {
         None if waiting > 0 => Some("`mgp permissions pending` shows the questions".to_owned()),
         None => None,
     };
-    DoctorFinding::right("permissions", told.join("; ")).hint(hint)
+    DoctorFinding::right("permissions", details.join("; ")).hint(hint)
 }
 
 /// Returns how many definitions are held and flagged, as a text.
@@ -327,16 +329,16 @@ fn counted(pins: &[PinRow]) -> String {
 }
 
 impl DoctorFinding {
-    fn of(what: &'static str, ok: bool, told: impl Into<String>) -> Self {
-        Self { what, ok, told: told.into(), hint: None }
+    fn of(what: &'static str, ok: bool, detail: impl Into<String>) -> Self {
+        Self { what, ok, detail: detail.into(), hint: None }
     }
 
-    fn right(what: &'static str, told: impl Into<String>) -> Self {
-        Self::of(what, true, told)
+    fn right(what: &'static str, detail: impl Into<String>) -> Self {
+        Self::of(what, true, detail)
     }
 
-    fn wrong(what: &'static str, told: impl Into<String>) -> Self {
-        Self::of(what, false, told)
+    fn wrong(what: &'static str, detail: impl Into<String>) -> Self {
+        Self::of(what, false, detail)
     }
 
     fn failed(what: &'static str, failure: &Failure) -> Self {

@@ -187,12 +187,12 @@ pub(super) struct StateInUse<'a> {
     operators: &'a Path,
     output: &'a Output,
     since: Instant,
-    told: bool,
+    is_announced: bool,
 }
 
 impl<'a> StateInUse<'a> {
     pub(super) fn new(state: &'a Path, operators: &'a Path, output: &'a Output) -> Self {
-        Self { state, operators, output, since: Instant::now(), told: false }
+        Self { state, operators, output, since: Instant::now(), is_announced: false }
     }
 
     /// Waits until the next attempt.
@@ -206,7 +206,7 @@ impl<'a> StateInUse<'a> {
             let message = format!("another mgp has {state} open, and nobody answers at {operators}");
             return Err(Failure::unreachable(message).hint(INSTEAD));
         }
-        if waited >= SILENT && !std::mem::replace(&mut self.told, true) {
+        if waited >= SILENT && !std::mem::replace(&mut self.is_announced, true) {
             self.output.note(&format!("another mgp has {state} open; waiting for it to end"));
         }
         sleep(LOOK_EVERY).await;

@@ -99,14 +99,14 @@ async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -
     let downloader = Downloader::new().map_err(|error| Failure::usage(error.to_string()))?;
     let size = model.size();
     let mut shown = None;
-    let told = |bytes: u64| {
+    let on_progress = |bytes: u64| {
         let percent = bytes * 100 / size.max(1);
         // A line for each hundredth is enough.
         if shown.replace(percent) != Some(percent) {
             output.waiting(&format!("{}: {} of {}", model.name, megabytes(bytes), megabytes(size)));
         }
     };
-    let brought = store.download(model, &downloader, told).await;
+    let brought = store.download(model, &downloader, on_progress).await;
     output.waiting("");
     brought.map_err(|error| {
         let exit = if matches!(error, InstallError::Download(_)) { Exit::Unreachable } else { Exit::Usage };

@@ -80,8 +80,8 @@ impl<W: Write> DemoNarrator<W> {
         let outcome = step.await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         match outcome {
-            Ok((value, told)) => {
-                self.write(title, ms, &told, None)?;
+            Ok((value, narration)) => {
+                self.write(title, ms, &narration, None)?;
                 Ok(value)
             }
             Err(error) => {
@@ -108,18 +108,18 @@ impl<W: Write> DemoNarrator<W> {
         &mut self,
         title: &str,
         ms: u64,
-        told: &StepNarration,
+        narration: &StepNarration,
         error: Option<&anyhow::Error>,
     ) -> anyhow::Result<()> {
         if self.options.json {
-            let said = told.lines.iter().map(|(who, text)| json!({ "who": who, "text": text }));
+            let said = narration.lines.iter().map(|(who, text)| json!({ "who": who, "text": text }));
             let mut step = json!({
                 "step": self.steps,
                 "title": title,
                 "ok": error.is_none(),
                 "ms": ms,
                 "said": said.collect::<Vec<_>>(),
-                "facts": told.facts,
+                "facts": narration.facts,
             });
             if let Some(error) = error {
                 step["error"] = format!("{error:#}").into();
@@ -129,7 +129,7 @@ impl<W: Write> DemoNarrator<W> {
             let bold = self.style(Style::new().bold());
             let faint = self.style(Style::new().dimmed());
             writeln!(self.out, "\n{bold}{}. {title}{bold:#} {faint}({ms} ms){faint:#}", self.steps)?;
-            for (who, text) in &told.lines {
+            for (who, text) in &narration.lines {
                 let (name, style) = match who {
                     DemoActor::Agent => ("agent", AnsiColor::Cyan.on_default()),
                     DemoActor::Kernel => ("kernel", AnsiColor::Green.on_default()),
@@ -161,11 +161,11 @@ mod tests {
     async fn two_steps(options: Options) -> (String, anyhow::Result<()>) {
         let mut out = Vec::new();
         let mut account = DemoNarrator::new(options, &mut out);
-        let mut told = StepNarration::default();
-        told.agent("asks");
-        told.kernel("answers\nat length");
-        told.fact("calls", 1);
-        let first = account.step("First", async { Ok(((), told)) }).await;
+        let mut narration = StepNarration::default();
+        narration.agent("asks");
+        narration.kernel("answers\nat length");
+        narration.fact("calls", 1);
+        let first = account.step("First", async { Ok(((), narration)) }).await;
         assert!(first.is_ok());
         let second = account.step::<()>("Second", async { anyhow::bail!("it rained") }).await;
         (String::from_utf8(out).unwrap(), second)

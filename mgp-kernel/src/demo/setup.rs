@@ -59,15 +59,15 @@ pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
         (found.total_available == tools as u64).then_some(())
     })
     .await?;
-    let mut told = StepNarration::default();
+    let mut narration = StepNarration::default();
     for view in &views {
         let pid = view.pid.with_context(|| format!("`{}` is no process of its own", view.id))?;
         let protocol = if view.mgp.is_some() { "MGP" } else { "MCP" };
-        told.kernel(format!("{:9} {:2} tools, {protocol}, process {pid}", view.id.as_str(), view.tools));
+        narration.kernel(format!("{:9} {:2} tools, {protocol}, process {pid}", view.id.as_str(), view.tools));
     }
-    told.fact("servers", views.len());
-    told.fact("tools", tools);
-    Ok((stage, told))
+    narration.fact("servers", views.len());
+    narration.fact("tools", tools);
+    Ok((stage, narration))
 }
 
 impl DemoSetup {

@@ -20,7 +20,7 @@ use crate::reload::ConfigReloader;
 use crate::router::Visibility;
 use crate::running::RunningConfig;
 use crate::server_inventory::AccessTargets;
-use crate::servers::fleet::{Fleet, FleetBooks};
+use crate::servers::fleet::{Fleet, FleetTables};
 use crate::servers::registration;
 use crate::servers::upstream::ServerSupport;
 use crate::{StartError, settings};
@@ -60,7 +60,7 @@ impl Sections {
         let policies = Arc::new(Policies::open(&config, &audit, files).await?);
         let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
         let events = events::publisher();
-        let (access, books) = (policies.access.clone(), Arc::<FleetBooks>::default());
+        let (access, tables) = (policies.access.clone(), Arc::<FleetTables>::default());
         let registered = Arc::<OnceLock<Registry>>::default();
         let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
         let data = Arc::new(data);
@@ -72,9 +72,9 @@ impl Sections {
                 audit: Arc::clone(&audit),
                 data: Arc::clone(&data),
                 tools: tools.clone(),
-                events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&books)),
+                events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&tables)),
                 changes: changes.clone(),
-                books: Arc::clone(&books),
+                tables: Arc::clone(&tables),
                 concurrency: settings::calls_at_once(),
                 registry: Arc::clone(&registered),
             };

@@ -13,7 +13,7 @@ use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::peer::{PeerProcess, speaker};
-use crate::listen::serve::told;
+use crate::listen::serve::wait_for_stop;
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
 /// let in any more; the calls of the connected clients have `drain` to end, and then the future ends.
@@ -26,7 +26,7 @@ pub(crate) async fn serve(
 ) {
     let filter = DescendantFilter::new(kernel.clone(), "agents");
     let each = |arrived| share(kernel.clone(), agent.clone(), arrived, stopped.clone(), drain);
-    serve_each(socket, filter, told(stopped.clone()), each).await;
+    serve_each(socket, filter, wait_for_stop(stopped.clone()), each).await;
 }
 
 async fn share(
@@ -48,7 +48,7 @@ async fn share(
     let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
     let accept = kernel.accept_marked(agent, mark, client, process.folder());
     let (_, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
-    if let Err(error) = connection.run_until(told(stopped), drain).await {
+    if let Err(error) = connection.run_until(wait_for_stop(stopped), drain).await {
         tracing::debug!(%error, "a client at the socket is gone");
     }
 }

@@ -9,7 +9,7 @@ use super::descendants::{DescendantFilter, serve_each};
 use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::call::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::serve::{LATEST_END, told};
+use crate::listen::serve::{LATEST_END, wait_for_stop};
 use crate::operator::proof::OperatorConnection;
 
 /// Answers those who are let in, as operators, until `stopped` says so. Then nobody is let in any more; what was asked before
@@ -17,7 +17,7 @@ use crate::operator::proof::OperatorConnection;
 pub(crate) async fn serve(socket: UserSocket, kernel: Kernel, stopped: watch::Receiver<bool>) {
     let filter = DescendantFilter::new(kernel.clone(), "operators");
     let each = |arrived| operate(kernel.clone(), arrived, stopped.clone());
-    serve_each(socket, filter, told(stopped.clone()), each).await;
+    serve_each(socket, filter, wait_for_stop(stopped.clone()), each).await;
 }
 
 async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Receiver<bool>) {
@@ -32,7 +32,7 @@ async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Re
     let client = kernel.sections().fleet.client_session();
     let accept = kernel.accept_marked(operator(user.uid()), role, client, process.folder());
     let (_, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
-    if let Err(error) = connection.run_until(told(stopped), LATEST_END).await {
+    if let Err(error) = connection.run_until(wait_for_stop(stopped), LATEST_END).await {
         tracing::debug!(%error, "a connection at the socket ended");
     }
 }

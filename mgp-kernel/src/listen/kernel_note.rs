@@ -150,9 +150,9 @@ mod tests {
         );
         note.variables.insert("PATH".to_owned(), "another".to_owned());
         note.version = "0.0.1".to_owned();
-        let told = note.differences(&config);
-        assert!(told[0].contains("mgp 0.0.1") && told[1].contains("PATH"), "{told:?}");
-        assert_eq!(told.len(), 2, "{told:?}");
+        let differences = note.differences(&config);
+        assert!(differences[0].contains("mgp 0.0.1") && differences[1].contains("PATH"), "{differences:?}");
+        assert_eq!(differences.len(), 2, "{differences:?}");
         KernelNote::remove(state.path());
         assert_eq!(KernelNote::read(state.path()), None);
     }

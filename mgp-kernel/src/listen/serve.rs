@@ -210,11 +210,11 @@ async fn serve_http(
         Ok(socket) => socket,
         Err(error) => tokio::select! {
             socket = free(address, &error) => socket,
-            () = told(stopped.clone()) => return Ok(OnTransportEnd::GoesOn),
+            () = wait_for_stop(stopped.clone()) => return Ok(OnTransportEnd::GoesOn),
         },
     };
     *served.http.lock() = Some(HttpListening { address, error: None });
-    kernel.serve_http(socket, told(stopped)).await?;
+    kernel.serve_http(socket, wait_for_stop(stopped)).await?;
     Ok(OnTransportEnd::GoesOn)
 }
 
@@ -248,14 +248,14 @@ async fn serve_stdio(
     }
     let limits = kernel.sections().config.connection_limits();
     let (_, connection) = connect(input, output, &kernel.accept(client), limits);
-    if let Err(error) = connection.run_until(told(stopped), drain).await {
+    if let Err(error) = connection.run_until(wait_for_stop(stopped), drain).await {
         tracing::debug!(%error, "the client on standard input and output was lost");
     }
     tracing::info!("the client on standard input and output is gone");
     Ok(())
 }
 
-pub(crate) async fn told(mut stopped: watch::Receiver<bool>) {
+pub(crate) async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
     // Waiting fails only if the sender is gone.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

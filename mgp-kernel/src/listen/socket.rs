@@ -94,11 +94,11 @@ impl UserSocket {
                 }
             };
             let stream: &UnixStream = reader.as_ref();
-            let told = stream.peer_cred().ok();
-            if let Some(told) = told
-                && let Some(user) = self.admit(told.uid())
+            let credentials = stream.peer_cred().ok();
+            if let Some(credentials) = credentials
+                && let Some(user) = self.admit(credentials.uid())
             {
-                let process = PeerProcess::of(told.pid());
+                let process = PeerProcess::of(credentials.pid());
                 return AcceptedConnection { user, process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");

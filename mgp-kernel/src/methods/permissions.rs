@@ -29,11 +29,11 @@ impl OwnPermissionsGate {
 
     /// Returns the answer to the client, with what the kernel's operators decided.
     fn decided(&self, answer: &Response) -> Result<Response, Error> {
-        let mut told: PermissionResponse =
+        let mut response: PermissionResponse =
             answer.to_raw().to().map_err(|error| Error::internal("the answer is none").with_source(error))?;
         let kernel = ServerId::from(KERNEL);
         let records = self.grants.records(&kernel);
-        for (name, grant) in &mut told.grants {
+        for (name, grant) in &mut response.grants {
             let permission = Permission::read(name);
             let Some(record) =
                 records.iter().find(|record| record.agent.is_none() && record.permission == permission)
@@ -52,13 +52,13 @@ impl OwnPermissionsGate {
                 {
                     *grant = Grant::new(Decision::Approved);
                     grant.scope = terms.scope.as_deref().cloned();
-                    told.expires_at = told.expires_at.into_iter().chain(terms.expires_at).min();
+                    response.expires_at = response.expires_at.into_iter().chain(terms.expires_at).min();
                 }
                 GrantVerdict::Approved(_) => continue,
             }
-            told.approved_by = Some(approver.to_string());
+            response.approved_by = Some(approver.to_string());
         }
-        Response::with_body(&told)
+        Response::with_body(&response)
     }
 }
 
@@ -126,9 +126,9 @@ mod tests {
             answer,
             r#"{"request_id":"perm-1","grants":{"camera":"deferred","memory.read":"deferred","shell":"deferred"}}"#
         );
-        let told = r#"{"request_id":"perm-1","grants":{"camera":"approved","shell":"denied"}}"#;
+        let decisions = r#"{"request_id":"perm-1","grants":{"camera":"approved","shell":"denied"}}"#;
         for method in ["mgp/permission/response", "mgp/permission/grant"] {
-            assert_eq!(text(&call(&mut service, &one, method, told).await.unwrap()), "{}");
+            assert_eq!(text(&call(&mut service, &one, method, decisions).await.unwrap()), "{}");
         }
         let answer = text(&call(&mut service, &one, "mgp/permission/await", ASKED).await.unwrap());
         assert!(
@@ -149,8 +149,8 @@ mod tests {
         grants.grant(&root, None, &kernel, &Permission::Camera, GrantTerms::default()).await.unwrap();
         grants.revoke(&root, None, &kernel, &Permission::ShellExecute).await.unwrap();
         let one = session(Revision::V2025_11_25, true);
-        let told = r#"{"request_id":"perm-1","grants":{"shell":"approved"}}"#;
-        call(&mut service, &one, "mgp/permission/response", told).await.unwrap();
+        let decisions = r#"{"request_id":"perm-1","grants":{"shell":"approved"}}"#;
+        call(&mut service, &one, "mgp/permission/response", decisions).await.unwrap();
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert!(
             answer.contains(r#""camera":"approved","memory.read":"deferred","shell":"denied""#),
@@ -166,11 +166,11 @@ mod tests {
         let scene = TestKernel::open().await;
         let mut service = gate(&scene).layer(TestServer::default());
         let stateless = session(Revision::V2026_07_28, true);
-        let told = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
-        call(&mut service, &stateless, "mgp/permission/response", told).await.unwrap();
+        let decisions = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
+        call(&mut service, &stateless, "mgp/permission/response", decisions).await.unwrap();
         let mut asked: serde_json::Value = serde_json::from_str(ASKED).unwrap();
-        let told: serde_json::Value = serde_json::from_str(told).unwrap();
-        asked["_meta"] = serde_json::json!({ method::GRANTS_META: told });
+        let decisions: serde_json::Value = serde_json::from_str(decisions).unwrap();
+        asked["_meta"] = serde_json::json!({ method::GRANTS_META: decisions });
         let answer =
             call(&mut service, &stateless, "mgp/permission/await", &asked.to_string()).await.unwrap();
         assert!(text(&answer).contains(r#""camera":"approved""#), "{}", text(&answer));

@@ -62,22 +62,22 @@ impl ModelStore {
     }
 
     /// Installs a model from the hub. Files that are there and as they were published are kept, and a file of which a
-    /// part is there is continued. `told` is told how many bytes of the model are there.
+    /// part is there is continued. `on_progress` is told how many bytes of the model are there.
     pub(crate) async fn download(
         &self,
         model: &PublishedModel,
         downloader: &Downloader,
-        mut told: impl FnMut(u64),
+        mut on_progress: impl FnMut(u64),
     ) -> Result<(), InstallError> {
         let folder = self.made(model)?;
         let mut done = 0;
         for file in model.files {
             let goal = folder.join(file.name);
             if !is_published(&goal, file) {
-                downloader.fetch(file, &goal, |bytes| told(done + bytes)).await?;
+                downloader.fetch(file, &goal, |bytes| on_progress(done + bytes)).await?;
             }
             done += file.size;
-            told(done);
+            on_progress(done);
         }
         Ok(())
     }

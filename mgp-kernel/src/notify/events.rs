@@ -15,7 +15,7 @@ use serde::Serialize;
 
 pub(crate) use self::audience::ChannelAudience;
 pub(crate) use self::recorded::publish_record;
-use crate::servers::fleet::FleetBooks;
+use crate::servers::fleet::FleetTables;
 use crate::servers::upstream::ConnectionKey;
 
 /// The channels on which the kernel says what happens to servers and their tools. Channels of servers exist as they are
@@ -45,12 +45,12 @@ fn is_own(channel: &str) -> bool {
 pub(crate) struct ServerEvents {
     publisher: Publisher,
     access: AccessPolicy,
-    books: Arc<FleetBooks>,
+    tables: Arc<FleetTables>,
 }
 
 impl ServerEvents {
-    pub(crate) fn new(publisher: Publisher, access: AccessPolicy, books: Arc<FleetBooks>) -> Self {
-        Self { publisher, access, books }
+    pub(crate) fn new(publisher: Publisher, access: AccessPolicy, tables: Arc<FleetTables>) -> Self {
+        Self { publisher, access, tables }
     }
 
     pub(crate) fn publisher(&self) -> &Publisher {
@@ -73,11 +73,11 @@ impl ServerEvents {
     }
 
     fn tell(&self, channel: &str, from: &ConnectionKey, severity: EventSeverity, change: &impl Serialize) {
-        let told = Object::from_value(change).map(|data| {
+        let outcome = Object::from_value(change).map(|data| {
             let concerns = |who: &Principal| is_operator(who) || self.uses(from, who);
             self.publisher.publish_to(channel, severity, &data, |who| who.is_some_and(concerns))
         });
-        if !matches!(told, Ok(Ok(()))) {
+        if !matches!(outcome, Ok(Ok(()))) {
             tracing::debug!(server = %from.server, channel, "a change is not told");
         }
     }
@@ -98,7 +98,7 @@ impl ServerEvents {
     /// or of the kernel.
     pub(crate) fn channel_of(&self, from: &ConnectionKey, channel: &str) -> Option<String> {
         let channel = format!("{}.{channel}", from.server);
-        let is_its_own = self.books.owner_of_channel(&channel).is_some_and(|owner| owner == from.server);
+        let is_its_own = self.tables.owner_of_channel(&channel).is_some_and(|owner| owner == from.server);
         (is_its_own && !is_own(&channel)).then_some(channel)
     }
 

@@ -57,8 +57,8 @@ impl Routes {
                 };
                 let tasks: Vec<RawJson> =
                     page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
-                let told = |task| as_told(&self.changes, view.principal(), upstream.id(), task);
-                all.extend(tasks.into_iter().map(told));
+                let convert = |task| as_told(&self.changes, view.principal(), upstream.id(), task);
+                all.extend(tasks.into_iter().map(convert));
                 let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
                 next.map(|cursor| request.params.set("cursor", cursor)).is_some()
             });

@@ -253,7 +253,7 @@ pub(crate) struct TestClient {
 
 #[derive(Default)]
 struct Inbox {
-    told: Mutex<Vec<Request>>,
+    messages: Mutex<Vec<Request>>,
     is_stuck: AtomicBool,
 }
 
@@ -262,12 +262,12 @@ impl OutboxPort for Inbox {
         if self.is_stuck.load(Ordering::Relaxed) {
             return Box::pin(std::future::pending());
         }
-        self.told.lock().push(notification);
+        self.messages.lock().push(notification);
         Box::pin(ready(Ok(())))
     }
 
     fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        self.told.lock().push(request);
+        self.messages.lock().push(request);
         Box::pin(ready(Ok(Response::empty())))
     }
 }
@@ -364,12 +364,12 @@ impl TestClient {
     }
 
     /// Returns the next message to the client, within a moment.
-    pub(crate) async fn told(&self) -> Request {
+    pub(crate) async fn next_message(&self) -> Request {
         let waiting = async {
             loop {
                 let next = {
-                    let mut told = self.inbox.told.lock();
-                    (!told.is_empty()).then(|| told.remove(0))
+                    let mut messages = self.inbox.messages.lock();
+                    (!messages.is_empty()).then(|| messages.remove(0))
                 };
                 match next {
                     Some(next) => return next,
@@ -385,7 +385,7 @@ impl TestClient {
         for _ in 0..50 {
             tokio::task::yield_now().await;
         }
-        self.inbox.told.lock().is_empty()
+        self.inbox.messages.lock().is_empty()
     }
 }
 

@@ -344,8 +344,8 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     b.answers(r#"{"taskId":"1","status":"failed"}"#);
     for (shown, status) in [("1", "working"), ("b/1", "failed")] {
         let params = format!(r#"{{"taskId":"{shown}"}}"#);
-        let told = peer.call(&scene, "tasks/get", &params).await.unwrap();
-        assert_eq!(text(&told), format!(r#"{{"taskId":"{shown}","status":"{status}"}}"#));
+        let answer = peer.call(&scene, "tasks/get", &params).await.unwrap();
+        assert_eq!(text(&answer), format!(r#"{{"taskId":"{shown}","status":"{status}"}}"#));
     }
     for server in [&a, &b] {
         let asked = server.asked();
@@ -359,6 +359,6 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
         let from = ConnectionKey::shared(server.into());
         scene.changes.task(&from, &Request::notify(Method::TASK_STATUS, status.clone()));
-        assert_eq!(peer.told().await.params.text("taskId").as_deref(), Some(shown));
+        assert_eq!(peer.next_message().await.params.text("taskId").as_deref(), Some(shown));
     }
 }

@@ -85,7 +85,7 @@ impl Failure {
     }
 
     /// Returns this failure with another message.
-    pub(crate) fn told(self, message: String) -> Self {
+    pub(crate) fn with_message(self, message: String) -> Self {
         Self { message, ..self }
     }
 
@@ -168,9 +168,9 @@ pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> Strin
     let mut message = message.to_owned();
     let mut cause = error.source();
     while let Some(source) = cause {
-        let told = source.to_string();
-        if !message.ends_with(&told) {
-            message = format!("{message}: {told}");
+        let cause_text = source.to_string();
+        if !message.ends_with(&cause_text) {
+            message = format!("{message}: {cause_text}");
         }
         cause = source.source();
     }
@@ -179,22 +179,22 @@ pub(crate) fn with_causes(message: &str, error: &dyn std::error::Error) -> Strin
 
 /// Returns a peer's advice on trying again, as a text for people.
 fn advice(recovery: &Recovery) -> Option<String> {
-    let mut told = Vec::new();
+    let mut hints = Vec::new();
     match (recovery.may_retry(), recovery.retry_after_ms) {
-        (true, Some(wait)) => told.push(format!("try again in {}", seconds(wait))),
-        (true, None) => told.push("the same command may succeed later".to_owned()),
+        (true, Some(wait)) => hints.push(format!("try again in {}", seconds(wait))),
+        (true, None) => hints.push("the same command may succeed later".to_owned()),
         (false, _) => {}
     }
     if let Some(tool) = &recovery.fallback_tool {
-        told.push(format!("`mgp call {}` may do instead", printable(tool)));
+        hints.push(format!("`mgp call {}` may do instead", printable(tool)));
     }
     if let Some(details) = &recovery.details {
         let said = Object::from_raw(details).ok();
         // Servers use different names for advice to people.
         let text = said.and_then(|said| ADVICE.iter().find_map(|name| Some(said.text(name)?.into_owned())));
-        told.extend(text.map(|text| printable(&text)));
+        hints.extend(text.map(|text| printable(&text)));
     }
-    (!told.is_empty()).then(|| told.join("; "))
+    (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 fn seconds(millis: u64) -> String {
@@ -249,8 +249,11 @@ mod tests {
         let mut elsewhere = soon;
         elsewhere.fallback_tool = Some("mirror.read".into());
         elsewhere.details = RawJson::parse(r#"{"hint":"ask for less\u001b[2K"}"#).ok();
-        let told = hint(elsewhere).unwrap();
-        assert_eq!(told, "try again in 1.5 s; `mgp call mirror.read` may do instead; ask for less\\u{1b}[2K");
+        let hint_text = hint(elsewhere).unwrap();
+        assert_eq!(
+            hint_text,
+            "try again in 1.5 s; `mgp call mirror.read` may do instead; ask for less\\u{1b}[2K"
+        );
         assert_eq!(hint(Recovery::new(Category::Security, false)), None);
     }
 }

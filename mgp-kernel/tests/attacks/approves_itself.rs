@@ -47,11 +47,11 @@ fn nightly(talk: &mut Talk) -> String {
 }
 
 /// What a script wrote to the file `told`, when it has ended.
-fn told(home: &Home) -> String {
+fn script_output(home: &Home) -> String {
     loop {
-        let told = std::fs::read_to_string(home.path("told")).unwrap_or_default();
-        if told.contains("ended") {
-            return told;
+        let output = std::fs::read_to_string(home.path("told")).unwrap_or_default();
+        if output.contains("ended") {
+            return output;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -75,9 +75,9 @@ $mgp permissions pending; echo ended $?
 async fn a_process_of_a_server_decides_nothing() {
     let home = home_with(&format!("mgp={}; {DECISIONS}", mgp()));
     let (_kernel, mut talk) = Talk::begin(&home);
-    let told = nightly(&mut talk);
-    assert_eq!(told.matches("ended 3").count(), 4, "{told}");
-    assert!(told.contains("was started by the kernel or by one of its servers"), "{told}");
+    let output = nightly(&mut talk);
+    assert_eq!(output.matches("ended 3").count(), 4, "{output}");
+    assert!(output.contains("was started by the kernel or by one of its servers"), "{output}");
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
     assert_eq!(home.json(["access", "list"])["entries"], json!([]));
     assert_eq!(refusals(&home, "operators").len(), 4);
@@ -87,8 +87,8 @@ async fn a_process_of_a_server_of_a_kernel_in_the_background_decides_nothing() {
     let home = home_from(Home::without_linger(), &format!("mgp={}; {DECISIONS}", mgp()));
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
-    let told = nightly(&mut talk);
-    assert_eq!(told.matches("ended 3").count(), 4, "{told}");
+    let output = nightly(&mut talk);
+    assert_eq!(output.matches("ended 3").count(), 4, "{output}");
     assert_eq!(refusals(&home, "operators").len(), 4);
 }
 
@@ -104,8 +104,8 @@ async fn a_process_that_leaves_its_server_twice_decides_nothing() {
     let (_kernel, mut talk) = Talk::begin(&home);
     nightly(&mut talk);
     home.write("go", "go\n");
-    let told = told(&home);
-    assert!(told.contains("ended 3"), "{told}");
+    let output = script_output(&home);
+    assert!(output.contains("ended 3"), "{output}");
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
     assert_eq!(refusals(&home, "operators").len(), 1);
 }
@@ -117,7 +117,7 @@ async fn a_process_of_a_server_is_no_client() {
     }});
     let home = home_with(&format!("echo '{hello}' | {} serve", mgp()));
     let (_kernel, mut talk) = Talk::begin(&home);
-    let told = nightly(&mut talk);
-    assert!(told.contains("was started by the kernel") && !told.contains("serverInfo"), "{told}");
+    let output = nightly(&mut talk);
+    assert!(output.contains("was started by the kernel") && !output.contains("serverInfo"), "{output}");
     assert_eq!(refusals(&home, "agents").len(), 1);
 }

@@ -132,14 +132,14 @@ async fn what_a_client_leaves_behind_decides_nothing() {
     shell.env("MGP_CONFIG_PATH", home.path("mgp.toml"));
     assert!(shell.status().unwrap().success());
     home.write("go", "go\n");
-    let told = loop {
-        let told = std::fs::read_to_string(home.path("told")).unwrap_or_default();
-        if told.contains("ended") {
-            break told;
+    let output = loop {
+        let output = std::fs::read_to_string(home.path("told")).unwrap_or_default();
+        if output.contains("ended") {
+            break output;
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    assert!(told.contains("ended 3"), "{told}");
+    assert!(output.contains("ended 3"), "{output}");
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
 }
 
@@ -248,10 +248,13 @@ async fn the_agents_second_client_does_not_answer_for_a_human() {
         };
         assert_eq!(pending["questions"][0]["server_id"], "honest", "{pending}");
         drop(input);
-        let mut told = String::new();
-        std::io::Read::read_to_string(&mut second.stdout.take().unwrap(), &mut told).unwrap();
+        let mut output = String::new();
+        std::io::Read::read_to_string(&mut second.stdout.take().unwrap(), &mut output).unwrap();
         second.wait().unwrap();
-        assert!(!told.contains("elicitation/create") && told.contains("nobody is asked"), "{line}: {told}");
+        assert!(
+            !output.contains("elicitation/create") && output.contains("nobody is asked"),
+            "{line}: {output}"
+        );
         assert_eq!(server::calls(&home, "honest"), Vec::<String>::new());
     }
 }

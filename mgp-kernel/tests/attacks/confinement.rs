@@ -319,9 +319,9 @@ async fn a_server_that_cannot_be_confined_is_not_started() {
     let socket = home.path("state/x").display().to_string();
     let server = server::configured(&home, "jail", &format!("[servers.confinement]\nread = [{socket:?}]"));
     home.configure(&server);
-    let told = home.run(["tools", "--server", "jail"]);
+    let ran = home.run(["tools", "--server", "jail"]);
     let doctor = home.run(["doctor"]);
-    assert!(doctor.out.contains("is not started: it is to be confined, and"), "{told:?} {doctor:?}");
+    assert!(doctor.out.contains("is not started: it is to be confined, and"), "{ran:?} {doctor:?}");
     assert!(server::requests(&home, "jail").is_empty());
 }
 

@@ -262,8 +262,8 @@ fn session(port: u16, secret: &str) -> String {
     let named = asked.head.lines().find(|line| line.to_ascii_lowercase().starts_with("mcp-session-id"));
     let session = format!("{}\n", named.expect("a session"));
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let mut told = Asked::send(port, secret, "POST /mcp", &session, initialized);
-    assert_eq!(status(&mut told).0, 202);
+    let mut answer = Asked::send(port, secret, "POST /mcp", &session, initialized);
+    assert_eq!(status(&mut answer).0, 202);
     session
 }
 

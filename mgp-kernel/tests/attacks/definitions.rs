@@ -279,9 +279,9 @@ async fn instructions_with_hidden_orders_reach_no_client() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let talk = Talk::open(&mut kernel);
-    let told = talk.described["instructions"].as_str().unwrap();
-    assert!(told.contains(polite), "{told}");
-    assert!(!told.contains("id_rsa") && !told.contains("# Server files"), "{told}");
+    let instructions = talk.described["instructions"].as_str().unwrap();
+    assert!(instructions.contains(polite), "{instructions}");
+    assert!(!instructions.contains("id_rsa") && !instructions.contains("# Server files"), "{instructions}");
     let recorded = home.json(["audit", "query"]).to_string();
     assert!(recorded.contains("text_refused") && recorded.contains("text:instructions"), "{recorded}");
 }

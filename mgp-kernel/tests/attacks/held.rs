@@ -113,18 +113,18 @@ async fn instructions_that_are_held_are_shown_and_approved() {
             assert!(shown.contains(part), "{command:?} lacks {part}: {shown}");
         }
     }
-    let told = |kernel: &mut Kernel| {
+    let read_instructions = |kernel: &mut Kernel| {
         let talk = Talk::open(kernel);
-        let told = talk.described["instructions"].as_str().unwrap_or_default().to_owned();
-        (talk, told)
+        let instructions = talk.described["instructions"].as_str().unwrap_or_default().to_owned();
+        (talk, instructions)
     };
     let mut kernel = Kernel::start(&home, &[]);
-    let (_stays, first) = told(&mut kernel);
+    let (_stays, first) = read_instructions(&mut kernel);
     assert!(!first.contains("metres"));
     let approved = home.run(["pin", "approve", "files", "text:instructions", "--yes"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     // The server is read anew after the answer.
-    until("clients are told", || told(&mut Kernel::start(&home, &[])).1.contains("metres"));
+    until("clients are told", || read_instructions(&mut Kernel::start(&home, &[])).1.contains("metres"));
     assert_eq!(standings(&home), []);
 }
 

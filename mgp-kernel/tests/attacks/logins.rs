@@ -36,14 +36,14 @@ async fn login(home: &Home, args: &[&str], change: impl Fn(String) -> String) ->
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
     let (page, lines) = tokio::task::spawn_blocking(move || {
-        let mut told = String::new();
+        let mut output = String::new();
         for line in lines.by_ref().map(Result::unwrap) {
             if let Some((_, page)) = line.split_once("sign in at: ") {
                 return (Ok(page.to_owned()), lines);
             }
-            told = format!("{told}{line}\n");
+            output = format!("{output}{line}\n");
         }
-        (Err(told), lines)
+        (Err(output), lines)
     })
     .await
     .unwrap();
@@ -80,11 +80,11 @@ async fn a_person_signs_in_once_and_signs_out_again() {
         let mut command = home.command(args);
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
-    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
-    assert!(told.contains("run `mgp login inner`"), "{told}");
+    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(output.contains("run `mgp login inner`"), "{output}");
 
-    let (code, told) = login(&home, &[], |answer| answer).await;
-    assert_eq!(code, 0, "{told}");
+    let (code, output) = login(&home, &[], |answer| answer).await;
+    assert_eq!(code, 0, "{output}");
     let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
     let echo = listed.split_whitespace().find(|word| word.starts_with("inner.work_echo")).unwrap();
     let call = || run(&["call", echo, "--json"]);
@@ -101,8 +101,8 @@ async fn a_person_signs_in_once_and_signs_out_again() {
     logout.env_remove("MGP_OPERATORS_TOKEN");
     assert_eq!(Home::ran(logout, "").code, Some(0));
     let after = call().await.unwrap();
-    let told = String::from_utf8_lossy(&after.stderr);
-    assert!(!after.status.success() && told.contains("run `mgp login inner`"), "{told}");
+    let output = String::from_utf8_lossy(&after.stderr);
+    assert!(!after.status.success() && output.contains("run `mgp login inner`"), "{output}");
     assert_eq!(home.run(["logout", "inner"]).code, Some(1));
 }
 
@@ -113,9 +113,9 @@ async fn a_person_signs_in_on_another_device() {
     let mut program =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let (told, program) =
+    let (prompt, program) =
         tokio::task::spawn_blocking(move || (lines.next().unwrap(), program)).await.unwrap();
-    let (_, code) = told.split_once("type the code ").unwrap();
+    let (_, code) = prompt.split_once("type the code ").unwrap();
     server.provider.approve(code, "1");
     let ended = tokio::task::spawn_blocking(move || { program }.wait().unwrap()).await.unwrap();
     assert!(ended.success());
@@ -131,23 +131,23 @@ async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {
     let server = Protected::at_own_address().await;
     server.provider.set(|settings| settings.consent = Consent::Denied);
     let home = in_front_of(&server, "");
-    let (code, told) = login(&home, &[], |answer| answer).await;
-    assert!(code == 3 && told.contains("access_denied"), "{code} {told}");
+    let (code, output) = login(&home, &[], |answer| answer).await;
+    assert!(code == 3 && output.contains("access_denied"), "{code} {output}");
     server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
-    let (code, told) = login(&home, &[], |answer| format!("{answer}&iss=http%3A%2F%2Fevil.example")).await;
-    assert!(code == 3 && told.contains("does not come from the issuer"), "{code} {told}");
+    let (code, output) = login(&home, &[], |answer| format!("{answer}&iss=http%3A%2F%2Fevil.example")).await;
+    assert!(code == 3 && output.contains("does not come from the issuer"), "{code} {output}");
     assert_eq!(server.provider.grants("authorization_code"), 0, "no code was sent");
 }
 
 async fn each_agent_comes_with_its_own_login() {
     let server = Protected::at_own_address().await;
     let home = in_front_of(&server, "sharing = \"agent\"");
-    let (code, told) = login(&home, &[], |answer| answer).await;
-    assert!(code == 1 && told.contains("--agent"), "{code} {told}");
+    let (code, output) = login(&home, &[], |answer| answer).await;
+    assert!(code == 1 && output.contains("--agent"), "{code} {output}");
     for (agent, subject) in [("ada", "1"), ("bob", "2")] {
         server.provider.set(|settings| settings.consent = Consent::Of(subject.into()));
-        let (code, told) = login(&home, &["--agent", agent], |answer| answer).await;
-        assert_eq!(code, 0, "{told}");
+        let (code, output) = login(&home, &["--agent", agent], |answer| answer).await;
+        assert_eq!(code, 0, "{output}");
     }
     let stored = home.read(".config/mgp/secrets.toml");
     assert_eq!(stored.matches("mgp-login.").count(), 2, "each agent has a login of its own");
@@ -161,8 +161,8 @@ async fn no_client_starts_a_login() {
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
     assert!(!run(&["call", "inner.work_echo", "--json"]).await.unwrap().status.success());
-    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
-    assert!(told.contains("run `mgp login inner`"), "{told}");
+    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(output.contains("run `mgp login inner`"), "{output}");
     for endpoint in [Endpoint::Authorize, Endpoint::Register, Endpoint::Token, Endpoint::Device] {
         assert_eq!(server.provider.count(endpoint), 0, "{endpoint:?}");
     }
@@ -220,8 +220,8 @@ async fn a_token_of_the_platform_is_read_for_each_token_of_the_server() {
         let mut command = home.command(args);
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
-    let told = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
-    assert!(told.contains("`token_file`"), "{told}");
+    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    assert!(output.contains("`token_file`"), "{output}");
     let claims = serde_json::json!({ "iss": issuer, "sub": "1", "aud": issuer });
     home.write("platform-token", &format!("{}\n", server.provider.issue(&claims)));
     // It is tried again by itself as well, only later.

@@ -75,9 +75,9 @@ async fn read(client: &Client, path: &Path) -> String {
 }
 
 async fn is_closed(client: &Client, path: &Path) -> String {
-    let told = read(client, path).await;
-    assert!(told.contains("outside-root"), "{}: {told}", path.display());
-    told
+    let refusal = read(client, path).await;
+    assert!(refusal.contains("outside-root"), "{}: {refusal}", path.display());
+    refusal
 }
 
 fn root(path: &Path) -> Root {
@@ -93,9 +93,9 @@ async fn what_is_open_follows_the_client_and_not_the_one_that_started_the_kernel
         assert_eq!(read(&one, &file(first)).await, format!("of {first}"));
         assert_eq!(read(&other, &file(second)).await, format!("of {second}"));
         for (client, own, others) in [(&one, first, second), (&other, second, first)] {
-            let told = is_closed(client, &file(others)).await;
+            let refusal = is_closed(client, &file(others)).await;
             let own = home.path(&format!("work/{own}")).canonicalize().unwrap();
-            assert!(told.contains(own.to_str().unwrap()) && told.contains("mgp open"), "{told}");
+            assert!(refusal.contains(own.to_str().unwrap()) && refusal.contains("mgp open"), "{refusal}");
         }
         let status = home.json(["status"]);
         assert_eq!(status["clients"].as_array().unwrap().len(), 2, "they share one kernel: {status}");
@@ -108,8 +108,8 @@ async fn the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alo
     let file = home.path("work/c d/file.txt");
     let (one, other) =
         (client(&home, "work/a", plain(ERAS[0])).await, client(&home, "work/b", plain(ERAS[0])).await);
-    let told = is_closed(&one, &file).await;
-    let command = told.split('`').find(|part| part.starts_with("mgp open")).unwrap();
+    let refusal = is_closed(&one, &file).await;
+    let command = refusal.split('`').find(|part| part.starts_with("mgp open")).unwrap();
     let mut typed = std::process::Command::new("sh");
     typed.args(["-c", &command.replacen("mgp", env!("CARGO_BIN_EXE_mgp"), 1)]).current_dir("/");
     typed.envs(home.command(["open"]).get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -119,8 +119,8 @@ async fn the_command_in_a_refusal_opens_the_folder_to_clients_of_this_folder_alo
     while read(&one, &file).await != "of c" {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
-    let told = is_closed(&other, &file).await;
-    assert!(!told.contains("c d`"), "{told}");
+    let refusal = is_closed(&other, &file).await;
+    assert!(!refusal.contains("c d`"), "{refusal}");
     let ran = home.run(["open", "work/c d", "--everywhere"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     while read(&other, &file).await != "of c" {
@@ -157,8 +157,11 @@ async fn roots_that_are_everything_or_protected_open_nothing() {
         let declared = declared.replace("HOME", home.path("").to_str().unwrap().trim_end_matches('/'));
         let client = client(&home, "work/a", plain(ERAS[0]).roots([root(Path::new(&declared))])).await;
         for path in &closed {
-            let told = read(&client, path).await;
-            assert!(told.contains("outside-root") || told.contains("protected-path"), "{declared}: {told}");
+            let refusal = read(&client, path).await;
+            assert!(
+                refusal.contains("outside-root") || refusal.contains("protected-path"),
+                "{declared}: {refusal}"
+            );
         }
         // What it works in stays open, as it would be without such roots.
         assert_eq!(read(&client, &home.path("work/a/file.txt")).await, "of a", "{declared}");
@@ -166,8 +169,8 @@ async fn roots_that_are_everything_or_protected_open_nothing() {
     // Without another folder nothing is open.
     let client = client(&home, "", plain(ERAS[0]).roots([root(Path::new("/"))])).await;
     for path in &closed {
-        let told = read(&client, path).await;
-        assert!(told.contains("outside-root") || told.contains("protected-path"), "{told}");
+        let refusal = read(&client, path).await;
+        assert!(refusal.contains("outside-root") || refusal.contains("protected-path"), "{refusal}");
     }
 }
 
@@ -207,8 +210,8 @@ async fn over_http_only_the_roots_of_the_session_are_open() {
     for builder in [plain(ERAS[0]), plain(ERAS[1]), plain(ERAS[1]).roots([root(&b)])] {
         let without = ready(builder.connect_http(url.clone()).await.unwrap().boxed()).await;
         for name in ["a", "b"] {
-            let told = is_closed(&without, &home.path(&format!("work/{name}/file.txt"))).await;
-            assert!(told.contains("--everywhere"), "{told}");
+            let refusal = is_closed(&without, &home.path(&format!("work/{name}/file.txt"))).await;
+            assert!(refusal.contains("--everywhere"), "{refusal}");
         }
         assert!(read(&without, &notes).await.contains("tools/call"), "the server was given this folder");
     }
@@ -223,8 +226,8 @@ async fn configured_roots_count_alone_whatever_a_client_declares() {
     let client = client(&home, "work/a", plain(ERAS[0]).roots([root(&b)])).await;
     assert_eq!(read(&client, &bound.join("file.txt")).await, "of the operator");
     for name in ["work/a/file.txt", "work/b/file.txt"] {
-        let told = is_closed(&client, &home.path(name)).await;
-        assert!(told.contains(bound.to_str().unwrap()), "{told}");
+        let refusal = is_closed(&client, &home.path(name)).await;
+        assert!(refusal.contains(bound.to_str().unwrap()), "{refusal}");
     }
 }
 
@@ -247,7 +250,7 @@ async fn relative_paths_begin_in_the_folder_of_the_client() {
 async fn a_server_is_given_the_roots_of_the_client_that_it_works_for() {
     let home = home("");
     let [a, b] = ["a", "b"].map(|name| home.path(&format!("work/{name}")));
-    let told = async |what: &str| {
+    let wait_for = async |what: &str| {
         let end = tokio::time::Instant::now() + std::time::Duration::from_mins(1);
         loop {
             let noted = std::fs::read_to_string(home.path("notes/files/roots")).unwrap_or_default();
@@ -260,12 +263,12 @@ async fn a_server_is_given_the_roots_of_the_client_that_it_works_for() {
     };
     let one = client(&home, "work/a", plain(ERAS[0]).roots([root(&a)])).await;
     read(&one, &a.join("file.txt")).await;
-    told("work/a").await;
+    wait_for("work/a").await;
     let other = client(&home, "work/b", plain(ERAS[0]).roots([root(&b)])).await;
     read(&other, &b.join("file.txt")).await;
-    told("work/b").await;
+    wait_for("work/b").await;
     one.set_roots([root(&a), root(&home.path("work"))]).await.unwrap();
-    told("work\"").await;
+    wait_for("work\"").await;
 }
 
 /// Runs a command in a folder of the home.

@@ -97,8 +97,8 @@ async fn an_operator_sees_the_whole_of_what_was_registered() {
     let mut world = Registering::new();
     let script = world.home.path("server/serve.py").display().to_string();
     let hidden = "--root=/ \u{202e}txt.\u{200b}".to_owned() + &"x".repeat(3000) + "END";
-    let told = world.register("looks", "/usr/bin/python3", &[&script, &hidden], &json!({"TOKEN": ""}));
-    assert!(told.contains("pending_approval"), "{told}");
+    let reply = world.register("looks", "/usr/bin/python3", &[&script, &hidden], &json!({"TOKEN": ""}));
+    assert!(reply.contains("pending_approval"), "{reply}");
     let row = world.home.json(["registrations", "list", "--waiting"])["registrations"][0].clone();
     let line = row["launch"].as_str().unwrap();
     assert!(
@@ -125,15 +125,15 @@ async fn a_program_that_is_given_another_one_is_refused_or_shown_as_such() {
         ("find", &["/", "-exec", "sh", "-c", "id", ";"]),
         ("perl", &["-e", "system 'id'"]),
     ] {
-        let told = world.register("looks", command, args, &json!({}));
-        assert!(!told.contains("pending_approval"), "{command}: {told}");
+        let reply = world.register("looks", command, args, &json!({}));
+        assert!(!reply.contains("pending_approval"), "{command}: {reply}");
     }
     for (id, command, args, code) in [
         ("sums", "awk", &["{ total += $1 } END { print total }"][..], "runs code: { total += $1 }"),
         ("boxed", "docker", &["run", "-i", "image:1"], "starts a container"),
     ] {
-        let told = world.register(id, command, args, &json!({}));
-        if told.contains("pending_approval") {
+        let reply = world.register(id, command, args, &json!({}));
+        if reply.contains("pending_approval") {
             let shown = world.home.run(["registrations", "list", "--waiting"]).out;
             assert!(shown.contains(code) && shown.contains("not inspected"), "{shown}");
         }
@@ -143,8 +143,8 @@ async fn a_program_that_is_given_another_one_is_refused_or_shown_as_such() {
 async fn variables_that_load_code_are_refused() {
     let mut world = Registering::new();
     let script = world.home.path("server/serve.py").display().to_string();
-    let told = world.register("looks", "/usr/bin/python3", &[&script], &json!({"LD_PRELOAD": ""}));
-    assert!(told.contains("LD_PRELOAD") && !told.contains("pending_approval"), "{told}");
+    let reply = world.register("looks", "/usr/bin/python3", &[&script], &json!({"LD_PRELOAD": ""}));
+    assert!(reply.contains("LD_PRELOAD") && !reply.contains("pending_approval"), "{reply}");
 }
 
 async fn a_module_beside_the_script_is_inspected_like_it() {
@@ -155,9 +155,9 @@ async fn a_module_beside_the_script_is_inspected_like_it() {
         ("server/helper.py", "from . import inner\nimport subprocess\n"),
     ] {
         world.home.write(file, code);
-        let told = world.register_script();
+        let reply = world.register_script();
         let name = file.trim_start_matches("server/");
-        assert!(told.contains(name) && !told.contains("pending_approval"), "{file}: {told}");
+        assert!(reply.contains(name) && !reply.contains("pending_approval"), "{file}: {reply}");
         std::fs::remove_file(world.home.path(file)).unwrap();
         world.home.write("server/helper.py", HELPER);
     }

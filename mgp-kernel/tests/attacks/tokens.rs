@@ -428,9 +428,13 @@ async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_dema
         let proof = dpop::proof(&key, &Method::POST, &url, Some(&token), nonce).unwrap();
         kernel.post(&format!("DPoP {token}"), &format!("DPoP: {proof}\r\n"), &hello()).await
     };
-    let told = send(None).await;
-    assert!(told.status == 401 && told.head.contains("error=\"use_dpop_nonce\""), "{}", told.head);
-    let nonce = told.raw.lines().find_map(|line| line.strip_prefix("dpop-nonce: ")).unwrap();
+    let response = send(None).await;
+    assert!(
+        response.status == 401 && response.head.contains("error=\"use_dpop_nonce\""),
+        "{}",
+        response.head
+    );
+    let nonce = response.raw.lines().find_map(|line| line.strip_prefix("dpop-nonce: ")).unwrap();
     assert_eq!(send(Some(nonce)).await.status, 200);
     assert_eq!(send(Some(&nonce[1..])).await.status, 401, "a nonce that is not of the kernel");
     let plain = kernel.bearer(&kernel.token("1")).await;

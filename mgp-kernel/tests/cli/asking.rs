@@ -83,14 +83,14 @@ async fn remove(client: &Client, number: usize) -> String {
 }
 
 /// What the tool says when its call came through.
-fn came_through(told: &str) -> bool {
-    told.contains("there is no note")
+fn came_through(text: &str) -> bool {
+    text.contains("there is no note")
 }
 
 /// The id in the words in which everybody is told what waits.
-fn id(told: &str) -> String {
-    assert!(told.contains("waiting for approval"), "{told}");
-    let (_, rest) = told.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{told}"));
+fn id(text: &str) -> String {
+    assert!(text.contains("waiting for approval"), "{text}");
+    let (_, rest) = text.split_once("mgp permissions approve ").unwrap_or_else(|| panic!("{text}"));
     rest.chars().take_while(char::is_ascii_alphanumeric).collect()
 }
 
@@ -157,8 +157,8 @@ async fn an_answer_that_is_none_is_no_denial_and_the_question_goes_on() {
         });
         let (client, _kernel) = connect(&home, way, builder).await;
         for number in 1..=answers.len() {
-            let told = remove_approved(&home, &client, number).await;
-            assert!(came_through(&told), "{way:?} {revision:?} {number}: {told}");
+            let reply = remove_approved(&home, &client, number).await;
+            assert!(came_through(&reply), "{way:?} {revision:?} {number}: {reply}");
         }
     }
 }
@@ -180,8 +180,8 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
         let (client, _kernel) = connect(&home, Way::Stdio, builder).await;
         let call = async || text(&client.call_tool("notes__list_notes", json!({})).await.unwrap());
         for _ in 0..2 {
-            let told = call().await;
-            assert!(told.contains("denied until") && told.contains("mgp permissions reset"), "{told}");
+            let reply = call().await;
+            assert!(reply.contains("denied until") && reply.contains("mgp permissions reset"), "{reply}");
         }
         assert_eq!(*asked.lock(), 1, "nobody is asked again meanwhile");
         let shown = home.json(["permissions", "show", "notes"]);
@@ -221,14 +221,14 @@ async fn who_asked_for_progress_hears_what_the_call_waits_for() {
     for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
         let home = home("");
         let (client, _kernel) = connect(&home, way, plain(revision)).await;
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (tell, mut messages) = tokio::sync::mpsc::unbounded_channel();
         let call = client.call_tool("notes__remove_note", json!({"number": 1})).on_progress(move |report| {
             let _ = tell.send(report.message.unwrap_or_default());
         });
         let deciding = async {
             // It may hear first that the server starts.
             let waits = loop {
-                let message = told.recv().await.unwrap();
+                let message = messages.recv().await.unwrap();
                 if message.starts_with("waiting for approval: mgp permissions approve ") {
                     break message;
                 }
@@ -247,8 +247,8 @@ async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset()
     let asked = id(&remove(&client, 1).await);
     assert_eq!(home.run(["permissions", "deny", &asked, "--for", "2h"]).code, Some(0));
     for _ in 0..2 {
-        let told = remove(&client, 1).await;
-        assert!(told.contains("did not confirm") && told.contains("until"), "{told}");
+        let reply = remove(&client, 1).await;
+        assert!(reply.contains("did not confirm") && reply.contains("until"), "{reply}");
     }
     let shown = home.run(["permissions", "show", &asked]);
     assert!(shown.out.contains("denied by") && shown.out.contains("mgp permissions reset"), "{shown:?}");
@@ -260,7 +260,7 @@ async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset()
 /// A command at a terminal of its own.
 struct AtTerminal {
     child: Child,
-    told: BufReader<std::process::ChildStdout>,
+    stdout: BufReader<std::process::ChildStdout>,
 }
 
 impl AtTerminal {
@@ -272,20 +272,20 @@ impl AtTerminal {
         command.envs(of_home.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap());
-        Self { child, told }
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
     }
 
     /// Reads until this is told.
     fn tells(&mut self, what: &str) -> String {
-        let mut told = Vec::new();
-        while !String::from_utf8_lossy(&told).contains(what) {
+        let mut output = Vec::new();
+        while !String::from_utf8_lossy(&output).contains(what) {
             let mut byte = [0];
-            let read = self.told.read(&mut byte).unwrap();
-            assert!(read == 1, "`{what}` is not told: {}", String::from_utf8_lossy(&told));
-            told.push(byte[0]);
+            let read = self.stdout.read(&mut byte).unwrap();
+            assert!(read == 1, "`{what}` is not told: {}", String::from_utf8_lossy(&output));
+            output.push(byte[0]);
         }
-        String::from_utf8_lossy(&told).into_owned()
+        String::from_utf8_lossy(&output).into_owned()
     }
 
     fn types(&mut self, line: &str) {
@@ -294,7 +294,7 @@ impl AtTerminal {
 
     fn ended(mut self) -> Ran {
         let mut out = String::new();
-        self.told.read_to_string(&mut out).unwrap();
+        self.stdout.read_to_string(&mut out).unwrap();
         Ran { code: self.child.wait().unwrap().code(), out, err: String::new() }
     }
 }

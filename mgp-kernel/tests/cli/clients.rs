@@ -305,8 +305,8 @@ fn a_configuration_is_made_once_and_says_what_can_be_taken_over() {
     let again = home.run(["init"]);
     assert!(again.code == Some(1) && again.err.contains("already"), "{again:?}");
     assert_eq!(home.read(USERS), text);
-    let told = home.run(["init", "--project"]);
-    assert!(told.code == Some(0) && told.err.contains("mgp import"), "{told:?}");
+    let ran = home.run(["init", "--project"]);
+    assert!(ran.code == Some(0) && ran.err.contains("mgp import"), "{ran:?}");
     assert_eq!(home.run(["config", "check"]).code, Some(0));
     home.json(["import"]);
     assert!(home.read("mgp.toml").contains("# mgp.toml"), "the comments stay");

@@ -112,9 +112,9 @@ async fn a_client_that_a_shell_of_the_first_has_started_hears_at_once_why_nobody
         let (builder, asked) = answering(revision, &json!({"decision": "approve"}));
         let started = || command(&home, "sh", &["-c", &line]).env("PATH", std::env::var_os("PATH").unwrap());
         let second = listing(builder.connect_child(started).await.unwrap().boxed()).await;
-        let told = call(&second).await;
-        let text = told.content[0].as_text().unwrap_or_default();
-        assert_eq!(told.is_error, Some(true), "{told:?}");
+        let result = call(&second).await;
+        let text = result.content[0].as_text().unwrap_or_default();
+        assert_eq!(result.is_error, Some(true), "{result:?}");
         assert!(text.contains("mgp permissions approve ") && text.contains("nobody is asked"), "{text}");
         assert_eq!(asked.lock().len(), 0, "{revision:?}");
         // The first client is asked as before.

@@ -97,9 +97,9 @@ fn every_command_logs_as_it_is_told_to() {
     home.add_server("clock", &home.clock());
     let quiet = home.run(["tools", "--json"]);
     assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""));
-    let told = home.run(["-vv", "tools", "--json"]);
-    assert!(told.err.contains("mgp_"), "{told:?}");
-    assert_eq!(told.out, quiet.out);
+    let verbose = home.run(["-vv", "tools", "--json"]);
+    assert!(verbose.err.contains("mgp_"), "{verbose:?}");
+    assert_eq!(verbose.out, quiet.out);
     let mut command = home.command(["tools", "--json"]);
     let output = command.env("MGP_LOG", "trace").output().unwrap();
     assert!(String::from_utf8(output.stderr).unwrap().contains("mgp_"));

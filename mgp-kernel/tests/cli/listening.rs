@@ -52,9 +52,9 @@ fn a_kernel_is_found_whatever_the_environment_of_whoever_started_it() {
     // As a terminal looks for it.
     let mut command = home.command(["logs", "nobody"]);
     let ran = command.env("XDG_RUNTIME_DIR", home.path("run")).output().unwrap();
-    let told = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!(ran.status.code(), Some(1), "{told}");
-    assert!(told.contains("there is no server `nobody`"), "{told}");
+    let error_text = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{error_text}");
+    assert!(error_text.contains("there is no server `nobody`"), "{error_text}");
 }
 
 #[test]

@@ -8,8 +8,11 @@ use crate::user;
 fn an_operator_decides_by_command_about_what_an_agent_registered() {
     let home = where_the_coder_may_register();
     let (_kernel, mut agent) = Talk::begin(&home);
-    let told = register(&home, &mut agent, "adds");
-    assert!(told.contains("pending_approval") && told.contains("mgp registrations approve adds"), "{told}");
+    let reply = register(&home, &mut agent, "adds");
+    assert!(
+        reply.contains("pending_approval") && reply.contains("mgp registrations approve adds"),
+        "{reply}"
+    );
     register(&home, &mut agent, "other");
 
     let waiting = home.json(["registrations", "list", "--waiting"]);
@@ -38,10 +41,10 @@ fn a_registration_waits_in_the_list_of_all_that_needs_a_person() {
     let home = where_the_coder_may_register();
     let (_kernel, mut agent) = Talk::begin(&home);
     for id in ["adds", "other"] {
-        let told = register(&home, &mut agent, id);
+        let reply = register(&home, &mut agent, id);
         let words =
             format!("is waiting for approval: a person has to confirm it by `mgp permissions approve {id}`");
-        assert!(told.contains(&words), "{told}");
+        assert!(reply.contains(&words), "{reply}");
     }
     let pending = home.json(["permissions", "pending"]);
     assert_eq!(

@@ -221,8 +221,8 @@ fn a_key_in_a_message_is_checked_like_one_in_a_header_and_seen_by_nobody_else() 
     let seen = home.read("notes.sh.heard");
     assert!(seen.contains(r#""method":"tools/call""#));
     let logged = home.read("stderr");
-    for told in [seen.as_bytes(), logged.as_bytes(), &written(&home.path("state"))] {
-        assert!(!holds(told, &good.as_bytes()[21..]) && !holds(told, br#""bearer""#));
+    for bytes in [seen.as_bytes(), logged.as_bytes(), &written(&home.path("state"))] {
+        assert!(!holds(bytes, &good.as_bytes()[21..]) && !holds(bytes, br#""bearer""#));
     }
     drop(kernel);
 

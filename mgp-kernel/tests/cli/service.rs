@@ -40,7 +40,7 @@ fn systemd_finds_nothing_wrong_with_the_units() {
         home.write("mgp.service", unit);
         let verified =
             Command::new("systemd-analyze").arg("verify").arg(home.path("mgp.service")).output().unwrap();
-        let told = String::from_utf8_lossy(&verified.stderr).into_owned();
-        assert!(!told.contains("Unknown") && !told.contains("Failed to parse"), "{told}");
+        let report = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert!(!report.contains("Unknown") && !report.contains("Failed to parse"), "{report}");
     }
 }

@@ -95,7 +95,10 @@ async fn a_call_at_a_server_that_knows_no_mgp_is_taken_back_from_it() {
         running(&mut call, || !script.calls().is_empty()).await;
         let (stopped, result) = stop(call).await;
         assert!(stopped.cancelled && is_cancelled(&result), "{stopped:?} {result:?}");
-        until("the server is told", || script.told().contains("notifications/cancelled").then_some(())).await;
+        until("the server is told", || {
+            script.notification_lines().contains("notifications/cancelled").then_some(())
+        })
+        .await;
         assert_eq!(recorded(&host).await, [("FAILURE".to_owned(), true)]);
     }
 }

@@ -205,10 +205,10 @@ async fn what_happens_to_a_session_is_told_to_the_agent_whose_it_is() {
         let (mut ada, mut bob) =
             (carrier(&host, "ada", revision).await, carrier(&host, "bob", revision).await);
         let first = call(&mut ada, "docs.next_page", &Value::Null).await;
-        let created = ada.told("notifications/mgp.session.lifecycle").await["params"].clone();
+        let created = ada.next_notification("notifications/mgp.session.lifecycle").await["params"].clone();
         assert_eq!(created["type"], "session_created", "{revision:?}: {created}");
         call(&mut ada, "docs.next_page", token(&first)).await;
-        let renewed = ada.told("notifications/mgp.session.lifecycle").await["params"].clone();
+        let renewed = ada.next_notification("notifications/mgp.session.lifecycle").await["params"].clone();
         assert_eq!(
             (&renewed["type"], &renewed["session_id"]),
             (&json!("session_renewed"), &created["session_id"])

@@ -109,8 +109,8 @@ fn shop(port: u16) -> Server {
 type Told = Arc<Mutex<Vec<Value>>>;
 
 /// A server that reads data: `import` notes what it is told, and `steal` asks the kernel for an address of anybody's.
-fn reader(name: &'static str, told: &Told) -> Server {
-    let told = Arc::clone(told);
+fn reader(name: &'static str, received: &Told) -> Server {
+    let received = Arc::clone(received);
     let steal = async |arguments: Object, cx: Cx| -> Result<String, ToolError> {
         let method = arguments.text("method").unwrap_or_default().into_owned();
         let mut params = Object::new();
@@ -129,7 +129,7 @@ fn reader(name: &'static str, told: &Told) -> Server {
         .revisions([Revision::V2025_11_25])
         .tool(Tool::new("import", "Imports rows."), move |_: Object, cx: Cx| {
             let handed = cx.meta("data_references").map(|raw| raw.to::<Value>().unwrap());
-            told.lock().push(handed.unwrap_or_default());
+            received.lock().push(handed.unwrap_or_default());
             std::future::ready("imported")
         })
         .tool(Tool::new("steal", "Asks for an address."), steal)
@@ -138,7 +138,7 @@ fn reader(name: &'static str, told: &Told) -> Server {
 struct Scene {
     host: Host,
     source: Source,
-    told: Told,
+    received: Told,
     of_mail: Told,
     /// The port of the kernel.
     port: u16,
@@ -149,10 +149,10 @@ struct Scene {
 impl Scene {
     async fn start(switched_on: bool) -> Self {
         let source = Source::start().await;
-        let (told, of_mail) = (Told::default(), Told::default());
+        let (received, of_mail) = (Told::default(), Told::default());
         let servers = [
             Served::start("shop", shop(source.port)).await,
-            Served::start("sheets", reader("sheets", &told)).await,
+            Served::start("sheets", reader("sheets", &received)).await,
             Served::start("mail", reader("mail", &of_mail)).await,
         ];
         let mut configs = servers.each_ref().map(|server| server.config.clone());
@@ -171,7 +171,7 @@ impl Scene {
         let listening = tokio::spawn(async move {
             drop(kernel.serve_http(listener, std::future::pending()).await);
         });
-        let scene = Self { host, source, told, of_mail, port, listening, _servers: servers };
+        let scene = Self { host, source, received, of_mail, port, listening, _servers: servers };
         // It listens once it answers.
         assert_eq!(scene.get("/healthz", None).await.0, 200);
         scene
@@ -245,20 +245,24 @@ async fn data_goes_to_the_server_that_it_was_handed_to_and_its_address_is_worth_
     assert_eq!(reference["access_url"], json!(uri));
     assert!(scene.source.asked.lock().is_empty(), "nothing is fetched before somebody wants it");
     ada.tool("sheets.import", import(&reference)).await;
-    let told = scene.told.lock().pop().unwrap()[0].clone();
-    assert_eq!((&told["ref_id"], &told["origin_server"]), (&reference["ref_id"], &json!("shop")), "{told}");
+    let handed = scene.received.lock().pop().unwrap()[0].clone();
     assert_eq!(
-        (&told["checksum"], &told["size_bytes"]),
-        (&reference["checksum"], &json!(DATA.len())),
-        "{told}"
+        (&handed["ref_id"], &handed["origin_server"]),
+        (&reference["ref_id"], &json!("shop")),
+        "{handed}"
     );
-    let address = told["access_url"].as_str().unwrap();
+    assert_eq!(
+        (&handed["checksum"], &handed["size_bytes"]),
+        (&reference["checksum"], &json!(DATA.len())),
+        "{handed}"
+    );
+    let address = handed["access_url"].as_str().unwrap();
     let path = address.strip_prefix(&format!("http://127.0.0.1:{}", scene.port)).unwrap();
     assert!(path.starts_with("/data/") && path.contains("aud=sheets"), "{path}");
 
     // A second copy, whose address is swapped with that of the first.
     ada.tool("sheets.import", import(&reference)).await;
-    let second = scene.told.lock().pop().unwrap()[0]["access_url"].as_str().unwrap().to_owned();
+    let second = scene.received.lock().pop().unwrap()[0]["access_url"].as_str().unwrap().to_owned();
     let (own, query) = path.split_once('?').unwrap();
     let other = second.rsplit_once("/data/").unwrap().1.split_once('?').unwrap().0;
     let member = |name: &str| query.split('&').find(|member| member.starts_with(name)).unwrap();
@@ -306,15 +310,15 @@ async fn a_reference_is_worth_nothing_to_another_agent_or_server() {
         assert_eq!(refused["code"], 3021, "{refused}");
     }
     assert_eq!(ada.refused("sheets.import", json!({"from": theirs})).await["code"], 3021);
-    assert!(scene.told.lock().is_empty() && scene.source.asked.lock().is_empty());
+    assert!(scene.received.lock().is_empty() && scene.source.asked.lock().is_empty());
     // What an agent says that a server may read is not passed on.
     let forged = json!([{"ref_id": "x", "origin_server": "shop", "access_url": "http://169.254.169.254/"}]);
     let params = json!({"name": "sheets.import", "arguments": {}, "_meta": {"data_references": forged}});
     ada.call("tools/call", params).await;
-    assert_eq!(scene.told.lock().pop(), Some(Value::Null));
+    assert_eq!(scene.received.lock().pop(), Some(Value::Null));
 
     ada.tool("sheets.import", json!({"from": reference})).await;
-    assert_eq!(scene.told.lock().pop().unwrap().as_array().unwrap().len(), 1);
+    assert_eq!(scene.received.lock().pop().unwrap().as_array().unwrap().len(), 1);
     let mut asking = json!({"method": "mgp/data/resolve", "of_origin_server": "shop"});
     asking["of_ref_id"] = reference["ref_id"].clone();
     let text = |result: Value| result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
@@ -352,7 +356,7 @@ async fn data_that_may_not_be_fetched_or_is_not_what_was_promised_reaches_nobody
         assert_eq!(refused["code"], code, "{kind}: {refused}");
         assert!(!refused.to_string().contains("SECRET"), "{kind}: {refused}");
     }
-    assert!(scene.told.lock().is_empty(), "the reader is not called");
+    assert!(scene.received.lock().is_empty(), "the reader is not called");
     let asked = scene.source.asked.lock().clone();
     assert_eq!(
         asked,
@@ -371,7 +375,7 @@ async fn without_the_switch_no_reference_is_touched_and_no_data_served() {
     let reference = &result["content"][0]["_meta"]["data_reference"];
     assert_eq!(reference["origin_server"], "a-name-of-its-own", "{result}");
     ada.tool("sheets.import", import(reference)).await;
-    assert_eq!(scene.told.lock().pop(), Some(Value::Null));
+    assert_eq!(scene.received.lock().pop(), Some(Value::Null));
     assert_eq!(scene.get("/data/ref-0?sig=0&exp=1", None).await.0, 404);
     let asking = json!({"method": "mgp/data/resolve", "of_ref_id": "x", "of_origin_server": "shop"});
     let answer = ada.tool("sheets.steal", asking).await;

@@ -52,13 +52,13 @@ async fn definition(client: &Plain, name: &str) -> Object {
     tools.find(|tool| tool.text("name").as_deref() == Some(name)).unwrap()
 }
 
-fn assert_same(told: &Object, what: &str) {
-    let told: Vec<_> = told.iter().map(|(name, value)| (name.into_owned(), text(&value))).collect();
+fn assert_same(received: &Object, what: &str) {
+    let received: Vec<_> = received.iter().map(|(name, value)| (name.into_owned(), text(&value))).collect();
     let strange = Object::parse(STRANGE).unwrap();
     let wanted: Vec<_> = strange.iter().map(|(name, value)| (name.into_owned(), text(&value))).collect();
-    assert_eq!(told.len(), wanted.len(), "{what}: {told:?}");
-    for (told, wanted) in told.iter().zip(&wanted).filter(|(told, _)| told.0 != "name") {
-        assert_eq!(told, wanted, "{what}");
+    assert_eq!(received.len(), wanted.len(), "{what}: {received:?}");
+    for (member, wanted) in received.iter().zip(&wanted).filter(|(member, _)| member.0 != "name") {
+        assert_eq!(member, wanted, "{what}");
     }
 }
 
@@ -95,13 +95,13 @@ async fn pain_13_the_list_of_a_model_has_schemas_byte_for_byte_too() {
     let host = Host::ready_with(config).await;
     let client = host.plain("one").await;
     listed(&client, "files.strange").await;
-    let told = definition(&client, "files__strange").await;
+    let received = definition(&client, "files__strange").await;
     let strange = Object::parse(STRANGE).unwrap();
     assert_eq!(
-        told.get("inputSchema").map(|raw| text(&raw)),
+        received.get("inputSchema").map(|raw| text(&raw)),
         strange.get("inputSchema").map(|raw| text(&raw))
     );
-    assert_eq!(told.text("description"), strange.text("description"));
+    assert_eq!(received.text("description"), strange.text("description"));
 }
 
 async fn pain_14_a_changed_definition_is_held_back_until_it_is_approved() {

@@ -47,7 +47,7 @@ fn keyed(name: &str, arguments: Value, key: &str) -> Value {
 }
 
 /// What a result says of its key.
-fn told(answer: &Value) -> &Value {
+fn meta_of(answer: &Value) -> &Value {
     &answer["result"]["_meta"]
 }
 
@@ -61,13 +61,13 @@ async fn a_call_with_a_key_is_made_once_for_a_server_that_knows_no_keys() {
         let pay = |euro: &str| keyed("bank__pay", json!({"a": euro}), &key);
         let first = ada.call("tools/call", pay("5")).await;
         let again = ada.call("tools/call", pay("5")).await;
-        assert_eq!(told(&first)["was_replay"], false, "{first}");
-        assert_eq!(told(&again)["was_replay"], true, "{again}");
+        assert_eq!(meta_of(&first)["was_replay"], false, "{first}");
+        assert_eq!(meta_of(&again)["was_replay"], true, "{again}");
         for member in ["idempotency_key", "original_timestamp", "idempotency_ttl_seconds"] {
-            assert!(!told(&first)[member].is_null(), "{first}");
-            assert_eq!(told(&first)[member], told(&again)[member], "{again}");
+            assert!(!meta_of(&first)[member].is_null(), "{first}");
+            assert_eq!(meta_of(&first)[member], meta_of(&again)[member], "{again}");
         }
-        assert_eq!(told(&first)["idempotency_key"], key.as_str());
+        assert_eq!(meta_of(&first)["idempotency_key"], key.as_str());
         assert_eq!(first["result"]["content"], again["result"]["content"]);
         let other = ada.call("tools/call", pay("6")).await.to_string();
         assert!(other.contains("stands for a call with other arguments"), "{other}");
@@ -91,7 +91,7 @@ async fn calls_with_one_key_that_come_at_once_are_made_once() {
         ada.call("tools/call", keyed("bank__pay", json!({"a": "5"}), "order-7")).await
     });
     let answers = join_all(calls).await;
-    let replays = answers.iter().filter(|answer| told(answer)["was_replay"] == true).count();
+    let replays = answers.iter().filter(|answer| meta_of(answer)["was_replay"] == true).count();
     assert_eq!(replays, 7, "{answers:#?}");
     assert!(answers.iter().all(|answer| answer["result"]["content"] == answers[0]["result"]["content"]));
     assert_eq!(script.calls().len(), 1);
@@ -106,7 +106,7 @@ async fn a_key_means_nothing_in_the_name_of_another_agent() {
         let mut client = Raw::declaring(&host, agent, Revision::V2025_11_25, EFFECTS).await;
         let mine = json!({"a": format!("{agent} {tool}")});
         let answer = client.call("tools/call", keyed(tool, mine.clone(), "order-7")).await;
-        assert_eq!(told(&answer)["was_replay"], false, "{agent} {tool}: {answer}");
+        assert_eq!(meta_of(&answer)["was_replay"], false, "{agent} {tool}: {answer}");
         assert_eq!(answer["result"]["content"][0]["text"], mine.to_string());
     }
     assert_eq!((bank.calls().len(), shop.calls().len()), (3, 1));
@@ -175,8 +175,8 @@ async fn a_key_is_told_to_a_server_that_knows_keys_as_one_of_its_agent() {
         for is_again in [false, true] {
             let pay = keyed("bank__pay", json!({"to": "eve"}), "order-7");
             let answer = client.call("tools/call", pay).await;
-            assert_eq!(told(&answer)["was_replay"], is_again, "{agent}: {answer}");
-            assert_eq!(told(&answer)["idempotency_key"], "order-7", "{answer}");
+            assert_eq!(meta_of(&answer)["was_replay"], is_again, "{agent}: {answer}");
+            assert_eq!(meta_of(&answer)["idempotency_key"], "order-7", "{answer}");
             assert_eq!(answer["result"]["content"][0]["text"], format!("payment {}", number + 1));
         }
     }
@@ -192,7 +192,7 @@ async fn without_effects_keys_pass_as_they_are_and_transactions_are_refused() {
         for _ in 0..2 {
             let meta = json!({"idempotency_key": "order-7", "transaction_id": "tx-1"});
             let answer = ada.call("tools/call", call("bank__pay", json!({"a": "5"}), meta)).await;
-            assert!(told(&answer)["was_replay"].is_null(), "{answer}");
+            assert!(meta_of(&answer)["was_replay"].is_null(), "{answer}");
         }
         assert_eq!(script.calls().len(), before + 2);
         let error = ada.error("transaction/begin", json!({"transaction_id": "tx-1"})).await;

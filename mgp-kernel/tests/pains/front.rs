@@ -64,9 +64,9 @@ async fn tasks_are_for_clients_that_declared_them() {
     let served = serve(&quiet([script.server("files")]), state.path(), "127.0.0.1:0").await;
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let params = json!({"taskId": "one", "inputResponses": {}});
-        let told = http::ask(served.address.port(), "Mcp-Name: one\r\n", &json!({}), method, params);
-        let answer = told.json();
-        assert_eq!((told.status, &answer["error"]["code"]), (400, &json!(-32021)), "{answer}");
+        let response = http::ask(served.address.port(), "Mcp-Name: one\r\n", &json!({}), method, params);
+        let answer = response.json();
+        assert_eq!((response.status, &answer["error"]["code"]), (400, &json!(-32021)), "{answer}");
         let required = &answer["error"]["data"]["requiredCapabilities"]["extensions"];
         assert!(required["io.modelcontextprotocol/tasks"].is_object(), "{answer}");
     }
@@ -86,12 +86,13 @@ async fn the_tool_is_read_from_the_body_and_never_from_a_header() {
         },
     }})
     .to_string();
-    for told in ["files.works", "files.secret"] {
-        let headers =
-            format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {told}\r\n");
+    for header_name in ["files.works", "files.secret"] {
+        let headers = format!(
+            "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {header_name}\r\n"
+        );
         let answer = http::post(served.address.port(), &headers, &message).json();
         let refused = answer["error"].is_object() || answer["result"]["isError"] == true;
-        assert!(refused, "{told}: {answer}");
+        assert!(refused, "{header_name}: {answer}");
     }
     assert!(script.calls().is_empty(), "{:?}", script.calls());
 }

@@ -139,11 +139,11 @@ async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_pla
         let before = script.calls().len();
         let outcome = client.call_tool(&format!("office.{tool}"), arguments.clone()).await;
         let came = script.calls().len() - before;
-        let told = format!("{outcome:?}");
+        let outcome_text = format!("{outcome:?}");
         assert_eq!(
-            (came, told.contains("waiting for approval")),
+            (came, outcome_text.contains("waiting for approval")),
             (usize::from(!is_asked), is_asked),
-            "{tool} {arguments}: {told}"
+            "{tool} {arguments}: {outcome_text}"
         );
     }
 }
@@ -163,7 +163,10 @@ async fn a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too
     let client = host.plain("one").await;
     listed(&client, "office.write_file").await;
     let outcome = client.call_tool("office.write_file", json!({"path": folder.join("new.txt")})).await;
-    let told = format!("{outcome:?}");
-    assert!(told.contains("waiting for approval") && told.contains("filesystem.write"), "{told}");
+    let outcome_text = format!("{outcome:?}");
+    assert!(
+        outcome_text.contains("waiting for approval") && outcome_text.contains("filesystem.write"),
+        "{outcome_text}"
+    );
     assert_eq!(script.calls().len(), 0);
 }

@@ -87,8 +87,8 @@ async fn no_loose_type_hides_anything_from_the_validators() {
 async fn a_server_in_the_dialect_of_the_published_examples_is_an_ordinary_one_to_clients() {
     let tool =
         r#"[{"name":"find","description":"Finds.","input_schema":{"type":"object","required":["query"]}}]"#;
-    let told = r#"{"result":{"count":1},"provenance":{"source":"db"}}"#;
-    let script = Script::new(tool).answers("tools/call", told);
+    let response = r#"{"result":{"count":1},"provenance":{"source":"db"}}"#;
+    let script = Script::new(tool).answers("tools/call", response);
     let mut server = script.server("tracker");
     server["dialect"] = json!("ext-reference");
     let host = Host::ready_with(quiet([server])).await;

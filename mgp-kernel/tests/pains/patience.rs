@@ -98,8 +98,8 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
     let recovery = error.recovery().unwrap();
     assert_eq!((error.code(), recovery.retryable), (3001, Some(true)), "{error:?}");
     assert!(recovery.retry_after_ms.is_some(), "{recovery:?}");
-    let told = bob.call_tool("files.wait", json!({})).await;
-    for said in [error.message().to_owned(), refused(told)] {
+    let outcome = bob.call_tool("files.wait", json!({})).await;
+    for said in [error.message().to_owned(), refused(outcome)] {
         assert!(
             said.contains("calls of files")
                 && said.contains("waiting_calls")

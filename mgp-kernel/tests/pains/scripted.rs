@@ -90,11 +90,11 @@ impl Script {
 
     /// The notifications of a method that came to the server, as they were written.
     pub(crate) fn notified(&self, method: &str) -> Vec<Value> {
-        lines(&self.told()).into_iter().filter(|frame| frame["method"] == method).collect()
+        lines(&self.notification_lines()).into_iter().filter(|frame| frame["method"] == method).collect()
     }
 
     /// The notifications that came to the server.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn notification_lines(&self) -> String {
         fs::read_to_string(self.path().join("told")).unwrap_or_default()
     }
 

@@ -62,18 +62,20 @@ fn step(title: &str, id: &str) -> Value {
 
 /// The events about a transaction, each as its kind, its step and its outcome.
 async fn recorded(operator: &Plain, transaction: &str) -> Vec<String> {
-    let told = events(operator, |kind| kind.starts_with("TRANSACTION_")).await;
-    let told = told.iter().filter(|event| event["details"]["transaction_id"] == transaction);
-    told.map(|event| {
-        assert_eq!(
-            (&event["actor"]["id"], &event["target"]["server_id"]),
-            (&json!("ada"), &json!("tracker"))
-        );
-        let kind = event["event_type"].as_str().unwrap().trim_start_matches("TRANSACTION_");
-        let step = event["details"]["step_id"].as_str().unwrap_or_default();
-        format!("{kind} {step} {}", event["result"].as_str().unwrap())
-    })
-    .collect()
+    let transaction_events = events(operator, |kind| kind.starts_with("TRANSACTION_")).await;
+    let transaction_events =
+        transaction_events.iter().filter(|event| event["details"]["transaction_id"] == transaction);
+    transaction_events
+        .map(|event| {
+            assert_eq!(
+                (&event["actor"]["id"], &event["target"]["server_id"]),
+                (&json!("ada"), &json!("tracker"))
+            );
+            let kind = event["event_type"].as_str().unwrap().trim_start_matches("TRANSACTION_");
+            let step = event["details"]["step_id"].as_str().unwrap_or_default();
+            format!("{kind} {step} {}", event["result"].as_str().unwrap())
+        })
+        .collect()
 }
 
 // covers: EXT-05-20, EXT-05-22, EXT-05-23, EXT-05-25, EXT-05-26, EXT-05-27, EXT-05-28

@@ -170,8 +170,8 @@ async fn a_tool_elsewhere_is_found_called_denied_and_named_in_the_record() {
     let now = found["tools"].as_array().unwrap().iter().find(|tool| tool["tool_name"] == "now").unwrap();
     assert_eq!((&now["instance"], &now["server_id"]), (&json!("prod"), &json!("clock")));
 
-    let told = call(&client, "clock.time_between", json!({"start": 0, "end": 3725})).await.unwrap();
-    assert_eq!(told.content[0].as_text(), Some("1h 2m 5s"), "{told:?}");
+    let result = call(&client, "clock.time_between", json!({"start": 0, "end": 3725})).await.unwrap();
+    assert_eq!(result.content[0].as_text(), Some("1h 2m 5s"), "{result:?}");
 
     // The rules of this kernel hold first, and those of the other one after them.
     elsewhere.home.json(["access", "deny", "agent.federation", "clock", "unix_time"]);
@@ -248,8 +248,8 @@ async fn one_server_of_a_kernel_is_offered_as_soon_as_that_kernel_is_there() {
     let here = Here::start(&strs(&[&reaching(&elsewhere)[..], &server].concat()), &elsewhere.key);
     elsewhere.run();
     let client = here.client("federation.time_between").await;
-    let told = client.call_tool("federation.time_between", json!({"start": 0, "end": 60})).await.unwrap();
-    assert_eq!(told.content[0].as_text(), Some("0h 1m 0s"), "{told:?}");
+    let result = client.call_tool("federation.time_between", json!({"start": 0, "end": 60})).await.unwrap();
+    assert_eq!(result.content[0].as_text(), Some("0h 1m 0s"), "{result:?}");
 }
 
 // covers: P-3-08, P-3-09
@@ -438,8 +438,8 @@ async fn servers_elsewhere_are_registered_approved_and_used_like_those_here() {
 
     let client = here.client("remote.prod.clock.time_between").await;
     let arguments = json!({"start": 0, "end": 60});
-    let told = client.call_tool("remote.prod.clock.time_between", arguments.clone()).await.unwrap();
-    assert_eq!(told.content[0].as_text(), Some("0h 1m 0s"), "{told:?}");
+    let result = client.call_tool("remote.prod.clock.time_between", arguments.clone()).await.unwrap();
+    assert_eq!(result.content[0].as_text(), Some("0h 1m 0s"), "{result:?}");
     let executed =
         here.home.json(["audit", "query", "--server", "remote.prod.clock", "--type", "TOOL_EXECUTED"]);
     let target = &executed["events"][0]["event"]["target"];

@@ -12,7 +12,7 @@ use crate::home::Home;
 /// A kernel that is ended with the test.
 pub(crate) struct Kernel {
     pub(crate) child: Child,
-    told: PathBuf,
+    stderr: PathBuf,
 }
 
 impl Kernel {
@@ -55,16 +55,16 @@ impl Kernel {
     /// Starts one by a command of its own.
     pub(crate) fn of(home: &Home, mut command: std::process::Command) -> Self {
         home.let_person_decide();
-        let told = home.path("stderr");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&told).unwrap());
-        Self { child: command.spawn().unwrap(), told }
+        let stderr = home.path("stderr");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&stderr).unwrap());
+        Self { child: command.spawn().unwrap(), stderr }
     }
 
     /// Waits until it has written `what` to standard error, and returns the rest of that line.
     pub(crate) fn tells(&self, what: &str) -> String {
         found(what, || {
-            let told = std::fs::read_to_string(&self.told).unwrap();
-            Some(told.split_once(what)?.1.split_once('\n')?.0.to_owned())
+            let output = std::fs::read_to_string(&self.stderr).unwrap();
+            Some(output.split_once(what)?.1.split_once('\n')?.0.to_owned())
         })
     }
 
@@ -194,8 +194,8 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         // A test that fails shows what its kernel said last, and whether it still ran.
         if std::thread::panicking() {
-            let told = std::fs::read_to_string(&self.told).unwrap_or_default();
-            eprintln!("the kernel {}, ended {:?}, said:\n{told}", self.child.id(), self.child.try_wait());
+            let output = std::fs::read_to_string(&self.stderr).unwrap_or_default();
+            eprintln!("the kernel {}, ended {:?}, said:\n{output}", self.child.id(), self.child.try_wait());
         }
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -82,8 +82,8 @@ async fn a_question_without_a_place_is_refused_and_the_server_told() {
     let front = world.front("a");
     let first = ask(&front, "name").await;
     let refused = send(&front, json!({"name": "name", "arguments": {}})).await;
-    let told = refused.map_or_else(|error| error.to_string(), |result| result.to_string());
-    assert!(told.contains("too many calls wait"), "{told}");
+    let outcome = refused.map_or_else(|error| error.to_string(), |result| result.to_string());
+    assert!(outcome.contains("too many calls wait"), "{outcome}");
     assert_eq!(world.parked(), 1);
     assert_eq!(text(&send(&front, again("name", &first, &answers(&first, "A"))).await.unwrap()), "A");
     // The place is free again.

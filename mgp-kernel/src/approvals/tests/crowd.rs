@@ -12,7 +12,7 @@ use crate::router::test_kernel::AnsweringServer;
 /// Asks in its own task and in others, and answers with what it was told.
 const CURIOUS: AnsweringServer = AnsweringServer(|request| {
     Box::pin(async move {
-        let mut told = Vec::new();
+        let mut names = Vec::new();
         for _ in 0..3 {
             let question = || Object::parse(r#"{"message":"?"}"#).unwrap();
             let context = request.context.clone();
@@ -20,10 +20,10 @@ const CURIOUS: AnsweringServer = AnsweringServer(|request| {
             let here = request.context.ask("k", Method::ELICIT, question()).await?;
             for answer in [here, elsewhere.await.unwrap()?] {
                 let answer: Value = answer.to().unwrap();
-                told.push(answer["content"]["name"].clone());
+                names.push(answer["content"]["name"].clone());
             }
         }
-        Ok(Response::new(RawJson::from_value(&json!({"told": told})).unwrap()))
+        Ok(Response::new(RawJson::from_value(&json!({"told": names})).unwrap()))
     })
 });
 

@@ -81,10 +81,10 @@ impl Client {
         request.context.trail = Some(Arc::clone(&trail));
         request.context.outbox = Outbox::new(Arc::clone(&listening) as Arc<dyn OutboxPort>, stream);
         let response = self.service.call(request).await.unwrap();
-        let told = std::mem::take(&mut *listening.0.lock());
-        assert!(told.iter().all(|(on, _)| *on == stream));
+        let notifications = std::mem::take(&mut *listening.0.lock());
+        assert!(notifications.iter().all(|(on, _)| *on == stream));
         let result = serde_json::from_slice(response.to_raw().as_bytes()).unwrap();
-        (result, told.into_iter().map(|(_, params)| params).collect(), trail)
+        (result, notifications.into_iter().map(|(_, params)| params).collect(), trail)
     }
 }
 
@@ -92,14 +92,16 @@ impl Client {
 async fn each_round_hears_under_its_own_name_and_nothing_is_told_between() {
     let mut client =
         Client { service: ParkedCallLayer::new(ParkedCallLimits::default(), None).layer(TELLING) };
-    let (first, told, trail) = client.round(json!({"name": "t", "arguments": {}}), Some("first")).await;
-    assert_eq!(told, [json!({"progressToken": "first", "progress": 1})]);
+    let (first, notifications, trail) =
+        client.round(json!({"name": "t", "arguments": {}}), Some("first")).await;
+    assert_eq!(notifications, [json!({"progressToken": "first", "progress": 1})]);
     assert_eq!(trail.risk(), Some(RiskLevel::Dangerous));
 
-    let (second, told, trail) = client.round(again("t", &first, &answers(&first, "A")), Some("second")).await;
+    let (second, notifications, trail) =
+        client.round(again("t", &first, &answers(&first, "A")), Some("second")).await;
     let two_and_three: Vec<_> =
         [2, 3].map(|progress| json!({"progressToken": "second", "progress": progress})).into();
-    assert_eq!(told, two_and_three);
+    assert_eq!(notifications, two_and_three);
     // The record of the round knows what the call's is about.
     assert_eq!(trail.risk(), Some(RiskLevel::Dangerous));
     // The call goes on while its client is away, and what it tells is lost.
@@ -107,9 +109,9 @@ async fn each_round_hears_under_its_own_name_and_nothing_is_told_between() {
         tokio::task::yield_now().await;
     }
 
-    let (third, told, _) = client.round(again("t", &second, &answers(&second, "A")), None).await;
+    let (third, notifications, _) = client.round(again("t", &second, &answers(&second, "A")), None).await;
     assert_eq!(third, json!({}));
-    assert_eq!(told, [] as [Value; 0]);
+    assert_eq!(notifications, [] as [Value; 0]);
 }
 
 #[tokio::test]

@@ -79,8 +79,8 @@ async fn anybody_else_is_refused_and_that_is_recorded_in_its_own_name() {
     }
     scene.audit.log.flush().await.unwrap();
     assert_eq!(scene.audit.log.head().seq, attacks.len() as u64);
-    let mut told = scene.audit.log.subscribe(0);
-    let first = told.next().await.unwrap().unwrap().remove(0).to_notification();
+    let mut events = scene.audit.log.subscribe(0);
+    let first = events.next().await.unwrap().unwrap().remove(0).to_notification();
     let first = String::from_utf8(first.params.to_raw().as_bytes().to_vec()).unwrap();
     assert!(first.contains("PERMISSION_DENIED") && first.contains(r#""plain""#), "{first}");
     assert!(first.contains(r#""claimed_agent":"helper""#), "{first}");

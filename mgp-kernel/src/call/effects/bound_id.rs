@@ -50,11 +50,12 @@ impl BoundId {
                 }
             }
             Err(error) if error.origin() == Origin::Peer => {
-                let mut told = error.clone().with_message(error.message().replace(&*self.bound, &self.own));
+                let mut restored =
+                    error.clone().with_message(error.message().replace(&*self.bound, &self.own));
                 if let Some(data) = error.data().and_then(|data| self.restored(data.as_bytes())) {
-                    told = told.with_data(data);
+                    restored = restored.with_data(data);
                 }
-                *error = told;
+                *error = restored;
             }
             Err(_) => {}
         }

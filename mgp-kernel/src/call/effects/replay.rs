@@ -35,8 +35,8 @@ impl Gate for ReplayGate {
         let effect = self.record.of(request);
         Flow::answer_later(async move {
             let outcome = answer.await;
-            let told = if outcome.is_ok() { Outcome::Success } else { Outcome::Failure };
-            effect.note(REPLAY, told, &[]);
+            let result = if outcome.is_ok() { Outcome::Success } else { Outcome::Failure };
+            effect.note(REPLAY, result, &[]);
             outcome
         })
     }

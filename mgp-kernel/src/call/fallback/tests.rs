@@ -62,7 +62,7 @@ async fn a_server_names_its_own_tools_and_nobody_elses() {
 }
 
 /// What the server's error says after the configuration has been looked at.
-async fn told(scene: &TestKernel, rules: &str, error: Error) -> Option<Box<str>> {
+async fn named_fallback(scene: &TestKernel, rules: &str, error: Error) -> Option<Box<str>> {
     let config: ServerConfig = serde_json::from_str(&format!(r#"{{"id":"web","tools":{rules}}}"#)).unwrap();
     let server = TestServer::default();
     server.refuses(error);
@@ -78,9 +78,9 @@ async fn the_configuration_names_another_tool_for_failures_and_for_no_refusals()
     let scene = TestKernel::open().await;
     let rules = r#"{"search":{"fallback":"local.search"}}"#;
     let answered = |code| Error::from_origin(Origin::Peer, code, "no");
-    assert_eq!(told(&scene, rules, answered(5002)).await.as_deref(), Some("local.search"));
+    assert_eq!(named_fallback(&scene, rules, answered(5002)).await.as_deref(), Some("local.search"));
     let unsent = Error::new(3001, "it does not run").with_source(NotExecuted);
-    assert_eq!(told(&scene, rules, unsent).await.as_deref(), Some("local.search"));
+    assert_eq!(named_fallback(&scene, rules, unsent).await.as_deref(), Some("local.search"));
     // It may have been carried out; or somebody decided, or the arguments are wrong wherever they are sent.
     for error in [
         Error::timeout("late"),
@@ -89,8 +89,11 @@ async fn the_configuration_names_another_tool_for_failures_and_for_no_refusals()
         answered(1000),
         answered(code::INVALID_PARAMS),
     ] {
-        assert_eq!(told(&scene, rules, error).await, None);
+        assert_eq!(named_fallback(&scene, rules, error).await, None);
     }
-    assert_eq!(told(&scene, r#"{"other":{"fallback":"local.search"}}"#, answered(5002)).await, None);
-    assert_eq!(told(&scene, "{}", answered(5002)).await, None);
+    assert_eq!(
+        named_fallback(&scene, r#"{"other":{"fallback":"local.search"}}"#, answered(5002)).await,
+        None
+    );
+    assert_eq!(named_fallback(&scene, "{}", answered(5002)).await, None);
 }

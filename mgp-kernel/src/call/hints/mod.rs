@@ -149,7 +149,7 @@ fn actual_units(response: &Response) -> Option<f64> {
         return None;
     }
     let meta = Object::from_raw(&response.result).ok()?.object("_meta")?;
-    if IdempotentResult::read(&meta).is_some_and(|told| told.was_replay) {
+    if IdempotentResult::read(&meta).is_some_and(|idempotency| idempotency.was_replay) {
         return Some(0.0);
     }
     meta.object("cost")?.get("units")?.to().ok().filter(|units: &f64| *units >= 0.0)

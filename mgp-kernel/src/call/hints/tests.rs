@@ -74,29 +74,29 @@ async fn the_budget_of_an_agent_is_counted_corrected_and_told() {
     let kernel = TestKernel::with(BUDGET).await;
     let (gate, server) = (gate(&kernel), TestServer::default());
     let by = |agent: &str, declared: &[&str]| call(render(), agent, declared, json!({}));
-    let told = ["cost_transparency"];
+    let extensions = ["cost_transparency"];
     server.answers(DONE);
-    let result = answer(&gate, &server, by("ada", &told)).await.unwrap();
+    let result = answer(&gate, &server, by("ada", &extensions)).await.unwrap();
     assert_eq!(result["_meta"]["quota"]["remaining"], 6, "by the estimate: {result}");
     assert!(result["_meta"]["quota"]["resets_at"].as_str().is_some_and(|end| end.contains("T00:00:00")));
     server.answers(r#"{"content":[],"_meta":{"cost":{"units":2}}}"#);
-    let result = answer(&gate, &server, by("ada", &told)).await.unwrap();
+    let result = answer(&gate, &server, by("ada", &extensions)).await.unwrap();
     assert_eq!(result["_meta"]["quota"]["remaining"], 4, "by what it cost: {result}");
     assert_eq!(result["_meta"]["cost"], json!({"units": 2}));
     // The result of an earlier call was paid for then.
     server.answers(r#"{"content":[],"_meta":{"cost":{"units":2},"idempotency_key":"k","was_replay":true}}"#);
-    let result = answer(&gate, &server, by("ada", &told)).await.unwrap();
+    let result = answer(&gate, &server, by("ada", &extensions)).await.unwrap();
     assert_eq!(result["_meta"]["quota"]["remaining"], 4, "{result}");
     // A call that was not made costs nothing, and a client that did not ask is told nothing.
     server.refuses(Error::invalid_params("no"));
-    answer(&gate, &server, by("ada", &told)).await.unwrap_err();
+    answer(&gate, &server, by("ada", &extensions)).await.unwrap_err();
     server.answers(r#"{"content":[],"_meta":{"cost":{"units":3}}}"#);
     let result = answer(&gate, &server, by("ada", &[])).await.unwrap();
     assert_eq!(result["_meta"], json!({"cost": {"units": 3}}));
-    let error = answer(&gate, &server, by("ada", &told)).await.unwrap_err();
+    let error = answer(&gate, &server, by("ada", &extensions)).await.unwrap_err();
     assert_eq!(error.code(), code::QUOTA_EXCEEDED);
     assert!(error.message().contains("`ada` has 1 of 10 units left"), "{error}");
-    answer(&gate, &server, by("eve", &told)).await.unwrap();
+    answer(&gate, &server, by("eve", &extensions)).await.unwrap();
 }
 
 // covers: EXT-07-01

@@ -81,7 +81,7 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
         AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
             .map_err(|error| unwritten(&file.path, &error))?;
     }
-    told(&cx.output, &files, true, None, unit.after_install().to_vec())
+    show_report(&cx.output, &files, true, None, unit.after_install().to_vec())
 }
 
 fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
@@ -93,7 +93,7 @@ fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Fai
             _ => {}
         }
     }
-    told(&cx.output, &files, false, None, unit.after_uninstall().to_vec())
+    show_report(&cx.output, &files, false, None, unit.after_uninstall().to_vec())
 }
 
 async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
@@ -103,7 +103,7 @@ async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, 
     let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
     let socket = if whose.system { unit.system_socket().into() } else { cx.read()?.socket };
     let is_running = socket::connect(&socket).await.is_ok();
-    told(&cx.output, &files, installed, Some(is_running), commands)
+    show_report(&cx.output, &files, installed, Some(is_running), commands)
 }
 
 fn unit(cx: &CommandContext, whose: ServiceAccountArgs, http: &str) -> Result<Unit, Failure> {
@@ -123,7 +123,7 @@ fn unit(cx: &CommandContext, whose: ServiceAccountArgs, http: &str) -> Result<Un
     Ok(Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home })
 }
 
-fn told(
+fn show_report(
     output: &Output,
     files: &[UnitFile],
     installed: bool,
@@ -131,21 +131,21 @@ fn told(
     commands: Vec<&'static str>,
 ) -> Result<Exit, Failure> {
     let paths = files.iter().map(|file| file.path.clone()).collect();
-    let told = ServiceReport { files: paths, installed, running, commands };
-    output.show(&told, |told, out| {
-        let installed = if told.installed { "installed:" } else { "not installed:" };
-        for path in &told.files {
+    let report = ServiceReport { files: paths, installed, running, commands };
+    output.show(&report, |report, out| {
+        let installed = if report.installed { "installed:" } else { "not installed:" };
+        for path in &report.files {
             writeln!(out, "{installed} {}", path.display())?;
         }
-        match told.running {
+        match report.running {
             Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details")?,
             Some(false) => writeln!(out, "no kernel runs")?,
             None => {}
         }
         Ok(())
     })?;
-    if !told.commands.is_empty() {
-        output.note(&format!("run now: {}", told.commands.join(" && ")));
+    if !report.commands.is_empty() {
+        output.note(&format!("run now: {}", report.commands.join(" && ")));
     }
     Ok(Exit::Done)
 }

@@ -203,14 +203,14 @@ fn refused(status: StatusCode, error: &Error, caller: &Caller) -> Response<HttpB
     } else {
         projection(error.code()).registry
     };
-    let mut told = ObjectWriter::new();
-    told.number("code", number);
-    told.text("message", error.message());
-    told.json("data", &registry_error_data(error, request_trace(&caller.headers)));
+    let mut error_object = ObjectWriter::new();
+    error_object.number("code", number);
+    error_object.text("message", error.message());
+    error_object.json("data", &registry_error_data(error, request_trace(&caller.headers)));
     let mut body = ObjectWriter::new();
     body.text("jsonrpc", "2.0");
     body.json("id", caller.id.as_ref().unwrap_or(&RawJson::null()));
-    body.json("error", &told.finish().to_raw());
+    body.json("error", &error_object.finish().to_raw());
     page(status, "application/json", body.finish().to_raw().to_bytes())
 }
 

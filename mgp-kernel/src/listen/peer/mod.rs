@@ -70,8 +70,8 @@ fn lineage(_pid: u32) -> Option<Lineage> {
 fn number(process: &std::os::fd::OwnedFd) -> Option<u32> {
     use std::os::fd::AsRawFd as _;
 
-    let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", process.as_raw_fd())).ok()?;
-    told.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", process.as_raw_fd())).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Pid:"))?.trim().parse().ok()
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -89,12 +89,12 @@ impl Downloader {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
     }
 
-    /// Brings a file to `goal`. `told` is told how many of its bytes are there.
+    /// Brings a file to `goal`. `on_progress` is told how many of its bytes are there.
     pub(crate) async fn fetch(
         &self,
         file: &PublishedFile,
         goal: &Path,
-        mut told: impl FnMut(u64),
+        mut on_progress: impl FnMut(u64),
     ) -> Result<(), DownloadError> {
         let path = part(goal);
         let mut failures = 0;
@@ -103,7 +103,7 @@ impl Downloader {
             if before == file.size {
                 break;
             }
-            let Err(error) = self.continue_part(file, &path, before, &mut told).await else { break };
+            let Err(error) = self.continue_part(file, &path, before, &mut on_progress).await else { break };
             let is_final = !matches!(error, DownloadError::Cut { .. } | DownloadError::Unreachable { .. });
             failures = if length(&path).await > before { 0 } else { failures + 1 };
             if is_final || failures >= ATTEMPTS {
@@ -127,7 +127,7 @@ impl Downloader {
         file: &PublishedFile,
         path: &Path,
         have: u64,
-        told: &mut impl FnMut(u64),
+        on_progress: &mut impl FnMut(u64),
     ) -> Result<(), DownloadError> {
         // A part that is longer than the file is of something else.
         let have = if have < file.size { have } else { 0 };
@@ -153,7 +153,7 @@ impl Downloader {
                 return Err(DownloadError::TooLong { url: url(), size: file.size });
             }
             part.write_all(&bytes).await.map_err(at(path))?;
-            told(have);
+            on_progress(have);
         }
         part.sync_all().await.map_err(at(path))?;
         if have < file.size {

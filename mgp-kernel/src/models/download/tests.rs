@@ -146,10 +146,10 @@ fn goal() -> (TempDir, PathBuf) {
 #[tokio::test]
 async fn a_file_is_brought_and_told_of() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
-    let mut told = Vec::new();
-    server.downloader(no_proxy()).fetch(&server.file(), &goal, |bytes| told.push(bytes)).await.unwrap();
+    let mut progress = Vec::new();
+    server.downloader(no_proxy()).fetch(&server.file(), &goal, |bytes| progress.push(bytes)).await.unwrap();
     assert_eq!(std::fs::read(&goal).unwrap(), CONTENTS);
-    assert_eq!(told.last(), Some(&server.file().size));
+    assert_eq!(progress.last(), Some(&server.file().size));
     assert!(!part(&goal).exists());
 }
 

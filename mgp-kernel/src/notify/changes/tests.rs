@@ -43,8 +43,8 @@ async fn a_session_hears_of_changed_lists_of_servers_that_it_may_use_and_of_no_o
     let (some, other) = (TestClient::begin(&scene, "some").await, TestClient::begin(&scene, "other").await);
     scene.changes.changed(&"a".into(), ListKind::Prompts);
     scene.changes.changed(&"a".into(), ListKind::Resources);
-    assert_eq!(some.told().await.method, Method::PROMPTS_CHANGED);
-    assert_eq!(some.told().await.method, Method::RESOURCES_CHANGED);
+    assert_eq!(some.next_message().await.method, Method::PROMPTS_CHANGED);
+    assert_eq!(some.next_message().await.method, Method::RESOURCES_CHANGED);
     assert!(other.hears_nothing().await);
 }
 
@@ -55,7 +55,7 @@ async fn a_session_hears_of_changed_tools_if_its_list_is_that_of_the_router() {
         (TestClient::begin(&scene, "asks").await, TestClient::begin(&scene, "searches").await);
     asks.call(&scene, "tools/list", "{}").await.unwrap();
     scene.changes.changed(&"a".into(), ListKind::Tools);
-    assert_eq!(asks.told().await.method, Method::TOOLS_CHANGED);
+    assert_eq!(asks.next_message().await.method, Method::TOOLS_CHANGED);
     assert!(searches.hears_nothing().await);
 }
 
@@ -66,7 +66,7 @@ async fn nothing_is_told_before_the_session_has_begun() {
     scene.changes.changed(&"a".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await);
     peer.notify(&scene, "notifications/initialized", "{}").await.unwrap();
-    assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
+    assert_eq!(peer.next_message().await.method, Method::PROMPTS_CHANGED);
 }
 
 #[tokio::test]
@@ -82,15 +82,15 @@ async fn a_server_is_asked_once_for_a_resource_however_many_want_it_and_to_stop_
     assert_eq!(server.methods(), ["resources/subscribe"]);
     scene.changes.updated(&whole(&"a".into()), "file:///a");
     for peer in [&one, &two] {
-        let told = peer.told().await;
+        let notification = peer.next_message().await;
         assert_eq!(
-            (told.method, told.params.text("uri").unwrap().into_owned()),
+            (notification.method, notification.params.text("uri").unwrap().into_owned()),
             (Method::RESOURCE_UPDATED, "file:///a".to_owned())
         );
     }
     one.call(&scene, "resources/unsubscribe", params).await.unwrap();
     scene.changes.updated(&whole(&"a".into()), "file:///a");
-    two.told().await;
+    two.next_message().await;
     assert!(one.hears_nothing().await && server.methods().is_empty());
     two.call(&scene, "resources/unsubscribe", params).await.unwrap();
     until(|| server.methods() == ["resources/unsubscribe"]).await;
@@ -153,7 +153,7 @@ async fn a_part_of_a_resource_is_told_of_and_what_is_spelled_alike_is_not() {
     scene.changes.updated(&whole(&"b".into()), "file:///a");
     assert!(peer.hears_nothing().await);
     scene.changes.updated(&whole(&"a".into()), "file:///a/part");
-    assert_eq!(peer.told().await.params.text("uri").unwrap(), "mgp://a/file:///a/part");
+    assert_eq!(peer.next_message().await.params.text("uri").unwrap(), "mgp://a/file:///a/part");
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
     let peer = TestClient::stateless("some");
     let wanted = r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"resourceSubscriptions":["file:///a","file:///b"]}}"#;
     let listening = listen(&scene, &peer, wanted);
-    let first = peer.told().await;
+    let first = peer.next_message().await;
     assert_eq!(first.method, Method::ACKNOWLEDGED);
     let honoured = first.params.get("notifications").unwrap();
     assert_eq!(
@@ -178,9 +178,9 @@ async fn a_request_that_listens_hears_first_what_is_honoured_and_then_of_changes
     scene.changes.changed(&"b".into(), ListKind::Prompts);
     assert!(peer.hears_nothing().await, "it wants none of these, or may not know");
     scene.changes.changed(&"a".into(), ListKind::Prompts);
-    assert_eq!(peer.told().await.method, Method::PROMPTS_CHANGED);
+    assert_eq!(peer.next_message().await.method, Method::PROMPTS_CHANGED);
     scene.changes.updated(&whole(&"a".into()), "file:///a");
-    assert_eq!(peer.told().await.method, Method::RESOURCE_UPDATED);
+    assert_eq!(peer.next_message().await.method, Method::RESOURCE_UPDATED);
     assert_eq!(server.methods(), ["resources/subscribe"]);
     listening.abort();
     until(|| server.methods() == ["resources/unsubscribe"]).await;
@@ -191,7 +191,7 @@ async fn a_request_that_listens_is_answered_when_the_kernel_ends() {
     let scene = TestKernel::open().await;
     let peer = TestClient::stateless("some");
     let listening = listen(&scene, &peer, r#"{"notifications":{}}"#);
-    assert_eq!(peer.told().await.method, Method::ACKNOWLEDGED);
+    assert_eq!(peer.next_message().await.method, Method::ACKNOWLEDGED);
     scene.changes.end();
     assert_eq!(listening.await.unwrap().unwrap().result.as_bytes(), b"{}");
 }
@@ -206,7 +206,7 @@ async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
     let listening = server.listening().remove(0);
     let updated = Object::parse(r#"{"uri":"file:///a","_meta":{}}"#).unwrap();
     listening.notify(Request::notify(Method::RESOURCE_UPDATED, updated)).await.unwrap();
-    assert_eq!(peer.told().await.params.text("uri").unwrap(), "file:///a");
+    assert_eq!(peer.next_message().await.params.text("uri").unwrap(), "file:///a");
     assert_eq!(server.methods(), ["subscriptions/listen"]);
 }
 
@@ -214,13 +214,13 @@ async fn a_server_without_sessions_tells_a_request_of_the_kernels() {
 async fn a_task_of_a_server_without_sessions_is_told_of_to_its_owner_that_listens() {
     let (scene, server, peer) = with_task().await;
     let _listening = listen(&scene, &peer, r#"{"notifications":{"taskIds":["t","unknown"]}}"#);
-    let honoured = peer.told().await.params.get("notifications").unwrap();
+    let honoured = peer.next_message().await.params.get("notifications").unwrap();
     assert_eq!(honoured.as_bytes(), br#"{"taskIds":["t"]}"#);
     until(|| !server.listening().is_empty()).await;
     let task = Object::parse(r#"{"taskId":"t","status":"working","x": 1.50}"#).unwrap();
     server.listening().remove(0).notify(Request::notify(Method::TASKS, task)).await.unwrap();
     assert_eq!(
-        peer.told().await.params.to_raw().as_bytes(),
+        peer.next_message().await.params.to_raw().as_bytes(),
         br#"{"taskId":"t","status":"working","x": 1.50}"#
     );
 }
@@ -282,11 +282,11 @@ async fn each_session_hears_logs_of_its_own_level_and_servers_are_asked_for_the_
     assert_eq!(asked[0].params.text("level").unwrap(), "info");
     assert!(silent.asked().is_empty());
     scene.changes.log(&whole(&"a".into()), &log("warning"));
-    let told = chatty.told().await;
-    assert_eq!(told.params.to_raw().as_bytes(), log("warning").params.to_raw().as_bytes());
+    let notification = chatty.next_message().await;
+    assert_eq!(notification.params.to_raw().as_bytes(), log("warning").params.to_raw().as_bytes());
     assert!(quiet.hears_nothing().await);
     scene.changes.log(&whole(&"a".into()), &log("error"));
-    quiet.told().await;
+    quiet.next_message().await;
     let wrong = quiet.call(&scene, "logging/setLevel", r#"{"level":"loud"}"#).await.unwrap_err();
     assert_eq!(wrong.code(), mgp_types::code::INVALID_PARAMS);
 }
@@ -327,7 +327,7 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
     owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
     scene.changes.task(&whole(&"a".into()), &Request::notify(Method::TASK_STATUS, status));
-    assert_eq!(owner.told().await.method, Method::TASK_STATUS);
+    assert_eq!(owner.next_message().await.method, Method::TASK_STATUS);
     assert!(other.hears_nothing().await);
 }
 
@@ -343,7 +343,7 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
     for _ in 0..2_000 {
         scene.changes.log(&whole(&"a".into()), &log("error"));
         scene.changes.changed(&"a".into(), ListKind::Prompts);
-        other.told().await;
+        other.next_message().await;
     }
     assert!(stuck.hears_nothing().await);
 }
@@ -381,13 +381,13 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     assert!(change("one", "mgp_access_grant", &allow(server)).await.is_err());
     assert!(one.hears_nothing().await);
     change("root", "mgp_access_grant", &allow(tool)).await.unwrap();
-    assert_eq!(one.told().await.method, Method::TOOLS_CHANGED);
+    assert_eq!(one.next_message().await.method, Method::TOOLS_CHANGED);
     assert!(one.hears_nothing().await, "a tool is no prompt");
     change("root", "mgp.access.grant", &allow(server)).await.unwrap();
     change("root", "mgp/access/revoke", server).await.unwrap();
     let mut heard = Vec::new();
     while heard.len() < 3 {
-        heard.push(one.told().await.method.to_string());
+        heard.push(one.next_message().await.method.to_string());
     }
     heard.sort();
     assert_eq!(
@@ -410,7 +410,7 @@ async fn a_server_that_is_gone_is_told_to_those_who_might_use_it() {
     some.call(&scene, "tools/list", "{}").await.unwrap();
     let nothing = scene.fleet.prepare(&[], false).unwrap();
     scene.fleet.install(nothing);
-    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+    assert_eq!(some.next_message().await.method, Method::TOOLS_CHANGED);
     let listed = some.call(&scene, "tools/list", "{}").await.unwrap();
     assert_eq!(crate::router::test_kernel::text(&listed), r#"{"tools":[]}"#);
 }
@@ -425,7 +425,7 @@ async fn what_a_changed_server_had_is_told_to_be_gone_before_it_is_there_again()
     let other = serde_json::from_str(r#"{"id":"a","command":"/nowhere/at/all"}"#).unwrap();
     let other = scene.fleet.prepare(&[other], false).unwrap();
     assert_eq!(scene.fleet.install(other).changed, ["a".into()]);
-    assert_eq!(some.told().await.method, Method::TOOLS_CHANGED);
+    assert_eq!(some.next_message().await.method, Method::TOOLS_CHANGED);
 }
 
 mod whose;

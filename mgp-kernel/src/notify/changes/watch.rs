@@ -191,12 +191,12 @@ impl ListenTask {
         principal: &Principal,
     ) -> Result<Self, Error> {
         let server = &line.server;
-        let (first, told) = oneshot::channel();
+        let (first, received) = oneshot::channel();
         let resource = (line.clone(), Arc::clone(uri));
         let hearing =
             ListenReceiver { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
         let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
-        match timeout(LONGEST, told).await {
+        match timeout(LONGEST, received).await {
             Ok(Ok(outcome)) => outcome.map(|()| listening),
             Ok(Err(_)) => Err(gone(server)),
             Err(_) => Err(late(server)),

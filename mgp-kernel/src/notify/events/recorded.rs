@@ -98,8 +98,8 @@ fn tell(publisher: &Publisher, entry: &LogEntry) {
         Outcome::Failure | Outcome::Blocked => EventSeverity::Warning,
     };
     let publish = |channel: &str, data: &Object, concerns: &dyn Fn(&Principal) -> bool| {
-        let told = publisher.publish_to(channel, severity, data, |who| who.is_some_and(concerns));
-        if let Err(error) = told {
+        let outcome = publisher.publish_to(channel, severity, data, |who| who.is_some_and(concerns));
+        if let Err(error) = outcome {
             tracing::debug!(channel, %error, "what was recorded is not published");
         }
     };
@@ -144,14 +144,14 @@ fn tool_channel(facets: &EventFacets) -> Option<&'static str> {
 /// that.
 fn of_call(event: &Object) -> Object {
     let target = event.object("target").unwrap_or_default();
-    let mut told = ObjectWriter::new();
+    let mut members = ObjectWriter::new();
     for (name, value) in ["server_id", "tool_name"].map(|name| (name, target.get(name))) {
-        told.json(name, &value.unwrap_or_else(RawJson::null));
+        members.json(name, &value.unwrap_or_else(RawJson::null));
     }
     for (name, value) in ["trace_id", "result"].map(|name| (name, event.get(name))) {
-        told.json(name, &value.unwrap_or_else(RawJson::null));
+        members.json(name, &value.unwrap_or_else(RawJson::null));
     }
-    told.finish()
+    members.finish()
 }
 
 /// The pause before a record that cannot be read is read again.

@@ -27,9 +27,9 @@ async fn subscribe(
 }
 
 async fn event(peer: &TestClient) -> Event {
-    let told: Request = peer.told().await;
-    assert_eq!(told.method, Method::EVENT);
-    told.body().unwrap()
+    let notification: Request = peer.next_message().await;
+    assert_eq!(notification.method, Method::EVENT);
+    notification.body().unwrap()
 }
 
 fn line(server: &mgp_types::mgp::ServerId, agent: Option<&str>) -> ConnectionKey {

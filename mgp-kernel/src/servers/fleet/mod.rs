@@ -1,7 +1,7 @@
 //! The fleet: all servers of the kernel, and their changes.
 
-mod books;
 mod callbacks;
+mod tables;
 mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,8 +21,8 @@ use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
 
-pub(crate) use self::books::FleetBooks;
 use self::callbacks::CallbackRoutes;
+pub(crate) use self::tables::FleetTables;
 use crate::StartError;
 use crate::notify::events::ToolsChange;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
@@ -117,7 +117,7 @@ impl Fleet {
         let fleet = Arc::downgrade(self);
         ClientSession::new(move |client| {
             if let Some(fleet) = fleet.upgrade() {
-                fleet.support.books.set_folder(client, None);
+                fleet.support.tables.set_folder(client, None);
                 fleet.servers.load().values().for_each(|server| server.client_ended(client));
             }
         })
@@ -127,7 +127,7 @@ impl Fleet {
     pub(crate) fn set_folder(&self, client: &ClientSession, folder: &Path) {
         let own = std::env::current_dir().and_then(|own| own.canonicalize());
         if own.is_ok_and(|own| own != folder) {
-            self.support.books.set_folder(client.id(), Some(folder));
+            self.support.tables.set_folder(client.id(), Some(folder));
         }
     }
 
@@ -156,7 +156,7 @@ impl Fleet {
 
     /// Returns the routes of the callbacks of all servers.
     pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
-        &self.support.books.callbacks
+        &self.support.tables.callbacks
     }
 
     /// Returns whether this agent may have a connection to the server.
@@ -190,7 +190,7 @@ impl Fleet {
 
     /// Returns a number that differs after each change of the servers, and of which agents have which of their lists.
     pub(crate) fn revision(&self) -> u64 {
-        self.support.books.revision()
+        self.support.tables.revision()
     }
 
     /// Returns the fleet that follows from `wanted`, if nobody else changes it meanwhile. Servers about which nothing
@@ -227,7 +227,7 @@ impl Fleet {
         let mut applied =
             AppliedConfig { removed: gone.keys().cloned().collect(), ..AppliedConfig::default() };
         let mut emptied = Vec::new();
-        self.support.books.unpublished(|| {
+        self.support.tables.unpublished(|| {
             self.set_servers(next);
             for (before, upstream) in &beginning {
                 // The old tools are judged by the old configuration, and may have been one agent's alone: callers wait
@@ -237,7 +237,7 @@ impl Fleet {
                     emptied.push((upstream.id().clone(), tools));
                 }
             }
-            self.support.books.shares_changed();
+            self.support.tables.shares_changed();
         });
         for (before, upstream) in beginning {
             let list = if before.is_some() { &mut applied.changed } else { &mut applied.added };
@@ -296,7 +296,7 @@ impl Fleet {
 
     fn set_servers(&self, servers: ServerMap) {
         let current = servers.values().map(|server| (server.id().clone(), Arc::clone(server.of_server())));
-        self.support.books.replace(current.collect());
+        self.support.tables.replace(current.collect());
         self.servers.store(Arc::new(servers));
     }
 
@@ -334,10 +334,10 @@ impl Fleet {
     /// Ends a server; its offers are withdrawn at once.
     fn end(&self, server: Arc<Upstream>) {
         let id = server.id().clone();
-        let ServerSupport { books, tools, .. } = &*self.support;
+        let ServerSupport { tables, tools, .. } = &*self.support;
         let listed = self.tools_of(&id);
-        let had_something = books.unpublished(|| tools.catalog.remove_server(&id));
-        books.task_owners.end_of_server(&id);
+        let had_something = tables.unpublished(|| tools.catalog.remove_server(&id));
+        tables.task_owners.end_of_server(&id);
         if had_something {
             self.tell_gone(vec![(id.clone(), listed)]);
         }

@@ -158,7 +158,7 @@ mod tests {
         key: &ConnectionKey,
         mut then: Then,
     ) -> (Arc<AuditForwarding>, mpsc::UnboundedReceiver<Value>) {
-        let (told, heard) = mpsc::unbounded_channel();
+        let (sender, heard) = mpsc::unbounded_channel();
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
             let (input, mut output) = tokio::io::split(far);
@@ -166,7 +166,7 @@ mod tests {
             while let Some(line) = lines.next_line().await.unwrap() {
                 let message: Value = serde_json::from_str(&line).unwrap();
                 if message["method"] == "notifications/mgp.audit" {
-                    told.send(message["params"]["_mgp"]["seq"].clone()).unwrap();
+                    sender.send(message["params"]["_mgp"]["seq"].clone()).unwrap();
                     match &mut then {
                         Then::Dies => return,
                         Then::GoesOn => {}

@@ -73,7 +73,7 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         Some(registry) => registry.check_code(&shared.server).await?,
         None => None,
     };
-    if !shared.support.books.task_owners.keep(&shared.line, config, &back.tasks) {
+    if !shared.support.tables.task_owners.keep(&shared.line, config, &back.tasks) {
         // The tasks of a program ended with it, and the next one may use the same ids again.
         back.tasks.forget_all();
     }

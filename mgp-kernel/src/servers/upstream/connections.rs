@@ -134,7 +134,7 @@ impl Upstream {
     /// Returns whether the program of this client runs in another folder than the first one, that in which it works.
     fn runs_elsewhere(&self, client: &ClientKey) -> bool {
         let follows = self.config.command.is_some() && self.config.cwd.is_none();
-        follows && self.support.books.folder(client.session).is_some()
+        follows && self.support.tables.folder(client.session).is_some()
     }
 
     /// Returns whether this caller shares the first connection with whoever else uses it: an operator does, and everybody
@@ -217,7 +217,7 @@ impl Upstream {
             let same = lists.put_shares(&line.server, &[listed]);
             debug_assert!(same.is_ok(), "the server has these lists already");
             self.of_server.offered.put(&line, &lists);
-            self.support.books.shares_changed();
+            self.support.tables.shares_changed();
         }
         let mut connection = self.begin(line.clone(), lists).map_err(|error| {
             tracing::error!(server = self.config.id, %error, "a connection cannot begin");

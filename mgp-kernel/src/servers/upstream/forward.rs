@@ -10,7 +10,7 @@ use mgp_types::{Error, Flow, Gate, Method, Object, Origin, Request, RequestKind,
 use super::task_progress::TaskProgress;
 use crate::call::calls_in_work::{CallInWork, CallsInWork};
 use crate::notify::changes::tasks::begun;
-use crate::servers::fleet::FleetBooks;
+use crate::servers::fleet::FleetTables;
 
 /// The innermost gate of the way to a server: it notes the calls of clients, each until its end, has the server report
 /// progress under a number of the kernel's, and follows the progress of tasks that calls begin.
@@ -22,14 +22,14 @@ pub(crate) struct ForwardGate {
     pub(super) server: ServerId,
     pub(super) calls: CallsInWork,
     pub(super) tasks: Arc<TaskProgress>,
-    pub(super) books: Arc<FleetBooks>,
+    pub(super) tables: Arc<FleetTables>,
 }
 
 /// A call that a server works on. It ends when this is dropped, however that happens.
 pub(crate) struct ForwardedCall {
     entry: Option<CallInWork>,
     tells: TaskUpdate,
-    books: Arc<FleetBooks>,
+    tables: Arc<FleetTables>,
 }
 
 impl Gate for ForwardGate {
@@ -42,7 +42,7 @@ impl Gate for ForwardGate {
         let entry = self.calls.enter(request);
         let number = entry.as_ref().and_then(CallInWork::progress_number);
         let tells = TaskUpdate::of(request, number, &self.tasks);
-        Flow::Pass(Some(ForwardedCall { entry, tells, books: Arc::clone(&self.books) }))
+        Flow::Pass(Some(ForwardedCall { entry, tells, tables: Arc::clone(&self.tables) }))
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
@@ -87,7 +87,7 @@ impl ForwardGate {
 impl Drop for ForwardedCall {
     fn drop(&mut self) {
         if let Some(stream) = self.entry.as_ref().and_then(CallInWork::end) {
-            let ways = self.books.callbacks.lock().end_of_call(stream);
+            let ways = self.tables.callbacks.lock().end_of_call(stream);
             // Dropped without the lock: a connection may end with its way.
             drop(ways);
         }

@@ -246,7 +246,7 @@ impl ConnectionShared {
         };
         let Some(way) = self.back.get().map(|back| back.service.clone()) else { return done() };
         self.calls.call_back(stream);
-        let mut callbacks = self.support.books.callbacks.lock();
+        let mut callbacks = self.support.tables.callbacks.lock();
         let passed = callbacks.pass_on((&self.server, way), &call, &request.params, Instant::now());
         let over = callbacks.over();
         drop(callbacks);

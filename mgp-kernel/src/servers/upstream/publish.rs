@@ -149,14 +149,14 @@ impl ConnectionShared {
     /// Offers items to the clients that they are for. Returns whether they differ from before.
     fn put(&self, list: impl FnOnce(&Catalog, ServerId) -> Result<bool, CatalogError>) -> bool {
         let (catalog, offered) = (&self.support.tools.catalog, &self.of_server.offered);
-        let outcome = self.support.books.publish(&self.server, &self.of_server, || {
+        let outcome = self.support.tables.publish(&self.server, &self.of_server, || {
             if self.is_over.load(Ordering::Acquire) {
                 return Ok::<_, CatalogError>(false);
             }
             let is_other = list(&self.lists, self.server.clone())?;
             if is_other {
                 offered.put(&self.line, &self.lists);
-                self.support.books.shares_changed();
+                self.support.tables.shares_changed();
             }
             let is_other_in_all = catalog.put_shares(&self.server, &offered.all())?;
             // What the first connection lists may have been listed before it, from the last start of the kernel.
@@ -177,9 +177,9 @@ impl ConnectionShared {
         // Further lists of the connection are dropped.
         self.is_over.store(true, Ordering::Release);
         let offered = &self.of_server.offered;
-        let ended = self.support.books.publish(&self.server, &self.of_server, || {
+        let ended = self.support.tables.publish(&self.server, &self.of_server, || {
             let was_last = offered.end(&self.line, &self.lists);
-            self.support.books.shares_changed();
+            self.support.tables.shares_changed();
             was_last
                 && self.support.tools.catalog.put_shares(&self.server, &offered.all()).unwrap_or_default()
         });

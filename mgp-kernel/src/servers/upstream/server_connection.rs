@@ -60,7 +60,7 @@ impl ServerConnection {
             server: shared.server.clone(),
             calls: shared.calls.clone(),
             tasks: Arc::clone(&shared.tasks),
-            books: Arc::clone(&support.books),
+            tables: Arc::clone(&support.tables),
         };
         let way = gate.layer(supervised.gate());
         let back = ServerStack::new(&shared, way)?;
@@ -297,7 +297,7 @@ impl ConnectionShared {
     /// Makes the tools found only while the server can be called: by the best state of its connections.
     pub(super) async fn tell_state(&self) {
         let _turn = self.of_server.indexed.lock().await;
-        if !self.support.books.is_current(&self.server, &self.of_server) {
+        if !self.support.tables.is_current(&self.server, &self.of_server) {
             return;
         }
         let Some(state) = (self.by_all)() else { return };

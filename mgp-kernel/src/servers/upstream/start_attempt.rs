@@ -53,22 +53,23 @@ impl StartAttempt {
                 None => chain(error),
             },
         };
-        self.told(&what)
+        self.message(&what)
     }
 
     /// Returns how a server ended that was connected, for `reason`.
     pub(super) fn end(&self, reason: &str) -> String {
-        self.told(reason)
+        self.message(reason)
     }
 
     /// Returns what is known of an attempt that takes longer than most.
     pub(super) fn delay(&self, config: &ServerConfig) -> Option<String> {
         let since = self.began.elapsed();
-        (since >= LATE).then(|| self.told(&silence(config, &format!("no answer for {} s", since.as_secs()))))
+        (since >= LATE)
+            .then(|| self.message(&silence(config, &format!("no answer for {} s", since.as_secs()))))
     }
 
     /// Returns `what` happened with the lines that the program wrote last, and what to do about that.
-    fn told(&self, what: &str) -> String {
+    fn message(&self, what: &str) -> String {
         let lines = self.output.last(SEARCHED_LINES);
         let written = match self.output.first_stray() {
             Some(stray) => format!(
@@ -128,9 +129,9 @@ fn chain(error: &Error) -> String {
     let mut text = error.message().to_owned();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause.take().filter(|_| text.len() < MAX_ERROR_BYTES) {
-        let told = error.to_string();
-        if !text.ends_with(&told) {
-            text = format!("{text}: {told}");
+        let cause_text = error.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
         }
         cause = error.source();
     }
@@ -183,17 +184,17 @@ mod tests {
         config.args = ["-y", "some-server", "--token", "hunter2"].map(str::to_owned).into();
         let error = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::NotFound));
-        let told = StartAttempt::default().failure(&config, None, &error);
+        let message = StartAttempt::default().failure(&config, None, &error);
         let begin =
             "there is no program `npx` in PATH (tried: `npx -y some-server --token ***`); install Node.js";
-        assert!(told.starts_with(begin), "{told}");
+        assert!(message.starts_with(begin), "{message}");
         let denied = Error::disconnected("the server cannot be started")
             .with_source(io::Error::from(io::ErrorKind::PermissionDenied));
-        let told = StartAttempt::default().failure(&server("/", ""), None, &denied);
-        assert!(told.starts_with("`/` is a folder, and no program; `command` is the file"), "{told}");
+        let message = StartAttempt::default().failure(&server("/", ""), None, &denied);
+        assert!(message.starts_with("`/` is a folder, and no program; `command` is the file"), "{message}");
         config.cwd = Some("/nowhere/at/all".to_owned());
-        let told = StartAttempt::default().failure(&config, None, &error);
-        assert!(told.contains("no folder `/nowhere/at/all`"), "{told}");
+        let message = StartAttempt::default().failure(&config, None, &error);
+        assert!(message.contains("no folder `/nowhere/at/all`"), "{message}");
     }
 
     #[test]
@@ -202,12 +203,15 @@ mod tests {
         for line in ["one", "two", "three", "Error: token=ghp_0123456789abcdef is refused"] {
             attempt.output.push(line);
         }
-        let told = attempt.end("it ended");
-        assert_eq!(told, "it ended; its last lines: `two` `three` `Error: token=*** is refused`");
+        let message = attempt.end("it ended");
+        assert_eq!(message, "it ended; its last lines: `two` `three` `Error: token=*** is refused`");
         attempt.output.push_stray("Welcome!");
         attempt.output.push_stray("Ready.");
-        let told = attempt.end("it ended");
-        assert!(told.contains("`Welcome!` to its standard output") && !told.contains("Ready."), "{told}");
+        let message = attempt.end("it ended");
+        assert!(
+            message.contains("`Welcome!` to its standard output") && !message.contains("Ready."),
+            "{message}"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -216,16 +220,16 @@ mod tests {
         attempt.output.push_stray("Welcome!");
         assert_eq!(attempt.delay(&config), None);
         tokio::time::advance(LATE).await;
-        let told = attempt.delay(&config).unwrap();
-        assert!(told.contains("no answer for 5 s") && told.contains("startup_timeout_ms"), "{told}");
+        let message = attempt.delay(&config).unwrap();
+        assert!(message.contains("no answer for 5 s") && message.contains("startup_timeout_ms"), "{message}");
     }
 
     #[test]
     fn an_address_that_nobody_serves_is_named_without_its_secrets() {
         let error = Error::disconnected("the server cannot be reached")
             .with_source(io::Error::other("tcp connect error: Connection refused"));
-        let told = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
-        assert!(told.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{told}");
-        assert!(told.ends_with("or correct its `url`"), "{told}");
+        let message = StartAttempt::default().failure(&server("", "http://h/mcp?api_key=abc"), None, &error);
+        assert!(message.starts_with("http://h/mcp?api_key=***: the server cannot be reached"), "{message}");
+        assert!(message.ends_with("or correct its `url`"), "{message}");
     }
 }

@@ -23,7 +23,7 @@ use crate::notify::events::ServerEvents;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
-use crate::servers::fleet::FleetBooks;
+use crate::servers::fleet::FleetTables;
 use mgp_types::BoxedService;
 
 /// The sections of the kernel that all connections to its servers use.
@@ -36,7 +36,7 @@ pub(crate) struct ServerSupport {
     pub(crate) events: ServerEvents,
     /// The clients that are notified of what servers send beside calls. They know the servers, so the reference back is weak.
     pub(crate) changes: Weak<dyn ServerNotifications>,
-    pub(crate) books: Arc<FleetBooks>,
+    pub(crate) tables: Arc<FleetTables>,
     /// The limit on the calls that all servers work on at once.
     pub(crate) concurrency: ConcurrencyLimit,
     /// The servers that registered themselves. Set once, before the first server starts.
@@ -55,7 +55,7 @@ impl ServerSupport {
     /// paths of its entry begin.
     pub(crate) fn folder(&self, server: &ServerConfig, line: &ConnectionKey) -> PathBuf {
         let client = line.client.as_ref().filter(|_| server.cwd.is_none());
-        let clients = client.and_then(|client| self.books.folder(client.session));
+        let clients = client.and_then(|client| self.tables.folder(client.session));
         clients.or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
     }
 }

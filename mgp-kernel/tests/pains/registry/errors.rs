@@ -163,19 +163,19 @@ async fn a_call_has_half_a_minute_where_nobody_says_otherwise() {
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, &["ggen"]).await;
     let mut other = Raw::plain(&host, "bob", SESSIONS).await;
     // Servers that speak MGP are told how much time a call has left.
-    let told = || {
+    let time_left = || {
         let asked = script.asked();
         let call = asked.iter().rfind(|frame| frame["method"] == "tools/call").unwrap();
         call["params"]["_mgp"]["deadline_ms"].as_u64().unwrap()
     };
     ada.tool("files.works", json!({})).await;
-    assert!((10_000..=30_000).contains(&told()), "{}", told());
+    assert!((10_000..=30_000).contains(&time_left()), "{}", time_left());
     ada.tool("slower.works", json!({})).await;
-    assert!((60_000..=90_000).contains(&told()), "what is configured: {}", told());
+    assert!((60_000..=90_000).contains(&time_left()), "what is configured: {}", time_left());
     ada.tool("files.renders", json!({})).await;
-    assert!((200_000..=300_000).contains(&told()), "what takes minutes has more time: {}", told());
+    assert!((200_000..=300_000).contains(&time_left()), "what takes minutes has more time: {}", time_left());
     other.tool("files.works", json!({})).await;
-    assert!((200_000..=300_000).contains(&told()), "other clients have more time: {}", told());
+    assert!((200_000..=300_000).contains(&time_left()), "other clients have more time: {}", time_left());
 }
 
 // covers: GGEN-7-15, GGEN-8.4-03

@@ -49,9 +49,9 @@ async fn round(host: &Host) -> Vec<Duration> {
             let mut took = Vec::with_capacity(CALLS_OF_CLIENT);
             for call in 0..CALLS_OF_CLIENT {
                 let began = Instant::now();
-                let told = say(&client, "files__works", json!({"a": format!("{number} {call}")})).await;
+                let reply = say(&client, "files__works", json!({"a": format!("{number} {call}")})).await;
                 took.push(began.elapsed());
-                assert_eq!(told, json!({"a": format!("{number} {call}")}).to_string());
+                assert_eq!(reply, json!({"a": format!("{number} {call}")}).to_string());
             }
             took
         });

@@ -141,10 +141,10 @@ async fn what_is_beyond_mcp_stands_under_names_of_extensions_and_tells_of_no_mod
                 ada.call("tools/call", json!({"name": list["tools"][0]["name"], "arguments": {}})).await;
             let meta = called["result"]["_meta"].as_object().cloned().unwrap_or_default();
             assert!(meta.keys().all(|name| is_of_vendor(name)), "{called}");
-            for told in [described, list, called] {
-                let told = told.to_string().to_lowercase();
+            for message in [described, list, called] {
+                let message = message.to_string().to_lowercase();
                 for model in ["openai", "anthropic", "claude", "gpt", "gemini", "llama", "mistral"] {
-                    assert!(!told.contains(model), "{model}: {told}");
+                    assert!(!message.contains(model), "{model}: {message}");
                 }
             }
         }

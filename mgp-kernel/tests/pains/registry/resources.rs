@@ -92,10 +92,10 @@ async fn contents_that_expired_are_read_again_and_private_ones_are_for_their_rea
     // The kernel asks for many agents, so the server cannot tell whose contents these are, and keeps none of them.
     let cache = ResourceCache::new(9, 1 << 16);
     let (private, _served) = host(server(&cache, HOUR, CacheScope::Private)).await;
-    let mut told = Vec::new();
+    let mut contents = Vec::new();
     for agent in ["ada", "bob", "ada"] {
         let mut client = Raw::plain(&private, agent, Revision::V2025_11_25).await;
-        told.push(read(&mut client, "count://all").await);
+        contents.push(read(&mut client, "count://all").await);
     }
-    assert_eq!((told, cache.hits()), (vec!["0".to_owned(), "1".to_owned(), "2".to_owned()], 0));
+    assert_eq!((contents, cache.hits()), (vec!["0".to_owned(), "1".to_owned(), "2".to_owned()], 0));
 }

@@ -180,14 +180,14 @@ async fn what_a_tool_does_not_declare_is_read_as_the_harmless_default() {
     let script = Script::new(&json!([plain, full]).to_string());
     let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
-    let told = ada.result("mgp/manifest/get", json!({})).await;
-    let manifest: ServiceManifest = serde_json::from_value(told.clone()).unwrap();
+    let answer = ada.result("mgp/manifest/get", json!({})).await;
+    let manifest: ServiceManifest = serde_json::from_value(answer.clone()).unwrap();
     let entry = |name: &str| manifest.tools.iter().find(|tool| tool.name.ends_with(name)).unwrap();
     assert_eq!(entry("plain").declaration, ToolDeclaration::default());
     let default = ToolDeclaration::default();
     assert!(!default.idempotent && !default.requires_confirmation && default.risk_level.is_none());
     let full =
-        told["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == *entry("full").name).unwrap();
+        answer["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == *entry("full").name).unwrap();
     for (member, value) in declared.as_object().unwrap() {
         assert_eq!(full[member], *value, "{member}: {full}");
     }

@@ -41,7 +41,7 @@ async fn kernel(change: impl FnOnce(&mut Value)) -> (Host, Script, Script) {
 }
 
 /// The events of a type that the collector was told, once there are so many.
-async fn told(collector: &Script, event_type: &str, count: usize) -> Vec<Value> {
+async fn received_events(collector: &Script, event_type: &str, count: usize) -> Vec<Value> {
     until(&format!("{event_type} is told"), || {
         let frames = collector.notified(AUDIT);
         let events = frames.into_iter().map(|mut frame| frame["params"].take());
@@ -59,7 +59,7 @@ async fn an_event_has_the_members_of_the_specification_and_their_values() {
         let before = Timestamp::now();
         ada.tool("shell.execute_command", json!({"command": "ls"})).await;
         ada.refused("shell.execute_command", json!({"command": "rm -rf /"})).await;
-        told(&collector, "TOOL_EXECUTED", calls).await;
+        received_events(&collector, "TOOL_EXECUTED", calls).await;
         let mut frames = collector.notified(AUDIT).into_iter();
         let frame = frames.rfind(|frame| frame["params"]["event_type"] == "TOOL_EXECUTED").unwrap();
         assert_eq!((&frame["jsonrpc"], frame.get("id")), (&json!("2.0"), None), "it is a notification");
@@ -83,7 +83,7 @@ async fn an_event_has_the_members_of_the_specification_and_their_values() {
             (&json!("dangerous"), &json!("sandbox"))
         );
         assert!(details["duration_ms"].is_u64(), "{details}");
-        let blocked = told(&collector, "TOOL_BLOCKED", calls).await.pop().unwrap();
+        let blocked = received_events(&collector, "TOOL_BLOCKED", calls).await.pop().unwrap();
         assert_eq!(blocked["result"], "BLOCKED");
     }
 }
@@ -101,8 +101,8 @@ fn reporting() -> Server {
                 AuditTarget::new(None, None),
                 Outcome::Success,
             );
-            let told = notification(&event)?;
-            cx.notify(told.method, told.params).await?;
+            let report = notification(&event)?;
+            cx.notify(report.method, report.params).await?;
             Ok::<_, ToolError>("wiped")
         },
     )
@@ -122,12 +122,12 @@ async fn the_trace_of_a_client_is_in_the_record_and_in_what_servers_report() {
         ada.result("tools/call", json!({"name": tool, "arguments": {}, "trace_id": TRACE})).await;
     }
     // The kernel tells an audit server, and each server that is called knows the trace.
-    let executed = told(&collector, "TOOL_EXECUTED", 2).await;
+    let executed = received_events(&collector, "TOOL_EXECUTED", 2).await;
     assert!(executed.iter().all(|event| event["trace_id"] == TRACE), "{executed:?}");
     let asked = collector.asked().into_iter().rfind(|frame| frame["method"] == "tools/call").unwrap();
     assert_eq!(asked["params"]["trace_id"], TRACE, "{asked}");
     let reported = loop {
-        let event = ada.told("notifications/mgp.event").await["params"].clone();
+        let event = ada.next_notification("notifications/mgp.event").await["params"].clone();
         if event["channel"] == "disk.audit" {
             break event["data"].clone();
         }
@@ -157,16 +157,16 @@ async fn calls_that_are_executed_and_blocked_are_told_with_their_causes() {
         let mut eve = Raw::agent(&host, "eve", revision).await;
         eve.refused("shell.execute_command", json!({"command": "ls"})).await;
         assert_eq!(shell.calls().len(), round, "only what was executed came to the server");
-        let executed = told(&collector, "TOOL_EXECUTED", round).await;
+        let executed = received_events(&collector, "TOOL_EXECUTED", round).await;
         assert_eq!(executed.len(), round);
-        let blocked = told(&collector, "TOOL_BLOCKED", 3 * round).await.split_off(3 * (round - 1));
+        let blocked = received_events(&collector, "TOOL_BLOCKED", 3 * round).await.split_off(3 * (round - 1));
         let who: Vec<_> = blocked.iter().map(|event| event["actor"]["id"].as_str().unwrap()).collect();
         assert_eq!(who, ["ada", "ada", "eve"]);
         for (cause, tool, blocked) in [
             ("VALIDATION_FAILED", "execute_command", &blocked[0]),
             ("CODE_REJECTED", "run_python", &blocked[1]),
         ] {
-            let event = told(&collector, cause, round).await.pop().unwrap();
+            let event = received_events(&collector, cause, round).await.pop().unwrap();
             assert_eq!(event["target"], json!({"server_id": "shell", "tool_name": tool}));
             assert_eq!(event["trace_id"], blocked["trace_id"], "{event}");
         }
@@ -186,7 +186,7 @@ async fn what_operators_decide_is_told_with_who_decided() {
     });
     let mut ada = Raw::agent(&host, "ada", ERAS[0]).await;
     ada.refused("shell.execute_command", json!({"command": "ls"})).await;
-    let denied = told(&collector, "PERMISSION_DENIED", 1).await.remove(0);
+    let denied = received_events(&collector, "PERMISSION_DENIED", 1).await.remove(0);
     assert_eq!(denied["actor"], json!({"type": "agent", "id": "ada"}), "{denied}");
     for (method, params, event_type) in [
         ("kernel/permissions/grant", &permission, "PERMISSION_GRANTED"),
@@ -195,7 +195,7 @@ async fn what_operators_decide_is_told_with_who_decided() {
         ("mgp/access/revoke", &access, "ACCESS_REVOKED"),
     ] {
         ask(&operator, method, params.clone()).await;
-        let event = told(&collector, event_type, 1).await.remove(0);
+        let event = received_events(&collector, event_type, 1).await.remove(0);
         assert_eq!(event["actor"], json!({"type": "operator", "id": "root"}), "{event}");
         assert_eq!((&event["target"]["server_id"], &event["result"]), (&json!("shell"), &json!("SUCCESS")));
     }

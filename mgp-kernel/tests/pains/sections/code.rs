@@ -81,7 +81,7 @@ async fn a_rejection_says_what_is_wrong_so_that_a_model_can_mend_it() {
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         let error = ada.refused("lab.run", bad.clone()).await;
-        let told = error["data"]["_mgp"]["details"].clone();
+        let details = error["data"]["_mgp"]["details"].clone();
 
         // A client that knows nothing of MGP hands the same to its model as a text.
         let mut plain = Raw::plain(&host, "bob", revision).await;
@@ -91,7 +91,7 @@ async fn a_rejection_says_what_is_wrong_so_that_a_model_can_mend_it() {
         let text = result["content"][0]["text"].as_str().unwrap();
         let said: Value = serde_json::from_str(text).unwrap();
 
-        for rejection in [told, said] {
+        for rejection in [details, said] {
             assert_eq!(rejection["status"], "rejected", "{rejection}");
             assert_eq!(rejection["reason"], "Code validation failed");
             let violations = json!(["Blocked import: 'subprocess'", "Blocked pattern: 'eval('"]);

@@ -29,7 +29,7 @@ tests![
 async fn goes(operator: &mut Raw, server: &str, expected: &[(&str, &str)]) {
     for (from, to) in expected {
         let change = loop {
-            let event = operator.told("notifications/mgp.event").await["params"].clone();
+            let event = operator.next_notification("notifications/mgp.event").await["params"].clone();
             if event["channel"] == "lifecycle" && event["data"]["server_id"] == server {
                 break event["data"].clone();
             }
@@ -272,7 +272,7 @@ async fn a_server_is_told_why_it_is_to_stop() {
     for id in ids {
         host.up(id).await;
     }
-    let told = async |script: &Script, reason: &str| {
+    let wait_for_reason = async |script: &Script, reason: &str| {
         until(&format!("{reason} is told"), || {
             let mut asked = script.asked().into_iter();
             asked.find(|frame| {
@@ -286,12 +286,12 @@ async fn a_server_is_told_why_it_is_to_stop() {
     for ((script, id), reason) in scripts.iter().zip(ids).zip(reasons) {
         let shutdown = json!({"server_id": id, "reason": reason, "timeout_ms": 100});
         ask(&operator, "mgp/lifecycle/shutdown", shutdown).await;
-        told(script, reason).await;
+        wait_for_reason(script, reason).await;
     }
     host.kernel.reload(read(quiet([servers[4].clone()]))).await.unwrap();
-    told(&scripts[3], "configuration_change").await;
+    wait_for_reason(&scripts[3], "configuration_change").await;
     host.kernel.shutdown(ShutdownReason::KernelShutdown, Duration::from_millis(100)).await;
-    told(&scripts[4], "kernel_shutdown").await;
+    wait_for_reason(&scripts[4], "kernel_shutdown").await;
 }
 
 // covers: BASE-27

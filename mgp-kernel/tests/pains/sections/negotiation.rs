@@ -251,14 +251,16 @@ async fn every_frame_has_the_form_and_the_names_of_the_specification() {
     assert_eq!((&answer["jsonrpc"], answer["id"].is_u64()), (&json!("2.0"), true), "{answer}");
     ada.result("mgp/health/ping", json!({})).await;
     host.kernel.restart("files").await.unwrap();
-    ada.told("notifications/mgp.event").await;
+    ada.next_notification("notifications/mgp.event").await;
     // The same words without what MGP puts in front of them mean nothing.
     for method in ["health/ping", "events/subscribe", "access/query", "mgp.health.ping"] {
         assert_eq!(ada.error(method, json!({})).await["code"], -32601, "{method}");
     }
 
-    let frames =
-        [script.asked(), script.told().lines().map(|line| serde_json::from_str(line).unwrap()).collect()];
+    let frames = [
+        script.asked(),
+        script.notification_lines().lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+    ];
     let mut of_mgp = [0, 0];
     for (frame, is_notification) in frames[0]
         .iter()

@@ -61,8 +61,8 @@ async fn a_policy_that_asks_nobody_decides_by_itself() {
             host.up("other").await;
         } else {
             is_refused(&host, "other").await;
-            let told = request(&other, "mgp/permission/response").await;
-            assert_eq!(told["grants"], json!({"memory.read": "denied"}), "{policy}");
+            let response = request(&other, "mgp/permission/response").await;
+            assert_eq!(response["grants"], json!({"memory.read": "denied"}), "{policy}");
         }
         // What an operator has granted beforehand is pre-configured, but not listed in the configuration.
         let operator = host.operator().await;
@@ -139,10 +139,10 @@ async fn a_server_is_asked_to_wait_and_told_the_decision() {
     let end = "2126-03-01T00:00:00.000Z";
     let answer = json!({"id": question["id"], "expires_at": end});
     ask(&operator, "kernel/permissions/approve", answer).await;
-    let told = request(&server, "mgp/permission/response").await;
-    assert_eq!(told["request_id"], asked["request_id"]);
-    assert_eq!(told["grants"], json!({"memory.read": "approved"}));
-    assert_eq!((&told["approved_by"], &told["expires_at"]), (&json!("root"), &json!(end)));
+    let response = request(&server, "mgp/permission/response").await;
+    assert_eq!(response["request_id"], asked["request_id"]);
+    assert_eq!(response["grants"], json!({"memory.read": "approved"}));
+    assert_eq!((&response["approved_by"], &response["expires_at"]), (&json!("root"), &json!(end)));
     host.up("notes").await;
 }
 

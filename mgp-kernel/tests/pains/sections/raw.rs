@@ -162,7 +162,7 @@ impl Raw {
     }
 
     /// Returns the next notification of a method.
-    pub(crate) async fn told(&mut self, method: &str) -> Value {
+    pub(crate) async fn next_notification(&mut self, method: &str) -> Value {
         self.until(|frame| frame["method"] == method).await
     }
 

@@ -37,14 +37,14 @@ async fn events_are_subscribed_to_and_pushed_and_a_call_asks_back() {
     // Subscribed to, and pushed.
     let subscribed = ada.result("mgp/events/subscribe", json!({"channels": ["lifecycle"]})).await;
     host.kernel.restart("files").await.unwrap();
-    let event = ada.told("notifications/mgp.event").await["params"].clone();
+    let event = ada.next_notification("notifications/mgp.event").await["params"].clone();
     assert_eq!(event["subscription_id"], subscribed["subscription_id"]);
     assert_eq!((&event["channel"], &event["data"]["server_id"]), (&json!("lifecycle"), &json!("files")));
 
     // A call asks back, and goes on with the answer; meanwhile the connection is free.
     for (response, outcome) in [("yes", "deleted"), ("no", "kept")] {
         let call = ada.send("tools/call", json!({"name": "disk.delete", "arguments": {}})).await;
-        let asked = ada.told("notifications/mgp.callback.request").await["params"].clone();
+        let asked = ada.next_notification("notifications/mgp.callback.request").await["params"].clone();
         assert_eq!((&asked["request_id"], &asked["type"]), (&json!(call), &json!("confirmation")));
         assert_eq!(asked["message"], "Delete all of it?");
         assert_eq!(ada.result("mgp/health/ping", json!({})).await["status"], "healthy");
@@ -71,7 +71,7 @@ async fn a_subscription_with_a_filter_is_its_agents_own_at_the_kernel_too() {
     host.kernel.restart("mail").await.unwrap();
     host.up("mail").await;
     host.kernel.restart("files").await.unwrap();
-    let event = ada.told("notifications/mgp.event").await["params"].clone();
+    let event = ada.next_notification("notifications/mgp.event").await["params"].clone();
     assert_eq!((&event["subscription_id"], &event["seq"]), (&json!("lives"), &json!(1)), "{event}");
     assert_eq!((&event["event"], &event["payload"]["server_id"]), (&json!("lifecycle"), &json!("files")));
 

@@ -115,10 +115,10 @@ async fn a_validator_stops_what_it_is_for_and_nothing_else() {
 async fn a_server_that_says_its_tools_need_no_check_is_checked_all_the_same() {
     let careless = declaring("execute", "command", json!({"risk_level": "safe", "validator": "none"}));
     let script = speaking(&[careless]);
-    let mut told = script.server("told");
-    told["security"] = json!({"trust_level": "trusted", "validators": ["sandbox"]});
+    let mut trusted = script.server("told");
+    trusted["security"] = json!({"trust_level": "trusted", "validators": ["sandbox"]});
     // By default nobody's word is taken.
-    let host = Host::start([told, script.server("usual")]).await;
+    let host = Host::start([trusted, script.server("usual")]).await;
     for server in ["told", "usual"] {
         host.up(server).await;
         for revision in ERAS {

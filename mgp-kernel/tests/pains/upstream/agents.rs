@@ -54,10 +54,10 @@ async fn resources<S: RpcService>(client: &Client<S>) -> Vec<String> {
 /// A client that counts how often it is told of a resource, and subscribes to the one that each connection has.
 async fn subscriber(host: &Host, agent: &'static str) -> (Plain, Arc<AtomicU64>) {
     let heard = Arc::<AtomicU64>::default();
-    let told = Arc::clone(&heard);
+    let counter = Arc::clone(&heard);
     let builder = Client::builder("tests", "1.0.0").revisions([mgp_types::Revision::V2025_11_25]);
     let builder = builder.on_notification("notifications/resources/updated", move |_, _| {
-        told.fetch_add(1, Ordering::Relaxed);
+        counter.fetch_add(1, Ordering::Relaxed);
         std::future::ready(())
     });
     let client = host.connect(agent, builder).await;
@@ -141,12 +141,12 @@ async fn an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers() 
 
 async fn an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers() {
     let host = Host::start(vec![by_agent("mail")]).await;
-    let told = async |agent: &'static str| host.client(agent).await.instructions().unwrap();
+    let instructions_for = async |agent: &'static str| host.client(agent).await.instructions().unwrap();
     for agent in ["ada", "bob"] {
         // Of another's connection nothing is told to whoever has none yet.
-        assert!(!told(agent).await.contains("# Server mail"));
+        assert!(!instructions_for(agent).await.contains("# Server mail"));
         names(&host.client(agent).await).await;
-        let instructions = told(agent).await;
+        let instructions = instructions_for(agent).await;
         assert!(instructions.ends_with(&format!("Say that you come from {agent}.")), "{instructions}");
     }
 }

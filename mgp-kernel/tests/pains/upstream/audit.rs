@@ -27,12 +27,12 @@ struct Collector {
 impl Collector {
     async fn serve(id: &str, extensions: &[&str]) -> Self {
         let heard = Arc::<Mutex<Vec<Object>>>::default();
-        let told = heard.clone();
+        let events = heard.clone();
         let server = Server::new("collector", "1.0.0")
             .mgp(Offer::new(ExtensionSet::from_names(extensions)))
             .tool(mgp_server_sdk::Tool::new("idle", "Does nothing."), async || "done")
             .notification(method::AUDIT, move |event: Object| {
-                told.lock().push(event);
+                events.lock().push(event);
                 std::future::ready(())
             });
         Self { heard, served: Served::start(id, server).await }
@@ -74,15 +74,15 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
     assert!(executed.is_sorted_by(|one, next| one.0 < next.0), "{executed:?}");
     assert!(executed.iter().all(|(_, tool)| tool == "pid"), "{executed:?}");
     // What it does itself is told, and telling it makes nothing to tell: what comes next is of the next call.
-    let told = async |tool: &str| {
+    let count_after = async |tool: &str| {
         let last = || collector.executed().last().is_some_and(|(_, last)| last == tool).then_some(());
         until("the call is told", last).await;
         collector.heard.lock().len()
     };
     say(&client, "record.idle", json!({})).await;
-    let before = told("idle").await;
+    let before = count_after("idle").await;
     say(&client, "files.pid", json!({})).await;
-    assert_eq!(told("pid").await, before + 1);
+    assert_eq!(count_after("pid").await, before + 1);
 }
 
 // covers: MGP-2.2-08, MGP-6.3-11

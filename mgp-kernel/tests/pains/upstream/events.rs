@@ -24,13 +24,13 @@ tests![
 /// A server of one revision that publishes when its tool is called.
 async fn publishing(id: &str, revision: Revision) -> Served {
     let publisher = Publisher::new(["model.token_usage", "disk.full", "lifecycle"]).unwrap();
-    let told = publisher.clone();
+    let sender = publisher.clone();
     let server = Server::new("publishing", "1.0.0")
         .revisions([revision])
         .tool(Tool::new("work", "Uses tokens and fills the disk."), move || {
             for channel in ["disk.full", "model.token_usage"] {
                 let data = Object::parse(r#"{"server_id":"bank","used":1500}"#).unwrap();
-                told.publish(channel, EventSeverity::Warning, &data).unwrap();
+                sender.publish(channel, EventSeverity::Warning, &data).unwrap();
             }
             std::future::ready("worked")
         })

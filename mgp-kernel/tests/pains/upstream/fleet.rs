@@ -36,16 +36,16 @@ async fn a_child_and_an_http_server_are_listed_and_answer() {
 
 async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise() {
     let newest_only = Served::start("only", server::server().revisions([Revision::V2026_07_28])).await;
-    let told = |id: &str, protocol: &str| {
+    let with_protocol = |id: &str, protocol: &str| {
         let mut server = child(id);
         server["protocol"] = protocol.into();
         server
     };
     let servers = vec![
         child("both"),
-        told("auto", "auto"),
-        told("newest", "2026-07-28"),
-        told("older", "2025-06-18"),
+        with_protocol("auto", "auto"),
+        with_protocol("newest", "2026-07-28"),
+        with_protocol("older", "2025-06-18"),
         newest_only.config.clone(),
     ];
     let host = Host::start(servers).await;

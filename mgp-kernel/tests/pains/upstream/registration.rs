@@ -103,8 +103,8 @@ async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
         "extensions": ["security", "com.example.later"], "permissions_required": ["network.outbound"],
         "trust_level": "trusted",
     });
-    let told = ask(&coder, "mgp/discovery/register", wanted.clone()).await.unwrap();
-    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
+    let reply = ask(&coder, "mgp/discovery/register", wanted.clone()).await.unwrap();
+    assert_eq!((&reply["id"], &reply["status"]), (&json!("adds"), &json!("pending_approval")));
     assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
     let listed = ask(&coder, "mgp/discovery/list", json!({})).await.unwrap();
     let expected = json!({
@@ -152,9 +152,9 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
         return;
     }
     let (host, script, coder, operator) = with_script().await;
-    let told = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
-    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("pending_approval")));
-    assert!(told["message"].as_str().unwrap().contains("approve"), "{told}");
+    let reply = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
+    assert_eq!((&reply["id"], &reply["status"]), (&json!("adds"), &json!("pending_approval")));
+    assert!(reply["message"].as_str().unwrap().contains("approve"), "{reply}");
     let waiting = ask(&operator, "kernel/registrations/list", json!({"waiting": true})).await.unwrap();
     assert_eq!(waiting["registrations"][0]["confined"], true);
 
@@ -168,8 +168,8 @@ async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
 
     let (other, gone_now) = (host.client("other").await, json!({"id": "adds", "reason": "no_longer_needed"}));
     assert!(ask(&other, "mgp/discovery/deregister", gone_now.clone()).await.is_err());
-    let told = ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
-    assert_eq!((&told["id"], &told["status"]), (&json!("adds"), &json!("deregistered")));
+    let reply = ask(&coder, "mgp/discovery/deregister", gone_now).await.unwrap();
+    assert_eq!((&reply["id"], &reply["status"]), (&json!("adds"), &json!("deregistered")));
     gone(pid).await;
     assert!(host.kernel.servers().is_empty() && names(&coder).await.is_empty());
     let asked = json!({"event_types": ["dev.cloto.mgp.server_deregistered"]});

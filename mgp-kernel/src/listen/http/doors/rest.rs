@@ -73,7 +73,7 @@ fn output(result: &Object) -> Result<Object, Error> {
         return Err(Error::new(code::TOOL_DISABLED, why));
     }
     if result.bytes("isError") == Some(b"true") {
-        return Err(told(result));
+        return Err(failure_of(result));
     }
     Ok(result.object("structuredContent").unwrap_or_else(|| {
         let mut output = Object::new();
@@ -83,7 +83,7 @@ fn output(result: &Object) -> Result<Object, Error> {
 }
 
 /// Returns the error of a failed result: that in its metadata, or its text.
-fn told(result: &Object) -> Error {
+fn failure_of(result: &Object) -> Error {
     let structured = result.object("_meta").and_then(|meta| meta.get("error"));
     let blocks: Vec<Object> = result.get("content").and_then(|blocks| blocks.to().ok()).unwrap_or_default();
     let texts: Vec<String> =
@@ -112,8 +112,8 @@ fn invalid(violations: &[Object]) -> Error {
 
 /// Returns the answer for an error: its status, and its members in one object.
 pub(super) fn failed(error: &Error, trace: TraceId) -> Response<HttpBody> {
-    let told = error.data().and_then(StructuredError::read);
-    let structured = told.unwrap_or_else(|| StructuredError::of(error));
+    let received = error.data().and_then(StructuredError::read);
+    let structured = received.unwrap_or_else(|| StructuredError::of(error));
     let status = status(error, &structured);
     let data = structured.add_to(error.data());
     let data = Object::from_raw(&data).unwrap_or_default();
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_failed_result_says_what_it_said() {
         let result = Object::parse(r#"{"content":[{"type":"text","text":"boom"}],"isError":true}"#).unwrap();
-        let answer = failed(&told(&result), TraceId::from_random([7; 16]));
+        let answer = failed(&failure_of(&result), TraceId::from_random([7; 16]));
         assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
         let error = &body(answer)["error"];
         assert_eq!((&error["message"], &error["code"]), (&"boom".into(), &"TOOL_FAILED".into()));

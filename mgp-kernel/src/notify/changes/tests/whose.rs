@@ -62,7 +62,7 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
         peer.call(&scene, "logging/setLevel", r#"{"level":"debug"}"#).await.unwrap();
     }
     scene.changes.log(&of(&server, "ada"), &log("error"));
-    assert_eq!(ada.told().await.method, Method::MESSAGE);
+    assert_eq!(ada.next_message().await.method, Method::MESSAGE);
     assert!(bob.hears_nothing().await);
 }
 
@@ -78,7 +78,7 @@ async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is
     }
     let status = Object::parse(r#"{"taskId":"1","status":"failed"}"#).unwrap();
     scene.changes.task(&of(&id, "ada"), &Request::notify(Method::TASK_STATUS, status));
-    assert_eq!(ada.told().await.method, Method::TASK_STATUS);
+    assert_eq!(ada.next_message().await.method, Method::TASK_STATUS);
     assert!(bob.hears_nothing().await);
 }
 
@@ -120,7 +120,7 @@ async fn a_client_that_speaks_for_another_is_told_what_that_one_asked_for() {
     ada.principal = Principal::new("ada");
     ada.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     scene.changes.updated(&whole(&id), "file:///a");
-    assert_eq!(front.told().await.method, Method::RESOURCE_UPDATED);
+    assert_eq!(front.next_message().await.method, Method::RESOURCE_UPDATED);
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn a_resource_is_told_of_to_those_who_may_read_it_still() {
     let some = TestClient::begin(&scene, "some").await;
     some.call(&scene, "resources/subscribe", r#"{"uri":"file:///a"}"#).await.unwrap();
     scene.changes.updated(&whole(&server), "file:///a");
-    assert_eq!(some.told().await.method, Method::RESOURCE_UPDATED);
+    assert_eq!(some.next_message().await.method, Method::RESOURCE_UPDATED);
     let whole_server = AccessRevoke::new("some".into(), server.clone());
     scene.policies.access.revoke(&operator, None, whole_server).await.unwrap();
     assert!(scene.policies.access.reaches("some", "a"), "a tool is left");

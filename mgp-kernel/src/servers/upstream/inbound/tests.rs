@@ -53,7 +53,7 @@ impl Connection {
             server: "a".into(),
             calls: shared.calls.clone(),
             tasks: Arc::clone(&shared.tasks),
-            books: Arc::clone(&scene.support.books),
+            tables: Arc::clone(&scene.support.tables),
         };
         let way = gate.layer(server.clone());
         let (calls, shared) = (shared.calls.clone(), Arc::new(shared));
@@ -114,7 +114,7 @@ async fn a_client_that_may_not_use_the_server_is_asked_nothing() {
     scene.grant("bob", "a").await;
     for question in QUESTIONS {
         connection.ask(question, "{}").await.unwrap();
-        assert_eq!(bob.told().await.method.as_str(), question);
+        assert_eq!(bob.next_message().await.method.as_str(), question);
     }
 }
 
@@ -127,7 +127,7 @@ async fn a_question_on_an_agents_own_connection_is_for_no_other() {
     assert!(bob.hears_nothing().await);
     let ada = TestClient::who_can(&scene, "ada", ALL).await;
     of_ada.ask("sampling/createMessage", "{}").await.unwrap();
-    assert_eq!(ada.told().await.method, Method::CREATE_MESSAGE);
+    assert_eq!(ada.next_message().await.method, Method::CREATE_MESSAGE);
     assert!(bob.hears_nothing().await);
 }
 
@@ -140,7 +140,7 @@ async fn a_client_is_asked_unasked_only_what_it_declared() {
     assert_eq!(connection.ask("roots/list", "{}").await.unwrap().result.as_bytes(), br#"{"roots":[]}"#);
     assert!(peer.hears_nothing().await);
     connection.ask("sampling/createMessage", "{}").await.unwrap();
-    assert_eq!(peer.told().await.method, Method::CREATE_MESSAGE);
+    assert_eq!(peer.next_message().await.method, Method::CREATE_MESSAGE);
 }
 
 #[tokio::test]
@@ -152,12 +152,12 @@ async fn an_elicitation_is_complete_for_who_was_asked_and_nobody_else() {
     let call = connection.working(&ada);
     let page = r#"{"mode":"url","elicitationId":"e1","url":"https://example.com","message":"?"}"#;
     connection.ask("elicitation/create", page).await.unwrap();
-    assert_eq!(ada.told().await.method, Method::ELICIT);
+    assert_eq!(ada.next_message().await.method, Method::ELICIT);
     drop(call);
     connection.say("notifications/elicitation/complete", r#"{"elicitationId":"unknown"}"#).await;
     assert!(ada.hears_nothing().await);
     connection.say("notifications/elicitation/complete", r#"{"elicitationId":"e1"}"#).await;
-    assert_eq!(ada.told().await.method.as_str(), "notifications/elicitation/complete");
+    assert_eq!(ada.next_message().await.method.as_str(), "notifications/elicitation/complete");
     assert!(bob.hears_nothing().await);
 }
 
@@ -176,12 +176,12 @@ async fn what_is_logged_while_calls_of_several_clients_are_in_work_is_for_nobody
     assert!(ada.hears_nothing().await && bob.hears_nothing().await);
     drop(of_bob);
     connection.say("notifications/message", line).await;
-    assert_eq!(ada.told().await.method, Method::MESSAGE);
+    assert_eq!(ada.next_message().await.method, Method::MESSAGE);
     assert!(bob.hears_nothing().await);
     drop(of_ada);
     connection.say("notifications/message", line).await;
     for peer in [&ada, &bob] {
-        assert_eq!(peer.told().await.method, Method::MESSAGE);
+        assert_eq!(peer.next_message().await.method, Method::MESSAGE);
     }
 }
 
@@ -205,7 +205,7 @@ async fn what_the_table_of_methods_does_not_have_is_refused_or_dropped() {
     }
     assert!(ada.hears_nothing().await);
     connection.say("notifications/vendor/told", r#"{"x": 1.50}"#).await;
-    assert_eq!(ada.told().await.params.to_raw().as_bytes(), br#"{"x": 1.50}"#);
+    assert_eq!(ada.next_message().await.params.to_raw().as_bytes(), br#"{"x": 1.50}"#);
     drop(call);
     connection.say("notifications/vendor/told", "{}").await;
     assert!(ada.hears_nothing().await);
@@ -221,10 +221,13 @@ async fn what_a_server_sends_is_on_its_own_channels_whatever_it_is_called() {
     let forged = r#"{"server_id":"bank","new_state":"error","actor":{"type":"agent","id":"bob"}}"#;
     connection.say("notifications/mgp.lifecycle", forged).await;
     connection.say("notifications/mgp.audit", forged).await;
-    let told: Event = some.told().await.body().unwrap();
-    assert_eq!((told.channel.as_str(), told.data.text("server_id").as_deref()), ("a.lifecycle", Some("a")));
-    let told: Event = some.told().await.body().unwrap();
-    assert_eq!(told.channel, "a.audit");
+    let received: Event = some.next_message().await.body().unwrap();
+    assert_eq!(
+        (received.channel.as_str(), received.data.text("server_id").as_deref()),
+        ("a.lifecycle", Some("a"))
+    );
+    let received: Event = some.next_message().await.body().unwrap();
+    assert_eq!(received.channel, "a.audit");
     // Events of a subscription that nobody made are no events.
     let event = r#"{"subscription_id":"s","channel":"lifecycle","data":{"server_id":"bank"}}"#;
     connection.say("notifications/mgp.event", event).await;
@@ -241,13 +244,16 @@ async fn progress_of_a_task_is_told_until_the_task_has_ended() {
     let mut connection = Connection::shared(&scene).await;
     let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
     connection.report(number).await;
-    let told = ada.told().await;
-    assert_eq!((told.method, told.params.text("progressToken").as_deref()), (Method::PROGRESS, Some("mine")));
+    let progress = ada.next_message().await;
+    assert_eq!(
+        (progress.method, progress.params.text("progressToken").as_deref()),
+        (Method::PROGRESS, Some("mine"))
+    );
     let id = r#"{"taskId":"t"}"#;
     connection.answer(&ada, "tasks/get", id, r#"{"taskId":"t","status":"working"}"#).await;
     connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"input_required"}"#).await;
     connection.report(number).await;
-    assert_eq!(ada.told().await.method, Method::PROGRESS);
+    assert_eq!(ada.next_message().await.method, Method::PROGRESS);
     connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"completed"}"#).await;
     connection.report(number).await;
     assert!(ada.hears_nothing().await && bob.hears_nothing().await);
@@ -262,7 +268,7 @@ async fn a_task_has_ended_when_an_answer_says_so() {
     for (method, answer) in [("tasks/get", failed), ("tasks/cancel", failed), ("tasks/result", "{}")] {
         let number = connection.answer(&ada, "tools/call", TASK, BEGUN).await.unwrap();
         connection.report(number).await;
-        assert_eq!(ada.told().await.method, Method::PROGRESS);
+        assert_eq!(ada.next_message().await.method, Method::PROGRESS);
         connection.answer(&ada, method, r#"{"taskId":"t"}"#, answer).await;
         connection.report(number).await;
         assert!(ada.hears_nothing().await, "{method}");

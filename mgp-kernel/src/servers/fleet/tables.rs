@@ -16,7 +16,7 @@ use crate::servers::upstream::ServerShared;
 
 /// The state that a fleet and the connections of its servers share.
 #[derive(Default)]
-pub(crate) struct FleetBooks {
+pub(crate) struct FleetTables {
     /// The current servers.
     current: ArcSwap<BTreeMap<ServerId, Arc<ServerShared>>>,
     /// A lock that is held while lists are published, so that nothing is offered by a server that is gone.
@@ -29,7 +29,7 @@ pub(crate) struct FleetBooks {
     folders: ArcSwap<BTreeMap<ClientSessionId, PathBuf>>,
 }
 
-impl FleetBooks {
+impl FleetTables {
     /// Returns a number that differs after each change of the servers, and of which agents have which of their lists.
     pub(crate) fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)

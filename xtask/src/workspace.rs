@@ -105,9 +105,9 @@ impl Workspace {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(&self.root);
         for (name, _) in env::vars_os() {
-            let told =
-                name.to_str().is_some_and(|name| TOLD_BY_CARGO.iter().any(|told| name.starts_with(told)));
-            if told {
+            let is_set_by_cargo =
+                name.to_str().is_some_and(|name| TOLD_BY_CARGO.iter().any(|prefix| name.starts_with(prefix)));
+            if is_set_by_cargo {
                 cargo.env_remove(name);
             }
         }

@@ -103,11 +103,11 @@ fn store_all(session: &mut Session, events: u64) -> Result<f64> {
         }
     }
     loop {
-        let told = ask(session, "get_audit_stats", &json!({}))?;
-        if told["total_events"] == events {
+        let stats = ask(session, "get_audit_stats", &json!({}))?;
+        if stats["total_events"] == events {
             break;
         }
-        ensure!(began.elapsed() < LONGEST, "only {} events are stored", told["total_events"]);
+        ensure!(began.elapsed() < LONGEST, "only {} events are stored", stats["total_events"]);
         std::thread::sleep(Duration::from_millis(100));
     }
     #[expect(clippy::cast_precision_loss, reason = "a million is exact")]

@@ -20,8 +20,8 @@ pub(super) fn run(workspace: &Workspace, quick: bool, head: &str) -> Result<Vec<
     println!("calling with keys");
     let mut best = [f64::INFINITY; 2];
     for _ in 0..if quick { 1 } else { 5 } {
-        let told = process::output(&mut Command::new(&example))?;
-        let figures = read(&told).with_context(|| format!("idempotency_memory printed {told}"))?;
+        let output = process::output(&mut Command::new(&example))?;
+        let figures = read(&output).with_context(|| format!("idempotency_memory printed {output}"))?;
         best = [best[0].min(figures[0]), best[1].min(figures[1])];
     }
     let mut missed = Vec::new();
@@ -40,9 +40,9 @@ pub(super) fn run(workspace: &Workspace, quick: bool, head: &str) -> Result<Vec<
 }
 
 /// Returns the figures, with which the lines begin.
-fn read(told: &str) -> Option<[f64; 2]> {
+fn read(output: &str) -> Option<[f64; 2]> {
     let figures: Option<Vec<f64>> =
-        told.lines().map(|line| line.split_whitespace().next()?.parse().ok()).collect();
+        output.lines().map(|line| line.split_whitespace().next()?.parse().ok()).collect();
     figures?.try_into().ok()
 }
 

@@ -19,8 +19,8 @@ pub(super) fn run(workspace: &Workspace, options: &SearchOptions) -> Result<()> 
     println!("playing tasks");
     let mut play = Command::new(example);
     play.arg("--mgp").arg(mgp).arg("--others").arg(tools);
-    let told = process::output(&mut play)?;
-    println!("\n{}\n\n{told}", origin("cargo xtask bench --only tokens", false)?);
+    let output = process::output(&mut play)?;
+    println!("\n{}\n\n{output}", origin("cargo xtask bench --only tokens", false)?);
     Ok(())
 }
 

@@ -167,11 +167,11 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
     let mut row = Row { tools: listed.len(), flagged: kernel.flagged(&listed)?, ..Row::default() };
     for (name, definition) in &listed {
         for peer in through.iter() {
-            let told = format!("{}, {name}", peer.word);
+            let subject = format!("{}, {name}", peer.word);
             match peer.offered(server, name).map(|offered| &peer.tools[offered]) {
                 None => {
                     row.held += usize::from(peer.word == "legacy");
-                    row.faults.push(format!("{told}: is not listed"));
+                    row.faults.push(format!("{subject}: is not listed"));
                 }
                 Some(offered) => {
                     let mut offered = offered.clone();
@@ -179,7 +179,7 @@ fn tried(installed: &Installed, kernel: &Kernel, server: &Server, through: &mut 
                         offered.clone_from(definition);
                     }
                     let differs = difference(definition, &offered, &["name"], Digits::Same);
-                    row.faults.extend(differs.map(|differs| format!("{told}: {differs}")));
+                    row.faults.extend(differs.map(|differs| format!("{subject}: {differs}")));
                 }
             }
         }

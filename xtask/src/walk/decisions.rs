@@ -79,8 +79,8 @@ impl Walk {
         self.step("an address of this machine is opened by the line that is named", |walk| {
             let call = ["call", "doubtful.open_page", "url=http://localhost:3000/"];
             let refused = walk.home.ended(&mut walk.home.mgp(&call))?;
-            let told = format!("{}{}", refused.out, refused.errors);
-            ensure!(refused.code != Some(0) && told.contains(OPENS), "{refused:?}");
+            let output = format!("{}{}", refused.out, refused.errors);
+            ensure!(refused.code != Some(0) && output.contains(OPENS), "{refused:?}");
             let before = fs::read_to_string(walk.home.configuration())?;
             walk.home.configure(&format!("{before}\n[servers.network]\n{OPENS}\n"))?;
             let mut again = walk.home.mgp(&call);

@@ -20,17 +20,17 @@ impl Walk {
             Err(error) => return self.step("a home for mistakes", |_| Err(error)),
         };
         for mistake in &MISTAKES {
-            self.step(mistake.what, |_| told(&home, mistake));
+            self.step(mistake.what, |_| try_mistake(&home, mistake));
         }
     }
 }
 
-fn told(home: &Home, mistake: &Mistake) -> Result<String> {
+fn try_mistake(home: &Home, mistake: &Mistake) -> Result<String> {
     home.configure(&format!("[kernel]\nlinger = 0\n\n{}", mistake.servers))?;
     let ended = home.ended(&mut home.mgp(mistake.command))?;
-    let told = format!("{}{}", ended.out, ended.errors);
+    let output = format!("{}{}", ended.out, ended.errors);
     for says in mistake.says {
-        ensure!(told.contains(says), "`{says}` is not said: {ended:?}");
+        ensure!(output.contains(says), "`{says}` is not said: {ended:?}");
     }
     Ok(mistake.says[0].to_owned())
 }

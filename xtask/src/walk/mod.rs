@@ -243,12 +243,12 @@ impl Report {
 
     fn row(&mut self, what: &str, began: Instant, outcome: Result<String>) {
         let ms = began.elapsed().as_millis();
-        let told = outcome.unwrap_or_else(|error| {
+        let text = outcome.unwrap_or_else(|error| {
             self.failed += 1;
             println!("{what} FAILED: {error:#}");
             "FAILED".into()
         });
-        self.table.row([what.into(), ms.to_string(), told]);
+        self.table.row([what.into(), ms.to_string(), text]);
     }
 
     fn finish(self) -> Result<()> {

@@ -124,7 +124,7 @@ impl Gateway {
         let mut look = Command::new(&self.command[0]);
         look.args(&self.command[1..5]).args(["servers", "--json"]);
         let began = Instant::now();
-        while !process::output(&mut look).is_ok_and(|told| with_tools(&told) == servers) {
+        while !process::output(&mut look).is_ok_and(|output| with_tools(&output) == servers) {
             ensure!(began.elapsed() < PATIENCE, "the kernel has not the tools of {servers} servers");
             thread::sleep(Duration::from_millis(20));
         }
@@ -133,9 +133,9 @@ impl Gateway {
 }
 
 /// How many servers have tools, by what `mgp servers --json` tells.
-fn with_tools(told: &str) -> usize {
-    let told: Value = serde_json::from_str(told).unwrap_or_default();
-    let servers = told["servers"].as_array().into_iter().flatten();
+fn with_tools(output: &str) -> usize {
+    let parsed: Value = serde_json::from_str(output).unwrap_or_default();
+    let servers = parsed["servers"].as_array().into_iter().flatten();
     servers.filter(|server| server["tools"].as_u64().is_some_and(|tools| tools > 0)).count()
 }
 

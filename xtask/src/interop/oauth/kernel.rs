@@ -92,16 +92,16 @@ impl Kernel {
         let mut page = None;
         process::until("the page to sign in at", || {
             let was_running = login.is_running()?;
-            let told = fs::read_to_string(log)?;
+            let output = fs::read_to_string(log)?;
             // The last line may not be whole yet.
-            let mut lines = told.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+            let mut lines = output.split_inclusive('\n').filter(|line| line.ends_with('\n'));
             let found = lines.find_map(|line| line.split_once("sign in at: "));
             page = found.map(|(_, page)| page.trim().to_owned());
-            ensure!(was_running || page.is_some(), "there is no page: {told}");
+            ensure!(was_running || page.is_some(), "there is no page: {output}");
             Ok(page.is_some())
         })?;
-        let (consented, told) = leg::finish(browser.args(page), &log.with_extension("browser"))?;
-        ensure!(consented, "the browser does not come to the end: {told}");
+        let (consented, output) = leg::finish(browser.args(page), &log.with_extension("browser"))?;
+        ensure!(consented, "the browser does not come to the end: {output}");
         ensure!(login.finish()?, "it failed: {}", fs::read_to_string(log)?);
         Ok(())
     }

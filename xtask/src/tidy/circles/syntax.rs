@@ -218,7 +218,7 @@ mod tests {
     fn each_leaf_of_a_use_is_named() {
         let (named, rest) =
             uses("pub(crate) use crate::a::{self, B, c::{D as E, F}};\nuse super::g;\nfn f() {}\n");
-        let told: Vec<_> = named
+        let found: Vec<_> = named
             .iter()
             .map(|named| {
                 format!(
@@ -230,7 +230,7 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 "crate::a a true", "crate::a::B B true", "crate::a::c::D E true", "crate::a::c::F F true",
                 "super::g g false"

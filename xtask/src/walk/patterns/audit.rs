@@ -31,7 +31,7 @@ pub(super) fn steps(pattern: &mut Pattern) {
         Ok("each ends with 0".into())
     });
     pattern.step("no event is missing after the server and the kernel were started again", |pattern| {
-        let before = told(&mut pattern.client("audit.export_audit")?)?;
+        let before = event_numbers(&mut pattern.client("audit.export_audit")?)?;
         pattern.home.run(&["restart", "audit"])?;
         pattern.home.run(&["stop"])?;
         let mut client = pattern.client("audit.export_audit")?;
@@ -39,7 +39,7 @@ pub(super) fn steps(pattern: &mut Pattern) {
         let mut after = Vec::new();
         // What follows on what was there first has to come, too.
         process::until("what happened meanwhile", || {
-            after = told(&mut client)?;
+            after = event_numbers(&mut client)?;
             Ok(after.len() >= before.len() + 4)
         })?;
         let first = after[0];
@@ -56,7 +56,7 @@ pub(super) fn steps(pattern: &mut Pattern) {
 }
 
 /// The numbers of all events that the service was told, in its order.
-fn told(client: &mut Client) -> Result<Vec<u64>> {
+fn event_numbers(client: &mut Client) -> Result<Vec<u64>> {
     let mut page = client.call("audit.export_audit", &json!({"format": "jsonl"}))?;
     let mut numbers = Vec::new();
     loop {

@@ -64,8 +64,8 @@ pub(super) fn steps(pattern: &mut Pattern) {
 
 /// Calls a tool by command, with a kernel of its own.
 fn called(home: &Home, tool: &str, arguments: &Value) -> Result<Value> {
-    let told = home.run(&["call", &format!("context.{tool}"), "--args", &arguments.to_string()])?;
-    serde_json::from_str(&told).with_context(|| format!("{tool} answers {told}"))
+    let output = home.run(&["call", &format!("context.{tool}"), "--args", &arguments.to_string()])?;
+    serde_json::from_str(&output).with_context(|| format!("{tool} answers {output}"))
 }
 
 const TEXT: &str =

@@ -10,7 +10,7 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::store::{EffectStore, StoreError};
 use mgp_security::access::{AccessPolicy, AccessPolicySettings};
 use mgp_security::auth::KeyRing;
-use mgp_security::confirmation::AskGate;
+use mgp_security::confirmation::{AskGate, FlowGate};
 use mgp_security::definition::{DefinitionGuard, PinnedDefinitions};
 use mgp_security::limit::LimitGate;
 use mgp_security::permission::{GrantBook, PendingApprovals};
@@ -42,6 +42,8 @@ pub(crate) struct Policies {
     pub(crate) session_states: Arc<StateOwners>,
     /// The rules for which calls a person is asked about.
     pub(crate) asks: AskGate,
+    /// What sessions took in.
+    pub(crate) flows: FlowGate,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.
     pub(crate) pending: PendingApprovals,
@@ -98,6 +100,7 @@ impl Policies {
             budgets: Arc::default(),
             session_states: Arc::default(),
             asks,
+            flows: FlowGate::default(),
             access,
             grants,
             pending,

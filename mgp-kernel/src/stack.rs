@@ -299,6 +299,7 @@ fn layers(
             RepeatedHeadersGate,
             validate,
             policies.asks.clone(),
+            policies.flows.clone(),
             permissions.clone(),
             // A call that was made is judged again like any other, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),

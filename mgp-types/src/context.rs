@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use crate::input::InputExchange;
 use crate::json::{Object, RawJson};
-use crate::mgp::{Asking, CallEffect, CallRecord, Operation, Refusal, ResolvedTool, TraceId};
+use crate::mgp::{
+    Asking, CallEffect, CallFlow, CallRecord, CallSource, Operation, Refusal, ResolvedTool, TraceId,
+};
 use crate::{ClientFolders, ClientSession, Error, Method, Outbox, Principal, Request, Session, code};
 
 /// The facts about a request beyond its bytes: one named slot for each thing that the layers exchange.
@@ -46,6 +48,10 @@ pub struct Context {
     /// The effect of the call, by its tool and its arguments; `None` where nobody guesses it. Written by whoever checks
     /// arguments.
     pub effect: Option<CallEffect>,
+    /// What the call takes into the session of its client. Written by whoever checks arguments.
+    pub source: Option<CallSource>,
+    /// The flow that the call would complete. Written by whoever follows sessions.
+    pub flow: Option<CallFlow>,
     /// The answer of the operators' rules to the question whether a person is asked about the call; `None` if no rule is
     /// about it. Written by whoever knows the rules.
     pub asking: Option<Asking>,

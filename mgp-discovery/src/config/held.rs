@@ -43,6 +43,7 @@ impl Config {
         }
         held.confirmation.dangerous |= self.confirmation.dangerous;
         held.confirmation.moderate |= self.confirmation.moderate;
+        held.confirmation.flows |= self.confirmation.flows;
         let asks = |rule: &AskRule| rule.ask != Asking::Never;
         held.ask.retain(|rule| asks(rule) || self.ask.contains(rule));
         let refuses = |rule: &&AskRule| rule.ask == Asking::Refuse && !accepted.ask.contains(rule);

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use mgp_security::StoreError;
-use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
+use mgp_security::audit::{DATA_FLOW, Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -188,6 +188,14 @@ impl TextForm for EventPage {
     }
 }
 
+impl QueryEvents {
+    /// Searches for flows of data only.
+    pub(crate) fn of_flows(mut self) -> Self {
+        self.events.event_types = vec![DATA_FLOW.to_owned()];
+        self
+    }
+}
+
 impl EventRow {
     /// Returns the event as a line.
     pub(crate) fn line(&self) -> String {
@@ -198,6 +206,10 @@ impl EventRow {
         let mut target = parts.collect::<Vec<_>>().join(".");
         for (name, value) in &event.target.arguments {
             target = format!("{target}  {name}={value}");
+        }
+        let sources: Option<Vec<String>> = event.details.get("sources").and_then(|sources| sources.to().ok());
+        for source in sources.into_iter().flatten() {
+            target = format!("{target}  after {source}");
         }
         let (actor, target) = (printable(&event.actor.id), printable(&target));
         let (kind, result) = (printable(event.event_type.as_str()), event.result.as_str());

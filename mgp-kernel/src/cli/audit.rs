@@ -20,6 +20,8 @@ pub(super) enum AuditCommand {
     Tail(AuditTailArgs),
     /// Search the audit log
     Query(QueryEvents),
+    /// List the calls that may have carried out what their session took in before: private data, the words of others
+    Flows(QueryEvents),
     /// Verify that nobody changed the audit log
     Verify(VerifyLog),
     /// Export the audit log
@@ -57,6 +59,7 @@ struct Exported<'a> {
 pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit, Failure> {
     match audit {
         AuditCommand::Query(query) => operate(cx, query).await,
+        AuditCommand::Flows(query) => operate(cx, query.of_flows()).await,
         AuditCommand::Verify(verify) => operate(cx, verify).await,
         AuditCommand::Tail(wanted) => {
             KernelLink::with(cx, KernelNeed::State, async |link| tail(link, wanted).await).await

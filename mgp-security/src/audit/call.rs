@@ -180,14 +180,27 @@ impl RecordedCall {
         let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
         event.details = self.details(ending, error);
         event.ends = self.noted;
+        let mut events = vec![event];
+        let sources = self.trail.flow();
+        if !sources.is_empty() && ending != RecordEnding::Blocked {
+            let mut flow = self.event(EventType::read(DATA_FLOW), result, (server.clone(), tool.clone()));
+            flow.timestamp = events[0].timestamp;
+            let mut details = ObjectWriter::new();
+            let sources: Vec<_> =
+                sources.iter().map(|source| redact::name(&source.to_string()).into_owned()).collect();
+            details.texts("sources", sources.iter().map(|source| &**source));
+            flow.details = details.finish();
+            events.push(flow);
+        }
         let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
-        let Some(cause) = cause.filter(|cause| *cause != event.event_type) else { return vec![event] };
+        let Some(cause) = cause.filter(|cause| *cause != events[0].event_type) else { return events };
         let mut cause = self.event(cause, result, (server, tool));
-        cause.timestamp = event.timestamp;
+        cause.timestamp = events[0].timestamp;
         let mut details = ObjectWriter::new();
         self.write_refusal(&mut details, error);
         cause.details = details.finish();
-        vec![event, cause]
+        events.push(cause);
+        events
     }
 
     /// Returns whether the request is a method beyond MCP and MGP that reached a server.
@@ -337,6 +350,10 @@ fn without_secrets(uri: &str) -> String {
 
 /// The server and tool that a call is for, as far as they are known.
 type FoundTarget = (Option<ServerId>, Option<ToolName>);
+
+/// The type of the event that tells what the session of a call had taken in, where the call may have carried it out or
+/// acted on it.
+pub const DATA_FLOW: &str = "dev.cloto.mgp.data_flow";
 
 /// The length in bytes to which names in the note of a call are cut: all of them, escaped, have room in a line.
 const MAX_NOTED_BYTES: usize = 96;

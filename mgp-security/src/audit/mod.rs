@@ -24,6 +24,7 @@ mod tests;
 mod trace;
 
 pub use self::arguments::{ArgumentRecording, DigestKey};
+pub use self::call::DATA_FLOW;
 pub use self::layer::{Audit, AuditLayer};
 pub use self::log::{
     AuditLog, AuditLogSettings, Durability, EventFacets, Filter, GAP, KERNEL_LOST, LogEntry, LogFlaw,

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{
-    Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
+    Asking, CallEffect, CallFlow, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
 };
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
 
-use super::settings::risk;
+use super::settings::{has_new_flow, risk};
 use super::standing::{RoundKey, StandingConfirmations};
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
@@ -93,6 +93,7 @@ struct UnconfirmedCall {
     risk: RiskLevel,
     effect: Option<CallEffect>,
     arguments: Option<RawJson>,
+    flow: Option<CallFlow>,
     /// True if a yes also holds for the calls to come.
     is_asked_once: bool,
     /// The binding of the calls that may be confirmed together: those of the tool by this caller, and where a rule has it
@@ -113,16 +114,27 @@ impl ConfirmationShared {
         let arguments = judged.arguments();
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
-        let (risk, effect) = (risk(tool, request), request.context.effect);
+        let (risk, effect, flow) =
+            (risk(tool, request), request.context.effect, request.context.flow.clone());
         let is_asked_once = request.context.asking == Some(Asking::Once);
         let any = if is_asked_once { any.with_effect(effect) } else { any };
-        Ok(Some(UnconfirmedCall { tool: tool.clone(), risk, effect, arguments, is_asked_once, any, binding }))
+        Ok(Some(UnconfirmedCall {
+            tool: tool.clone(),
+            risk,
+            effect,
+            flow,
+            arguments,
+            is_asked_once,
+            any,
+            binding,
+        }))
     }
 
     /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
     /// tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
-        self.rounds.take_round(call.binding, request).or_else(|| self.batches.take(&call.any))
+        let in_batch = || if has_new_flow(request) { None } else { self.batches.take(&call.any) };
+        self.rounds.take_round(call.binding, request).or_else(in_batch)
     }
 
     /// Waits for a confirmation that is given to other calls, and is for this one, too.
@@ -189,6 +201,7 @@ impl ConfirmationShared {
             tool: call.tool.name.clone(),
             risk: call.risk,
             effect: call.effect,
+            flow: call.flow.as_ref().map(CallFlow::in_words),
             says: server_question(&call.tool, &arguments),
             arguments,
             binding: call.binding.to_string(),

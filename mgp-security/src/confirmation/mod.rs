@@ -9,16 +9,19 @@
 //! |---|---|
 //! | [`ConfirmationGate`] | holds calls until they are confirmed |
 //! | [`ConfirmationSettings`] | the calls that need confirmation |
+//! | [`FlowGate`] | what sessions took in, and the calls that may carry it out |
 //! | [`AskGate`] | the operators' rules, which decide before those settings |
 
 mod ask;
 mod binding;
+mod flow;
 mod gate;
 mod settings;
 mod standing;
 
 pub use self::ask::AskGate;
 use self::binding::ConfirmationBinding;
+pub use self::flow::{FlowGate, FollowedCall};
 pub use self::gate::ConfirmationGate;
 pub use self::settings::ConfirmationSettings;
 

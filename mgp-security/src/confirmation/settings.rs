@@ -23,6 +23,9 @@ pub struct ConfirmationSettings {
     pub moderate: bool,
     /// True if calls are confirmed that are dangerous or whose tool asks for it. Default: true.
     pub dangerous: bool,
+    /// True if a call is confirmed that may be the first to carry out what its session took in, or to act on it, whatever
+    /// rules and permissions say. Default: true.
+    pub flows: bool,
     /// The book whose explicit permission is accepted in place of the confirmation of a dangerous call: an operator
     /// must have granted every permission that its tool needs, and it must need at least one. Permissions granted by a
     /// policy do not count.
@@ -33,6 +36,9 @@ pub struct ConfirmationSettings {
 
 impl ConfirmationSettings {
     pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
+        if self.flows && self.dangerous && has_new_flow(call) {
+            return true;
+        }
         match call.context.asking {
             Some(Asking::Never) => return false,
             Some(_) => return true,
@@ -62,6 +68,11 @@ impl ConfirmationSettings {
     }
 }
 
+/// Returns whether the call may be the first to carry out what its session took in.
+pub(super) fn has_new_flow(call: &Request) -> bool {
+    call.context.flow.as_ref().is_some_and(|flow| flow.is_new)
+}
+
 /// Returns the risk of a call, by its tool and its effect.
 pub(super) fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
     match call.context.effect {
@@ -73,6 +84,6 @@ pub(super) fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
 impl Default for ConfirmationSettings {
     fn default() -> Self {
         let patience = Duration::from_mins(5);
-        Self { every: false, moderate: false, dangerous: true, instead: None, patience }
+        Self { every: false, moderate: false, dangerous: true, flows: true, instead: None, patience }
     }
 }

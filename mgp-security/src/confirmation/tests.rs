@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{AskRule, Asking, CallEffect, CallRecord, Decision, Permission, RiskLevel};
+use mgp_types::mgp::{AskRule, Asking, CallEffect, CallRecord, CallSource, Decision, Permission, RiskLevel};
 use mgp_types::{Error, Gate, Gated, Origin, Principal, RawJson, Request, RequestKind, Response, code};
 use tower_service::Service;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::Clock;
 use crate::permission::testing::*;
 use crate::permission::{
-    ApprovalAnswer, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals,
+    ApprovalAnswer, ApprovalQuestion, ApprovalSubject, Approver, ApproverChain, GrantTerms, PendingApprovals,
 };
 
 fn answering(decision: Decision) -> Arc<AnsweringApprover> {
@@ -168,6 +168,67 @@ async fn a_yes_that_is_asked_for_once_covers_no_other_effect_and_no_other_caller
     ] {
         stack.call(call(caller, effect)).await.unwrap();
         assert_eq!(approver.asked.lock().len(), asked, "{caller} {effect:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_call_that_may_carry_out_what_a_session_took_in_is_asked_about_by_name() {
+    let (asks, approver) = (AskGate::default(), answering(Decision::Approved));
+    asks.set(vec![AskRule::new("*".parse().unwrap(), Asking::Never)]);
+    let confirmation = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
+    let gates = (FlowGate::default(), (asks, confirmation));
+    let mut stack = gates.layer(TestServer::new());
+    let call = |caller: &'static str, effect, source| {
+        let mut request = of(RiskLevel::Safe);
+        request.context.principal = Some(Principal::new(caller));
+        (request.context.effect, request.context.source) = (Some(effect), source);
+        request
+    };
+    use CallEffect::{Reads, Runs, Sends};
+    for (caller, effect, source, asked) in [
+        ("ada", Sends, None, 0),
+        ("ada", Reads, Some(CallSource::Private), 0),
+        ("bob", Sends, None, 0),
+        ("ada", Reads, None, 0),
+        ("ada", Sends, None, 1),
+        ("ada", Runs, None, 1),
+        ("ada", Reads, Some(CallSource::Private), 1),
+        ("ada", Sends, None, 1),
+        ("ada", Reads, Some(CallSource::Foreign), 1),
+        ("ada", Runs, None, 2),
+    ] {
+        stack.call(call(caller, effect, source)).await.unwrap();
+        assert_eq!(approver.asked.lock().len(), asked, "{caller} {effect:?} {source:?}");
+    }
+    let messages: Vec<_> = approver.asked.lock().iter().map(ApprovalQuestion::message).collect();
+    assert!(
+        messages[0].contains("private data by s.t with") && messages[0].contains("/a"),
+        "{}",
+        messages[0]
+    );
+    assert!(messages[1].contains("text of others by s.t"), "{}", messages[1]);
+}
+
+#[tokio::test]
+async fn a_flow_that_somebody_refused_is_asked_about_again_and_none_where_it_is_switched_off() {
+    let no = answering(Decision::Denied);
+    for (flows, asked) in [(true, 2), (false, 0)] {
+        let settings = ConfirmationSettings { flows, ..ConfirmationSettings::default() };
+        let asks = AskGate::default();
+        asks.set(vec![AskRule::new("*".parse().unwrap(), Asking::Never)]);
+        let gates = (FlowGate::default(), (asks, ConfirmationGate::new(settings, no.clone())));
+        let mut stack = gates.layer(TestServer::new());
+        let call = |effect, source| {
+            let mut request = of(RiskLevel::Safe);
+            (request.context.effect, request.context.source) = (Some(effect), source);
+            request
+        };
+        stack.call(call(CallEffect::Reads, Some(CallSource::Private))).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(stack.call(call(CallEffect::Sends, None)).await.is_err(), flows);
+        }
+        assert_eq!(no.asked.lock().len(), asked);
+        no.asked.lock().clear();
     }
 }
 

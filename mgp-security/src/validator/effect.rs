@@ -315,4 +315,4 @@ fn program(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

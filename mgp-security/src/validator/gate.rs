@@ -125,6 +125,7 @@ fn decided(request: &mut Request, judged: Judged) -> Flow {
         Ok(Ok(checked)) => {
             request.context.converted = checked.converted;
             request.context.effect = checked.effect;
+            request.context.source = checked.source;
             Flow::Pass(())
         }
         Ok(Err(wrong)) => {

@@ -12,6 +12,7 @@ pub mod path;
 mod prepared;
 mod readonly;
 pub mod sandbox;
+mod source;
 mod standard;
 #[cfg(test)]
 mod tests;

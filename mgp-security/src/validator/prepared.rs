@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::RawJson;
-use mgp_types::mgp::{CallEffect, ResolvedTool, ServerId, ToolName, ValidatorName};
+use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool, ServerId, ToolName, ValidatorName};
 use serde_json::Value;
 
 use super::call::ValidatedCall;
 use super::effect::CallEffects;
 use super::names::ArgumentNames;
 use super::path::{CallFolders, PathAccess, access_of_tool};
+use super::source::CallSources;
 use super::standard::Validators;
 use super::text;
 use super::validate::{BlockedCall, Validator};
@@ -28,6 +29,7 @@ pub(super) struct PreparedTool {
     schema: Option<Schema>,
     names: ArgumentNames,
     effects: Option<CallEffects>,
+    sources: CallSources,
     /// The validators that look at calls; `none` does not.
     validators: Vec<Arc<dyn Validator>>,
     /// The reason why no call of the tool can be checked, so that every call is refused.
@@ -59,8 +61,8 @@ impl PreparedTool {
             }
         };
         let (natures, access) = (ArgumentNatures::of(&tool.definition), access_of_tool(&tool));
-        let effects = CallEffects::of(&tool);
-        Self { tool, natures, access, schema, names, effects, validators, fault }
+        let (effects, sources) = (CallEffects::of(&tool), CallSources::of(&tool, &natures));
+        Self { tool, natures, access, schema, names, effects, sources, validators, fault }
     }
 
     /// Checks the arguments of a call: against the schema, then with each validator.
@@ -82,7 +84,8 @@ impl PreparedTool {
             }
             let value = text::read(arguments)?;
             self.check_texts(&value, folders)?;
-            return Ok(CheckedArguments { converted: None, effect: self.effect(&value) });
+            let source = self.source(&value, folders);
+            return Ok(CheckedArguments { converted: None, effect: self.effect(&value), source });
         };
         let read = |json: &RawJson| Schema::read(json.as_bytes()).map_err(BlockedCall::Schema);
         let value = read(arguments)?;
@@ -94,18 +97,24 @@ impl PreparedTool {
             }
         };
         let both = converted.as_ref().map(read).transpose()?;
-        let mut effect = None;
+        let (mut effect, mut source) = (None, None);
         for value in std::iter::once(&value).chain(&both) {
             self.names.check(value)?;
             self.check_texts(value, folders)?;
             effect = effect.max(self.effect(value));
+            source = source.or_else(|| self.source(value, folders));
         }
-        Ok(CheckedArguments { converted, effect })
+        Ok(CheckedArguments { converted, effect, source })
     }
 
     /// Returns the effect of a call with these arguments, where it is guessed.
     fn effect(&self, arguments: &Value) -> Option<CallEffect> {
         self.effects.map(|effects| effects.of_call(arguments, &self.natures))
+    }
+
+    /// Returns what a call with these arguments takes into its session.
+    fn source(&self, arguments: &Value, folders: CallFolders<'_>) -> Option<CallSource> {
+        self.effects.and_then(|_| self.sources.of_call(arguments, &self.natures, folders.client()))
     }
 
     /// Checks the texts among the arguments with each validator.
@@ -126,6 +135,8 @@ pub(super) struct CheckedArguments {
     pub(super) converted: Option<RawJson>,
     /// The effect of the call, where it is guessed.
     pub(super) effect: Option<CallEffect>,
+    /// What the call takes into its session.
+    pub(super) source: Option<CallSource>,
 }
 
 fn unknown(name: &ValidatorName) -> Finding {

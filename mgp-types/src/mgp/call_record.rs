@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::{EventType, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
+use super::{EventType, FlowSource, ResolvedTool, RiskLevel, ServerId, ToolName, ValidatorName};
 use crate::Params;
 use crate::macros::setter;
 
@@ -18,6 +18,7 @@ pub struct CallRecord {
     validators: OnceLock<Vec<ValidatorName>>,
     refusal: OnceLock<Refusal>,
     grant: OnceLock<Box<str>>,
+    flow: OnceLock<Arc<[FlowSource]>>,
     cancelled: OnceLock<()>,
 }
 
@@ -84,6 +85,11 @@ impl CallRecord {
         self.grant.get_or_init(|| approver.into());
     }
 
+    /// Notes what the session of the call had taken in, where the call may carry it out or act on it.
+    pub fn note_flow(&self, sources: &Arc<[FlowSource]>) {
+        self.flow.get_or_init(|| Arc::clone(sources));
+    }
+
     /// Notes that the caller stopped the call, whatever the call is answered.
     pub fn note_cancelled(&self) {
         self.cancelled.get_or_init(|| ());
@@ -117,6 +123,11 @@ impl CallRecord {
     /// Returns the approver on whose word the request was let through, where one was asked.
     pub fn approved_by(&self) -> Option<&str> {
         self.grant.get().map(|approver| &**approver)
+    }
+
+    /// Returns what the session of the call had taken in, where the call may carry it out or act on it.
+    pub fn flow(&self) -> &[FlowSource] {
+        self.flow.get().map_or(&[], |sources| &**sources)
     }
 
     /// Returns whether the caller stopped the call.

@@ -174,11 +174,14 @@ pub struct ConfirmationSettings {
     pub dangerous: bool,
     /// Asks a human to confirm moderate calls too.
     pub moderate: bool,
+    /// Asks a human to confirm the first call that may carry out what its session took in before, or act on it: private
+    /// data, or the words of others.
+    pub flows: bool,
 }
 
 impl Default for ConfirmationSettings {
     fn default() -> Self {
-        Self { dangerous: true, moderate: false }
+        Self { dangerous: true, moderate: false, flows: true }
     }
 }
 
@@ -330,7 +333,7 @@ pub(super) struct AskRuleShape {
     /// The id of the agent; all agents if left out.
     agent: Option<String>,
     /// The effect of the calls; all effects if left out.
-    #[schemars(schema_with = "words::call_effect")]
+    #[schemars(default, schema_with = "words::call_effect")]
     effect: Option<String>,
     /// The decision: `once` asks once a day for each tool and effect, `refuse` refuses the call.
     #[schemars(schema_with = "words::asking")]

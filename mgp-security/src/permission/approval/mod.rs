@@ -105,6 +105,9 @@ pub enum ApprovalSubject {
         /// The effect of the call, as far as it is known.
         #[serde(default)]
         effect: Option<CallEffect>,
+        /// What the session of the call took in before, which the call may carry out or act on.
+        #[serde(default)]
+        flow: Option<String>,
         /// The arguments of the call, in a form for people.
         arguments: ShownArguments,
         /// The question that the server itself has for people; it is the server's word.
@@ -203,18 +206,25 @@ fn message(
                  holds {lasts}.{call}"
             )
         }
-        ApprovalSubject::Call { tool, risk, effect, arguments, says, .. } => {
+        ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, .. } => {
             let asker = asker.map_or_else(String::new, |asker| line(&asker.access_id()));
             let tool = line(tool.as_str());
             let arguments = arguments.brief();
             let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
             let says = says.unwrap_or_default();
+            let flow = flow.as_deref().map(|sources| {
+                format!(
+                    "\nBefore that, its session took in {}; this call may carry it out.",
+                    sentence(sources)
+                )
+            });
+            let flow = flow.unwrap_or_default();
             let effect = effect
                 .filter(|effect| *effect > CallEffect::Writes)
                 .map(|effect| format!(", {}", effect.phrase()))
                 .unwrap_or_default();
             format!(
-                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{says}\n{arguments}"
+                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{flow}{says}\n{arguments}"
             )
         }
     };

@@ -1,15 +1,21 @@
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use mgp_types::mgp::{CallEffect, ResolvedTool, ServerId, ToolName, TrustLevel};
 use mgp_types::{Object, RawJson};
+use serde_json::Value;
 
 use super::CallEffects;
 use crate::doubles::cases;
 use crate::tool::{ArgumentNatures, ToolRules, effective};
 
-/// Returns the effect of a call of the tool `name`, whose schema has the types of `arguments`.
-fn effect(name: &str, annotations: &str, arguments: &str) -> Option<CallEffect> {
+/// Returns the tool `name` of a server that nobody distrusts, whose schema has the types of `arguments`, and these.
+pub(in crate::validator) fn called_tool(
+    name: &str,
+    annotations: &str,
+    arguments: &str,
+) -> (Arc<ResolvedTool>, ArgumentNatures, Value) {
     let members = Object::parse(arguments.to_owned()).unwrap();
     let schema = members.iter().map(|(member, value)| {
         let kind = match value.as_bytes()[0] {
@@ -29,7 +35,12 @@ fn effect(name: &str, annotations: &str, arguments: &str) -> Option<CallEffect> 
     let security = effective(&definition, &ToolRules::new(TrustLevel::Standard));
     let natures = ArgumentNatures::of(&definition);
     let tool = ResolvedTool::new(ServerId::new("s"), ToolName::new(name), definition, security);
-    let arguments = RawJson::parse(arguments.to_owned()).unwrap().to().unwrap();
+    (tool, natures, RawJson::parse(arguments.to_owned()).unwrap().to().unwrap())
+}
+
+/// Returns the effect of a call of such a tool.
+fn effect(name: &str, annotations: &str, arguments: &str) -> Option<CallEffect> {
+    let (tool, natures, arguments) = called_tool(name, annotations, arguments);
     CallEffects::of(&tool).map(|effects| effects.of_call(&arguments, &natures))
 }
 

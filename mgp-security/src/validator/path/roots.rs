@@ -58,6 +58,11 @@ impl<'a> CallFolders<'a> {
     pub(crate) fn of(context: &'a Context, is_asked: bool) -> Self {
         Self { client: context.folders.as_deref(), session: context.session.as_deref(), is_asked }
     }
+
+    /// Returns the folders, if anybody knows them.
+    pub(crate) const fn client(self) -> Option<&'a ClientFolders> {
+        self.client
+    }
 }
 
 /// The origin of the list of open directories.

@@ -1,0 +1,148 @@
+//! The gate that follows what sessions take in, and names it where a call may carry it out.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use memchr::memmem;
+use mgp_types::mgp::{CallEffect, CallFlow, CallSource, FlowSource, ResolvedTool};
+use mgp_types::{ClientSessionId, Context, Error, Flow, Gate, GateKind, RawJson, Request, Response};
+use parking_lot::Mutex;
+
+use crate::permission::ShownArguments;
+
+/// A gate that remembers which calls of a session took in private data or the words of others, and notes it in
+/// `context.flow` of later calls of the session that run, send, destroy, spend or give access.
+///
+/// The gate stands further in than the gate that validates, which writes `context.effect` and `context.source`, and
+/// further out than the gate of confirmation, which asks about new flows. Clones share what they remember: of a session
+/// the first sources, and of sessions the latest. A result with a private key counts as private data.
+#[derive(Debug, Clone, Default)]
+pub struct FlowGate(Arc<Mutex<SessionFlows>>);
+
+#[derive(Debug, Default)]
+struct SessionFlows {
+    sessions: HashMap<FlowSession, SessionFlow, RandomState>,
+    order: VecDeque<FlowSession>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum FlowSession {
+    Client(ClientSessionId),
+    /// The caller, where there is no session.
+    Caller(Box<str>),
+}
+
+#[derive(Debug, Default)]
+struct SessionFlow {
+    sources: Arc<[FlowSource]>,
+    /// True if a call was made that may have carried out what was taken in.
+    has_left: bool,
+}
+
+/// The facts about a call that passed the gate.
+pub struct FollowedCall {
+    session: FlowSession,
+    tool: Arc<ResolvedTool>,
+    arguments: Option<RawJson>,
+    source: Option<CallSource>,
+    may_carry_out: bool,
+}
+
+mgp_types::partial_debug!(FollowedCall, self => tool: self.tool.name);
+
+impl FlowGate {
+    fn follow(&self, request: &mut Request) -> Result<Option<FollowedCall>, Error> {
+        request.context.flow = None;
+        let Some(effect) = request.context.effect else { return Ok(None) };
+        let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
+        let (tool, arguments) = (judged.tool.clone(), judged.arguments());
+        let Some(session) = FlowSession::of(&request.context) else { return Ok(None) };
+        let flow = if effect >= CallEffect::Runs { self.0.lock().flow(&session) } else { None };
+        if let (Some(flow), Some(trail)) = (&flow, &request.context.trail) {
+            trail.note_flow(&flow.sources);
+        }
+        let may_carry_out = flow.is_some();
+        request.context.flow = flow;
+        Ok(Some(FollowedCall { session, tool, arguments, source: request.context.source, may_carry_out }))
+    }
+}
+
+impl Gate for FlowGate {
+    type Pass = Option<FollowedCall>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        self.follow(request).into()
+    }
+
+    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
+        let Some(call) = pass else { return };
+        if call.may_carry_out {
+            self.0.lock().note_leaving(&call.session);
+        }
+        let Ok(response) = outcome else { return };
+        let has_key = || memmem::find(response.result.as_bytes(), PRIVATE_KEY).is_some();
+        if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
+            self.0.lock().take_in(call, kind);
+        }
+    }
+}
+
+impl FlowSession {
+    fn of(context: &Context) -> Option<Self> {
+        let session = context.client.as_ref().map(|client| Self::Client(client.id()));
+        session
+            .or_else(|| context.principal.as_ref().map(|caller| Self::Caller((&*caller.access_id()).into())))
+    }
+}
+
+impl SessionFlows {
+    fn flow(&self, session: &FlowSession) -> Option<CallFlow> {
+        let known = self.sessions.get(session)?;
+        Some(CallFlow { sources: Arc::clone(&known.sources), is_new: !known.has_left })
+    }
+
+    fn note_leaving(&mut self, session: &FlowSession) {
+        if let Some(known) = self.sessions.get_mut(session) {
+            known.has_left = true;
+        }
+    }
+
+    fn take_in(&mut self, call: FollowedCall, kind: CallSource) {
+        if !self.sessions.contains_key(&call.session) {
+            if self.order.len() >= MAX_SESSIONS
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.sessions.remove(&oldest);
+            }
+            self.order.push_back(call.session.clone());
+        }
+        let known = self.sessions.entry(call.session.clone()).or_default();
+        let is_first = !known.sources.iter().any(|source| source.kind == kind);
+        if is_first {
+            known.has_left = false;
+        } else if known.sources.len() >= MAX_SOURCES {
+            return;
+        }
+        let source = source_of(&call, kind);
+        if !known.sources.contains(&source) {
+            known.sources = known.sources.iter().cloned().chain([source]).collect();
+        }
+    }
+}
+
+fn source_of(call: &FollowedCall, kind: CallSource) -> FlowSource {
+    let shown = ShownArguments::of(call.arguments.as_ref());
+    let arguments = shown.map(|shown| shown.brief().split_whitespace().collect::<Vec<_>>().join(" "));
+    let arguments: String = arguments.unwrap_or_default().chars().take(MAX_ARGUMENT_CHARS).collect();
+    FlowSource { kind, tool: format!("{}.{}", call.tool.server, call.tool.name), arguments }
+}
+
+/// The words in a result by which a private key is known.
+const PRIVATE_KEY: &[u8] = b"PRIVATE KEY-----";
+/// The number of sessions that are remembered.
+const MAX_SESSIONS: usize = 4096;
+/// The number of sources of a session that are named, beside the first of each kind.
+const MAX_SOURCES: usize = 4;
+/// The number of characters of a source's arguments that are shown.
+const MAX_ARGUMENT_CHARS: usize = 120;

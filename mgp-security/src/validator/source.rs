@@ -1,0 +1,116 @@
+//! What a call takes into the session of its client, by the name of its tool and its arguments. `sources.txt` has the
+//! words.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool};
+use mgp_types::{ClientFolders, WordLists, word_lists, words};
+use serde_json::Value;
+
+use super::path::{PathAccess, ProtectedPaths};
+use crate::tool::{ArgumentNature, ArgumentNatures};
+
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("sources.txt")));
+static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
+
+/// The rule for what calls of one tool take in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallSources {
+    /// What each call takes in.
+    of_tool: Option<CallSource>,
+    visits: bool,
+    reads_files: bool,
+}
+
+impl CallSources {
+    pub(super) fn of(tool: &ResolvedTool, natures: &ArgumentNatures) -> Self {
+        let words = words(tool.name.as_str());
+        let has = |heading| words.iter().any(|word| LISTS[heading].contains(&word.as_str()));
+        let of_tool = match tool.security.effect {
+            Some(CallEffect::GivesAccess) => Some(CallSource::Private),
+            Some(CallEffect::Reads | CallEffect::Runs) if has("private data") => Some(CallSource::Private),
+            Some(CallEffect::Reads | CallEffect::Runs) if has("text of others") => Some(CallSource::Foreign),
+            _ => None,
+        };
+        let is_reader = tool.security.effect == Some(CallEffect::Reads);
+        let reads = |nature| is_reader && natures.has(nature);
+        Self { of_tool, visits: reads(ArgumentNature::Url), reads_files: reads(ArgumentNature::Path) }
+    }
+
+    /// Returns what a call with these arguments takes in.
+    pub(super) fn of_call(
+        self,
+        arguments: &Value,
+        natures: &ArgumentNatures,
+        folders: Option<&ClientFolders>,
+    ) -> Option<CallSource> {
+        let texts = |nature: ArgumentNature| {
+            let of_nature = move |(name, _): &(&String, &Value)| natures.nature(name) == nature;
+            let members = arguments.as_object().into_iter().flatten().filter(of_nature);
+            members.flat_map(|(_, value)| each_text(value))
+        };
+        let is_private = |path: &str| {
+            let is_elsewhere =
+                |folders: &ClientFolders| !folders.are_unsaid() && !folders.hold(Path::new(path));
+            Path::new(path).is_absolute() && folders.is_some_and(is_elsewhere)
+                || PROTECTED.check(path, PathAccess::Read).is_err()
+        };
+        if self.of_tool == Some(CallSource::Private)
+            || self.reads_files && texts(ArgumentNature::Path).any(is_private)
+        {
+            Some(CallSource::Private)
+        } else if self.visits && texts(ArgumentNature::Url).next().is_some() {
+            Some(CallSource::Foreign)
+        } else {
+            self.of_tool
+        }
+    }
+}
+
+fn each_text(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::Array(values) => Box::new(values.iter().filter_map(Value::as_str)),
+        _ => Box::new(value.as_str().into_iter()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::effect::tests::called_tool;
+    use super::*;
+
+    fn source(name: &str, arguments: &str) -> Option<CallSource> {
+        let folders = ClientFolders::of_process(Some(PathBuf::from("/home/ada/work")));
+        let (tool, natures, arguments) = called_tool(name, "{}", arguments);
+        CallSources::of(&tool, &natures).of_call(&arguments, &natures, Some(&folders))
+    }
+
+    #[test]
+    fn names_and_arguments_tell_what_a_call_takes_in() {
+        use CallSource::{Foreign, Private};
+        for (name, arguments, expected) in [
+            ("read_file", r#"{"path":"/home/ada/work/notes.md"}"#, None),
+            ("read_file", r#"{"path":"notes.md"}"#, None),
+            ("read_file", r#"{"path":"/home/ada/taxes/2026.txt"}"#, Some(Private)),
+            ("read_multiple_files", r#"{"paths":["a.md","/home/ada/diary.md"]}"#, Some(Private)),
+            ("read_text_file", r#"{"path":"/home/ada/work/.env"}"#, Some(Private)),
+            ("read_file", r#"{"path":"/home/ada/.ssh/id_ed25519"}"#, Some(Private)),
+            ("write_file", r#"{"path":"/home/ada/taxes/2026.txt","content":"x"}"#, None),
+            ("search_emails", r#"{"query":"invoice"}"#, Some(Private)),
+            ("get_secret", r#"{"name":"db"}"#, Some(Private)),
+            ("list_messages", r#"{"channel":"C1"}"#, Some(Private)),
+            ("send_email", r#"{"to":"a@b.c"}"#, None),
+            ("fetch", r#"{"url":"https://example.com"}"#, Some(Foreign)),
+            ("get_issue", r#"{"number":7}"#, Some(Foreign)),
+            ("create_issue", r#"{"title":"x"}"#, None),
+            ("git_log", r#"{"repo_path":"/home/ada/work"}"#, None),
+            ("execute_sql", r#"{"sql":"select 1"}"#, None),
+            ("add", r#"{"a":1,"b":2}"#, None),
+        ] {
+            assert_eq!(source(name, arguments), expected, "{name} {arguments}");
+        }
+    }
+}

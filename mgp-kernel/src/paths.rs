@@ -7,8 +7,8 @@ use mgp_discovery::Config;
 use mgp_discovery::config::model::{FolderRule, ServerConfig};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment};
 use mgp_discovery::secrets::SecretFile;
+use mgp_security::path::{ProtectedPaths, Roots};
 use mgp_security::validator::PathsValidator;
-use mgp_security::validator::path::{ProtectedPaths, Roots};
 
 use crate::StartError;
 use crate::models::ModelStore;

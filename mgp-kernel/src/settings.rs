@@ -14,12 +14,13 @@ use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::ConfiguredServer;
 use mgp_security::limit::{Limits, Rates};
 use mgp_security::network::{HostPattern, NetworkPolicy};
+use mgp_security::path::ProtectedPaths;
 use mgp_security::permission::{GrantBook, GrantTerms, PermissionSettings};
 use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
-    AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, Validators, path::ProtectedPaths,
+    AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, Validators,
 };
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;

@@ -22,8 +22,9 @@ use crate::code_safety::{CodePolicy, scan};
 use crate::definition::{Definition, DefinitionKind, Judgement, judge_definition, scan_text};
 use crate::network;
 use crate::tool::Profile;
-use crate::validator::{path, sandbox, text};
+use crate::validator::sandbox;
 use crate::{Finding, Schema};
+use crate::{path, text};
 
 /// One kind of check, chosen by its name, like `shell_command` or `tool_def`.
 #[derive(Clone, Copy)]

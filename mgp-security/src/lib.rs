@@ -79,6 +79,8 @@ mod listing;
 pub mod network;
 #[cfg(feature = "auth")]
 pub mod oauth;
+#[cfg(feature = "validate")]
+pub mod path;
 #[cfg(any(feature = "schema", feature = "validate", feature = "network"))]
 mod percent;
 #[cfg(feature = "permission")]
@@ -109,6 +111,8 @@ mod shell;
 )]
 pub mod sqlite;
 mod store;
+#[cfg(feature = "validate")]
+pub(crate) mod text;
 #[cfg(feature = "validate")]
 pub mod tool;
 #[cfg(feature = "validate")]

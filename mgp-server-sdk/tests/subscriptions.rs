@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_server_sdk::mgp::EventSeverity;
-use mgp_server_sdk::types::ext::ActionHint;
+use mgp_server_sdk::types::mgp::ActionHint;
 use mgp_server_sdk::types::{Flow, Gate, Principal, Request, RpcService, code};
 use mgp_server_sdk::{Object, Publisher, Resource, Server, ServerAccept, ServerHandle, Tool};
 use peer::{Era, Peer, declaring};

@@ -53,6 +53,7 @@ mod keyword;
 pub mod level;
 mod rank;
 pub mod rows;
+mod server_tools;
 pub mod session;
 mod slot;
 mod text;
@@ -61,4 +62,5 @@ mod vector;
 
 pub use self::index::{Index, Search, SearchHit, SearchResult, Snapshot, VisibleTools};
 pub use self::rank::FusionWeights;
-pub use self::tool::{Server, ServerTools, Tool, ToolListing, ToolListingError};
+pub use self::server_tools::{Server, ServerTools, ToolListing, ToolListingError};
+pub use self::tool::Tool;

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::ClientSessionId;
-use crate::mgp::words::words;
+use crate::macros::words::words;
 
 /// The proved identity of a caller: a [kind](PrincipalKind) and a name.
 ///

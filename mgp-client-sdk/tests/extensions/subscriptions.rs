@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mgp_client_sdk::mgp::{Event, EventSeverity};
 use mgp_client_sdk::types::code;
-use mgp_client_sdk::types::ext::{ActionHint, ExtensionId, SubscriptionRequest};
+use mgp_client_sdk::types::ext::{ExtensionId, SubscriptionRequest};
+use mgp_client_sdk::types::mgp::ActionHint;
 use mgp_client_sdk::{
     Client, ClientBuilder, EraMode, Error, EventItem, EventStream, Object, RawJson, RpcService,
 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_security::auth::AuthLayer;
-use mgp_security::validator::path::usable_folder;
+use mgp_security::path::usable_folder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};

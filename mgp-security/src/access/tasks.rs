@@ -236,7 +236,7 @@ fn told_to_begin(result: &RawJson) -> Option<String> {
 }
 
 fn has_ended(task: &Object) -> bool {
-    TaskStatus::read(task).is_some_and(|status| status.is_terminal())
+    TaskStatus::of_task(task).is_some_and(|status| status.is_terminal())
 }
 
 /// The member name by which a result that may begin a task is recognized.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
+use crate::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
 
 /// Returns whether the string names a file that holds secrets, or that controls the machine.
 pub(super) fn is_sensitive(text: &str) -> bool {

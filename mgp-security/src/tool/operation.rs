@@ -17,7 +17,7 @@ use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::rules::ToolRules;
 use super::uri::UriReadings;
 use crate::Finding;
-use crate::validator::text;
+use crate::text;
 
 /// A gate that determines the operation of each request to one server that calls no tool, so that all other gates can
 /// judge it.

@@ -2,8 +2,8 @@
 
 use crate::Finding;
 use crate::network::is_network_scheme;
-use crate::validator::path::{self, ROOT_FOLDERS};
-use crate::validator::text;
+use crate::path::{self, ROOT_FOLDERS};
+use crate::text;
 
 /// The readings of a URI. All of them have to pass the gates, because only the server knows which reading it uses.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ValidatorName};
 use serde_json::Value;
 
-use super::path::{CallFolders, PathAccess};
 use super::standard::{AddressesValidator, PathsValidator};
-use super::text::{self, StringPart};
 use crate::Finding;
+use crate::path::{CallFolders, PathAccess};
+use crate::text::{self, StringPart};
 use crate::tool::{ArgumentNature, ArgumentNatures};
 
 /// One call, as validators see it: the tool, and every string among the arguments.

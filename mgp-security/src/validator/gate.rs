@@ -6,11 +6,11 @@ use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
 use super::call::Located;
-use super::path::{CallFolders, UNASKED, declared_roots};
 use super::prepared::{CheckedArguments, PreparedToolCache};
 use super::standard::Validators;
 use super::validate::BlockedCall;
 use crate::Finding;
+use crate::path::{CallFolders, UNASKED, declared_roots};
 
 /// A gate that checks the arguments of tool calls, and of other operations that are judged like calls, before they are
 /// forwarded: first against the schema of the tool, then with the validators that the security of the tool requires

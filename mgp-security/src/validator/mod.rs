@@ -8,7 +8,7 @@ mod call;
 mod effect;
 mod gate;
 mod names;
-pub mod path;
+mod path_argument;
 mod prepared;
 mod readonly;
 pub mod sandbox;
@@ -16,7 +16,6 @@ mod source;
 mod standard;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 mod validate;
 
 pub use self::call::{CallArgument, Located, ValidatedCall};

@@ -11,11 +11,12 @@ use serde_json::Value;
 use super::call::ValidatedCall;
 use super::effect::CallEffects;
 use super::names::ArgumentNames;
-use super::path::{CallFolders, PathAccess, access_of_tool};
+use super::path_argument::access_of_tool;
 use super::source::CallSources;
 use super::standard::Validators;
-use super::text;
 use super::validate::{BlockedCall, Validator};
+use crate::path::{CallFolders, PathAccess};
+use crate::text;
 use crate::tool::ArgumentNatures;
 use crate::{Finding, Schema};
 

@@ -8,7 +8,7 @@ use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool};
 use mgp_types::{ClientFolders, WordLists, word_lists, words};
 use serde_json::Value;
 
-use super::path::{PathAccess, ProtectedPaths};
+use crate::path::{PathAccess, ProtectedPaths};
 use crate::tool::{ArgumentNature, ArgumentNatures};
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("sources.txt")));

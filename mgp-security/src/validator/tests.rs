@@ -4,10 +4,10 @@ use mgp_types::mgp::{CallRecord, ResolvedTool, ServerId, ToolName, TrustLevel, V
 use mgp_types::{Error, Gate, Method, Object, RawJson, Request, Response};
 use tower_service::Service;
 
-use super::path::ProtectedPaths;
 use super::*;
 use crate::Finding;
 use crate::doubles::TestServer;
+use crate::path::{ProtectedPaths, Roots};
 use crate::tool::{ToolRules, effective};
 
 /// Answers a call with the arguments it got.
@@ -235,8 +235,7 @@ async fn validators_of_third_parties_are_added() {
 async fn paths_are_held_within_the_roots() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.txt"), "a").unwrap();
-    let paths =
-        PathsValidator::new(ProtectedPaths::default()).within(path::Roots::new(directory.path()).unwrap());
+    let paths = PathsValidator::new(ProtectedPaths::default()).within(Roots::new(directory.path()).unwrap());
     let validators = vec![ValidatorName::read(PathsValidator::NAME)];
     let rules = ToolRules { validators, ..ToolRules::new(TrustLevel::Trusted) };
     let read = Case::with_argument("path", "none").rules(rules).validator(paths);
@@ -289,7 +288,7 @@ async fn directories_that_were_named_hold_what_exists_beside_them_out() {
     let directory = tempfile::tempdir().unwrap();
     let open = directory.path().join("open");
     std::fs::create_dir(&open).unwrap();
-    let roots = path::Roots::named(&open, [open.clone()]).unwrap();
+    let roots = Roots::named(&open, [open.clone()]).unwrap();
     let paths = PathsValidator::new(ProtectedPaths::default()).within(roots);
     let read = paths_alone("read_file", "path").validator(paths);
     read.passes(r#"{"path":"new/a.txt"}"#).await;

@@ -7,8 +7,8 @@ use foldhash::fast::RandomState;
 use mgp_types::mcp::ToolAnnotations;
 
 use super::CategoryPath;
+use crate::server_tools::ToolText;
 use crate::text::lower_words;
-use crate::tool::ToolText;
 
 /// The topics. Topics are few and wide: categories are for browsing, and a search finds finer differences. Of topics
 /// that fit a tool equally well the first is taken.

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mcp::ToolAnnotations;
 use smallvec::SmallVec;
 
-use crate::tool::{Tool, ToolText};
+use crate::server_tools::ToolText;
 
 mod derive;
 mod find;
@@ -48,14 +48,14 @@ pub(crate) fn of(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Box<[Cat
 /// The number of categories in the list at most.
 const MAX_LISTED: usize = 100;
 
-/// Returns the uppermost categories of some tools by name; of too many, those with the most tools.
+/// Returns the uppermost of the categories that each of some tools has, by name; of too many, those with the most tools.
 ///
 /// The categories stand for all tools at level L1 (§16.3). The category of all servers is left out, because it tells
 /// nothing.
-pub(crate) fn uppermost<'a>(tools: impl Iterator<Item = &'a Tool>) -> Vec<String> {
+pub(crate) fn uppermost<'a>(tools: impl Iterator<Item = &'a [CategoryPath]>) -> Vec<String> {
     let mut counts: HashMap<&str, usize, RandomState> = HashMap::default();
-    for tool in tools {
-        let names = || tool.categories.iter().filter_map(name);
+    for categories in tools {
+        let names = || categories.iter().filter_map(name);
         for (at, name) in names().enumerate() {
             if !names().take(at).any(|before| before == name) {
                 *counts.entry(name).or_default() += 1;

@@ -88,5 +88,5 @@ fn categories(shared: &DiscoveryShared, key: &SessionKey, context: &Context) -> 
     let visible = shared.visible_tools.of(key, context, &snapshot);
     let seen =
         snapshot.tools.iter().filter(|(slot, _)| visible.as_ref().is_none_or(|visible| visible.sees(*slot)));
-    uppermost(seen.map(|(_, tool)| &**tool))
+    uppermost(seen.map(|(_, tool)| &*tool.categories))
 }

@@ -88,12 +88,14 @@ mod params;
 mod request;
 mod settings;
 mod shared;
+mod sizes;
 mod unlisted_call;
 mod visibility;
 
 pub use self::gate::ToolDiscoveryGate;
 pub(crate) use self::meta_tool::category_tokens;
 pub use self::settings::{ToolCreator, ToolDiscoverySettings};
+pub use self::sizes::Sizes;
 pub use self::unlisted_call::UnlistedCallGate;
 pub use self::visibility::ToolVisibility;
 

@@ -10,8 +10,9 @@ use super::table::ChunkedVec;
 use crate::category::Hierarchy;
 use crate::embed::Embedder;
 use crate::keyword::KeywordReader;
+use crate::server_tools::Server;
 use crate::slot::{Slot, Slots};
-use crate::tool::{Server, Tool};
+use crate::tool::Tool;
 use crate::vector::Vectors;
 
 /// The tools at one time. A snapshot does not change.

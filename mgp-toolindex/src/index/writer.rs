@@ -16,9 +16,10 @@ use super::embedder_vectors::{ActiveVectors, EmbeddingContext};
 use super::snapshot::ServerSlots;
 use crate::embed::{Embedder, MadeVector, Passage, sent_along};
 use crate::keyword::KeywordWriter;
+use crate::server_tools::{Server, ToolText};
 use crate::slot::Slot;
 use crate::text::SketchBuilder;
-use crate::tool::{ProposalRank, Server, Tool, ToolText};
+use crate::tool::{ProposalRank, Tool};
 use crate::{ServerTools, ToolListing, category};
 
 /// The tools as everybody sees them, and the number of changes that nobody sees yet.

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::*;
+use crate::server_tools::ToolText;
 use crate::slot::Slot;
 use crate::text::QueryWords;
-use crate::tool::ToolText;
 
 fn tool<'a>(name: &'a str, description: &'a str) -> ToolText<'a> {
     ToolText {

@@ -15,9 +15,9 @@ use tantivy::{Document, Index, IndexWriter, SegmentReader, TantivyError, Term};
 
 use super::KeywordReader;
 use super::segment::{Fields, IndexSegment, SPACES};
+use crate::server_tools::ToolText;
 use crate::slot::Slot;
 use crate::text::DocumentBuilder;
-use crate::tool::ToolText;
 
 /// Changes the words of tools. The next [`KeywordReader`] sees the changes.
 ///

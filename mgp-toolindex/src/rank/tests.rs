@@ -9,7 +9,7 @@ use super::*;
 use crate::embed::Embedder as _;
 use crate::embed::StaticEmbedder;
 use crate::keyword::KeywordWriter;
-use crate::tool::{ToolParameter, ToolText};
+use crate::server_tools::{ToolParameter, ToolText};
 
 /// Some tools, by name and description, that can be searched by words and by meaning.
 struct Tools {

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 
 use super::analysis::{Analyser, cut};
 use super::name_candidate::joined;
-use crate::tool::ToolText;
+use crate::server_tools::ToolText;
 
 /// Makes documents for the index from the definitions of servers. Servers are not trusted: no word gains by being
 /// repeated or by a long text.

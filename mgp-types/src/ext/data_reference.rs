@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{StructuredError, written};
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::mgp::words::words;
 use crate::{RawJson, hex};
 
 words! {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::written;
 use crate::macros::record;
-use crate::mgp::words::open_words;
+use crate::macros::words::open_words;
 use crate::{Error, Object, RawJson};
 
 /// The most bytes of an intent.

@@ -7,8 +7,8 @@ use super::recommendation::ServerRecommendation;
 use super::tool_declaration::ToolDeclaration;
 use crate::RawJson;
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::mgp::words::words;
 
 /// The time in seconds for which a manifest stays fresh if it does not say otherwise.
 pub const DEFAULT_MANIFEST_TTL_SECONDS: u64 = 300;

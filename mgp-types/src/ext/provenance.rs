@@ -2,8 +2,8 @@
 
 use super::written;
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::mgp::words::words;
 use crate::{Object, RawJson};
 
 words! {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer};
 
 use crate::macros::record;
-use crate::mgp::words::words;
+use crate::macros::words::words;
 
 words! {
     /// The confidence that a server has the capability.

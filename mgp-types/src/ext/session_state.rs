@@ -1,8 +1,8 @@
 //! State that a client carries from call to call for a server, and what happens to it.
 
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::mgp::words::words;
 
 /// The most bytes of a state token.
 pub const MAX_SESSION_STATE_BYTES: usize = 65_536;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::projection::projection;
 use super::written;
 use crate::macros::record;
-use crate::mgp::words::open_words;
+use crate::macros::words::open_words;
 use crate::{Error, Object, RawJson, code};
 
 open_words! {

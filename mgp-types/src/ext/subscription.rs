@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{nearest_seconds, seconds, written};
 use crate::macros::record;
-use crate::mgp::words::words;
+use crate::macros::words::words;
 use crate::mgp::{Event, EventSeverity, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp};
 use crate::{Error, Object, RawJson};
 
@@ -218,19 +218,6 @@ impl SubscriptionAnswer {
     }
 }
 
-record! {
-    /// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
-    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
-    pub struct ActionHint as exhaustive: Default {
-        /// The tool to call.
-        optional recommended_tool: Box<str>;
-        /// The arguments of the call.
-        optional parameters: Object;
-        /// The reason for which the call would be of use.
-        optional reason: Box<str>;
-    }
-}
-
 /// Returns the params of the notification of an event in both vocabularies; `after_gap` says that events before it are
 /// lost.
 pub fn event_in_both_words(event: &Event, after_gap: bool) -> Object {
@@ -318,6 +305,7 @@ impl OwnSubscriptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mgp::ActionHint;
 
     fn object(json: &str) -> Object {
         Object::parse(json.to_owned()).unwrap()

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mcp::Tool;
-use crate::mgp::words::words;
 use crate::mgp::{RiskLevel, Timestamp};
 use crate::{Object, RawJson};
 

@@ -6,8 +6,8 @@ use super::{
     Compensation, ErrorClass, StepId, StructuredError, TransactionId, nearest_seconds, seconds, written,
 };
 use crate::macros::record;
+use crate::macros::words::words;
 use crate::mgp::Timestamp;
-use crate::mgp::words::words;
 use crate::{Error, Object, RawJson};
 
 /// The method that opens a transaction.

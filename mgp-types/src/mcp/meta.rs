@@ -6,7 +6,7 @@ use super::shape::{Member, Shaped as _};
 use super::{
     ClientCapabilities, ForRevision, Implementation, LogLevel, Map, ProgressToken, task::RelatedTask,
 };
-use crate::{Id, RawJson, Revision, mgp};
+use crate::{Id, RawJson, Revision};
 
 /// The metadata of a message or a part of it: members by key, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -97,9 +97,9 @@ pub(crate) const KEYS: &[Member] = &[
     Member { name: key::TRACEPARENT, shape: String::shape },
     Member { name: "tracestate", shape: String::shape },
     Member { name: "baggage", shape: String::shape },
-    Member { name: mgp::EXTENSION_ID, shape: RawJson::shape },
-    Member { name: mgp::method::GRANTS_META, shape: RawJson::shape },
-    Member { name: mgp::method::INDEX_META, shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp", shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/grants", shape: RawJson::shape },
+    Member { name: "dev.cloto/mgp/index", shape: RawJson::shape },
     Member { name: "dev.cloto/mgp/agent", shape: RawJson::shape },
     Member { name: "dev.cloto/mgp/events", shape: RawJson::shape },
     Member { name: "dev.cloto/mgp/permissions", shape: RawJson::shape },

@@ -33,7 +33,7 @@ pub fn begun(result: &RawJson) -> Option<String> {
 
 impl TaskStatus {
     /// Returns the status in a task's description, if the description has one.
-    pub fn read(task: &Object) -> Option<Self> {
+    pub fn of_task(task: &Object) -> Option<Self> {
         task.get("status")?.to().ok()
     }
 

@@ -159,10 +159,10 @@ impl<'de> Visitor<'de> for TagOf {
     }
 }
 
-/// Defines an [open set of words](crate::mgp::words::open_words) that stands in the bodies of MCP.
+/// Defines an [open set of words](crate::macros::words::open_words) that stands in the bodies of MCP.
 macro_rules! open_enum {
     ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
-        $crate::mgp::words::open_words!($(#[$attribute])* pub enum $name { $($variants)* });
+        $crate::macros::words::open_words!($(#[$attribute])* pub enum $name { $($variants)* });
         $crate::mcp::body::same_in_every_revision!($name);
         $crate::mcp::shape::opaque!($name);
     };

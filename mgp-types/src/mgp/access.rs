@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words::words;
 use super::{AgentId, ServerId, Timestamp, ToolName};
 use crate::macros::record;
+use crate::macros::words::words;
 
 /// The permission that an entry gives (§5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

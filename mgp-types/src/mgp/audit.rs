@@ -7,9 +7,9 @@ use std::task::{Context, Waker};
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{open_words, words};
 use super::{ServerId, Timestamp, ToolName, TraceId};
 use crate::macros::record;
+use crate::macros::words::{open_words, words};
 use crate::{BoxFuture, Error, Object, Principal, PrincipalRole};
 
 open_words! {

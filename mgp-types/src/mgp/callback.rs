@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::members::leftover;
-use super::words::open_words;
 use crate::json::ObjectWriter;
+use crate::macros::words::open_words;
 use crate::macros::{record, setter};
 use crate::{Object, RawJson};
 

@@ -1,7 +1,7 @@
 //! Declarations about code that tools accept (§7), and rejections that say how to correct the code.
 
-use super::words::levels;
 use crate::macros::record;
+use crate::macros::words::levels;
 
 levels! {
     /// The level of restriction on code that a tool accepts (§7.2), from the least to the most.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::words;
 use super::{MgpVersion, Permission, ServerId, ServerState, TrustLevel};
 use crate::macros::record;
+use crate::macros::words::words;
 
 words! {
     /// The status of a server in answers to `mgp/discovery` (§15): a state of its life (§11.2), or a status before or

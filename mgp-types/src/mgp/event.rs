@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::channel::{ChannelError, ChannelName, ChannelPattern};
 
-use super::words::words;
 use super::{SubscriptionId, Timestamp};
+use crate::macros::words::words;
 use crate::macros::{record, setter};
 use crate::{Object, RawJson};
 
@@ -162,7 +162,7 @@ pub struct Event {
     /// The server's suggestion what to do about the event. It is advice, which nobody follows unasked.
     #[cfg(feature = "ext")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub action_hint: Option<Box<crate::ext::ActionHint>>,
+    pub action_hint: Option<Box<ActionHint>>,
 }
 
 impl Event {
@@ -190,6 +190,20 @@ impl Event {
     setter!(seq: u64 => with_seq);
 }
 
+#[cfg(feature = "ext")]
+record! {
+    /// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
+    #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
+    pub struct ActionHint as exhaustive: Default {
+        /// The tool to call.
+        optional recommended_tool: Box<str>;
+        /// The arguments of the call.
+        optional parameters: Object;
+        /// The reason for which the call would be of use.
+        optional reason: Box<str>;
+    }
+}
+
 /// An event as servers write it. Later drafts have the number flat here and nested in audit events, so both places are
 /// read; servers of the extension `subscribe_notify` call the channel `event` and the data `payload`. An additional
 /// member that cannot be read is left out.
@@ -209,7 +223,7 @@ struct Received {
     seq: Option<u64>,
     #[cfg(feature = "ext")]
     #[serde(default, deserialize_with = "if_readable")]
-    action_hint: Option<Box<crate::ext::ActionHint>>,
+    action_hint: Option<Box<ActionHint>>,
     #[serde(default, deserialize_with = "if_readable")]
     severity: Option<EventSeverity>,
     #[serde(default, rename = "_mgp.seq", deserialize_with = "if_readable")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::words::open_words;
+use crate::macros::words::open_words;
 
 open_words! {
     /// A name in the list of extensions that a side offers (§2.2).

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::words::words;
 use super::{ServerId, Timestamp};
 use crate::Object;
 use crate::macros::record;
+use crate::macros::words::words;
 
 words! {
     /// The state of a server (§11.2).

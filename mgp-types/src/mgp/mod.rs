@@ -60,7 +60,6 @@ mod tool_session;
 mod trace_id;
 mod trust;
 mod version;
-pub(crate) mod words;
 
 pub use self::access::*;
 pub use self::asking::*;

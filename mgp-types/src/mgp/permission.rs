@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{levels, open_words};
 use super::{RiskLevel, Timestamp};
+use crate::macros::words::{levels, open_words};
 use crate::macros::{record, setter};
 
 open_words! {

@@ -1,10 +1,10 @@
 //! The advice in errors on trying again (§14.4, §14.5).
 
 use super::members::leftover;
-use super::words::open_words;
 use super::{MEMBER, code};
 use crate::json::ObjectWriter;
 use crate::macros::setter;
+use crate::macros::words::open_words;
 use crate::{Object, RawJson};
 
 /// The advice of an error on trying again: the member `_mgp` of its data (§14.4, §14.5).

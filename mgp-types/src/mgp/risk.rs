@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::words::levels;
+use crate::macros::words::levels;
 
 levels! {
     /// The risk of calling a tool (§4.4), in the order of the danger.

@@ -1,8 +1,8 @@
 //! The bodies of requests for tools (§16.6).
 
-use super::words::{open_words, words};
 use super::{FoundTool, Permission, RiskLevel, ServerId, TraceId};
 use crate::macros::record;
+use crate::macros::words::{open_words, words};
 
 open_words! {
     /// The reason why an agent asks for tools (§16.6).

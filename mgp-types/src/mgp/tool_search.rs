@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::words::words;
 use super::{RiskLevel, ServerId, ServerState, ToolName, ToolSecurity};
 use crate::RawJson;
 use crate::macros::record;
+use crate::macros::words::words;
 
 words! {
     /// The methods of searching tools (§16.4).

@@ -1,8 +1,8 @@
 //! The security declarations of tools (§4): risk, permissions, effects and validators.
 
-use super::words::open_words;
 use super::{CodeSafety, Permission, RiskLevel};
 use crate::macros::record;
+use crate::macros::words::open_words;
 use crate::{RawJson, mcp};
 
 open_words! {

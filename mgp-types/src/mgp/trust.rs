@@ -1,6 +1,6 @@
 //! The trust in a server (§2.3).
 
-use super::words::levels;
+use crate::macros::words::levels;
 
 levels! {
     /// The trust that a server asks for or has (§2.3).

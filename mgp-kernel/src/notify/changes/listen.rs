@@ -208,7 +208,7 @@ struct TaskRelay {
 
 impl TaskRelay {
     fn hear(&self, status: &Object) {
-        if !TaskStatus::read(status).is_some_and(|status| status.is_terminal()) {
+        if !TaskStatus::of_task(status).is_some_and(|status| status.is_terminal()) {
             return;
         }
         let Some(task) = status.text("taskId") else { return };

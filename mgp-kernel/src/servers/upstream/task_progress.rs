@@ -54,7 +54,7 @@ impl TaskProgress {
 
     /// Forgets the task if this status says that it has ended.
     pub(super) fn hear(&self, status: &Object) {
-        if self.is_empty() || !TaskStatus::read(status).is_some_and(|status| status.is_terminal()) {
+        if self.is_empty() || !TaskStatus::of_task(status).is_some_and(|status| status.is_terminal()) {
             return;
         }
         if let Some(task) = status.text("taskId") {

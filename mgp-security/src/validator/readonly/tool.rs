@@ -3,7 +3,7 @@
 use mgp_types::mcp::ToolAnnotations;
 
 use crate::Finding;
-use crate::validator::text;
+use crate::text;
 use mgp_types::words;
 
 use super::super::sandbox::is_listed;

@@ -34,7 +34,7 @@ use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
-use crate::validator::path::ProtectedPaths;
+use crate::path::ProtectedPaths;
 
 use finding::{Danger, refuse};
 use judge::Judge;
@@ -91,7 +91,7 @@ pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Findin
 /// characters, which change how a text is read or shown, are refused.
 fn check_readings(text: &str, judge: impl Fn(&str) -> Result<(), Finding>) -> Result<(), Finding> {
     let check = |reading: &str| {
-        super::text::check(reading).map_err(|_| refuse(Danger::InvisibleCharacter))?;
+        crate::text::check(reading).map_err(|_| refuse(Danger::InvisibleCharacter))?;
         judge(reading)
     };
     check(text)?;

@@ -20,11 +20,11 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::ValidatorName;
 
 use super::call::{CallArgument, ValidatedCall};
-use super::path::ProtectedPaths;
 use super::readonly::{check_http_method, check_line_reads, check_sql, check_tool_name};
 use super::validate::{BlockedCall, Validator};
 use crate::Finding;
 use crate::network::NetworkPolicy;
+use crate::path::ProtectedPaths;
 use crate::tool::ArgumentNature;
 
 /// The available validators, by name, but for `none`, which passes everything: the server protects itself.

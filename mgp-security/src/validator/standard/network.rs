@@ -9,10 +9,10 @@ use crate::Finding;
 use crate::network::{
     NetworkPolicy, check_addresses, check_host, check_nested, check_text, check_url, is_network_scheme,
 };
+use crate::path::ROOT_FOLDERS;
 use crate::percent::percent_decoded;
 use crate::tool::{ArgumentNature, words};
 use crate::validator::call::ValidatedCall;
-use crate::validator::path::ROOT_FOLDERS;
 use crate::validator::validate::{BlockedCall, Validator};
 
 /// The validator `network_restricted`: no argument may lead to this machine, its network, or the metadata service of a
@@ -262,9 +262,9 @@ mod tests {
 
     use super::*;
     use crate::doubles::cases;
+    use crate::path::{CallFolders, PathAccess};
+    use crate::text;
     use crate::tool::{ArgumentNatures, ToolRules, effective};
-    use crate::validator::path::{CallFolders, PathAccess};
-    use crate::validator::text;
 
     fn tool(definition: &str) -> Arc<ResolvedTool> {
         let definition = Object::parse(definition.to_owned()).unwrap();

@@ -5,11 +5,10 @@ use std::cell::LazyCell;
 use mgp_types::mgp::ValidatorName;
 
 use crate::Finding;
+use crate::path::{CallFolders, PathAccess, ProtectedPaths, Roots, is_file_address};
 use crate::tool::UriReadings;
 use crate::validator::call::ValidatedCall;
-use crate::validator::path::{
-    CallFolders, PathAccess, PathLikeness, ProtectedPaths, Roots, access, is_file_address, likeness,
-};
+use crate::validator::path_argument::{PathLikeness, access, likeness};
 use crate::validator::validate::{BlockedCall, Validator};
 
 /// A validator that keeps path arguments away from [protected](ProtectedPaths) files, and within configured

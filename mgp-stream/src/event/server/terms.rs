@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use mgp_types::ext::ActionHint as EventHint;
 use mgp_types::ext::{
     ExtensionId, OwnSubscription, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
     SubscriptionStatus, event_in_both_words,
 };
+pub(super) use mgp_types::mgp::ActionHint as EventHint;
 use mgp_types::mgp::{
     ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
     written,

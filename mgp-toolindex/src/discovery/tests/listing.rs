@@ -8,8 +8,9 @@ use serde_json::json;
 use super::world::{Peer, Policy, World, names};
 use crate::ServerTools;
 use crate::budget::{ListedDefinition, TokenEstimator};
+use crate::discovery::Sizes;
 use crate::discovery::ToolDiscoverySettings;
-use crate::level::{Level, Sizes};
+use crate::level::Level;
 use crate::session::ToolView;
 
 const META: [&str; 3] = ["mgp/tools/discover", "mgp/tools/call", "mgp/tools/request"];

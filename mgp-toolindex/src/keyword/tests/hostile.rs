@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use super::{best, index, tool};
+use crate::server_tools::{ToolParameter, ToolText};
 use crate::text::QueryWords;
-use crate::tool::{ToolParameter, ToolText};
 
 /// Honest tools, each with a question that it answers.
 const HONEST: &[(&str, &str, &str)] = &[

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::EnvelopeFault;
-use crate::mgp::words::open_words;
+use crate::macros::words::open_words;
 use crate::{Object, RawJson};
 
 open_words! {

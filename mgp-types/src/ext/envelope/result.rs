@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use super::super::written;
 use super::{EnvelopeFault, ErrorDetail};
 use crate::macros::setter;
+use crate::macros::words::words;
 use crate::mgp::members::leftover;
-use crate::mgp::words::words;
 use crate::{Object, RawJson};
 
 words! {

@@ -1,5 +1,6 @@
 //! Tests of reading, writing and answering offers.
 
+use super::super::method;
 use super::*;
 use crate::mgp::Extension;
 
@@ -234,5 +235,12 @@ proptest::proptest! {
         let mut capabilities = Object::new();
         offer.write(&mut capabilities, form);
         proptest::prop_assert_eq!(Offer::read(&capabilities), Ok(Some(offer)));
+    }
+}
+
+#[test]
+fn the_keys_of_mgp_in_meta_are_known() {
+    for key in [EXTENSION_ID, method::GRANTS_META, method::INDEX_META] {
+        assert!(crate::mcp::meta::KEYS.iter().any(|known| known.name == key), "{key}");
     }
 }

@@ -92,6 +92,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         risk: mgp_types::mgp::RiskLevel::Dangerous,
         effect: None,
         arguments: ShownArguments::of(None).unwrap(),
+        flow: None,
         says: None,
         binding: binding.to_owned(),
     };

@@ -1,7 +1,7 @@
 //! The files that no command may touch, from the same table as for the validator of paths.
 
 use crate::Finding;
-use crate::validator::path::{PathAccess, ProtectedKind, ProtectedPaths};
+use crate::path::{PathAccess, ProtectedKind, ProtectedPaths};
 
 use super::super::finding::{Danger, refuse};
 use super::super::place::Place;

@@ -1,9 +1,9 @@
 //! The check that a command line only reads, by the lines `reads PROGRAM` of the table. Every word has to be literal.
 
 use crate::Finding;
+use crate::path::ProtectedPaths;
 use crate::shell::read;
 use crate::shell::syntax::{Body, Direction, Part, Script, Word};
-use crate::validator::path::ProtectedPaths;
 use crate::validator::readonly::writes;
 
 use super::super::argv::call::Call;

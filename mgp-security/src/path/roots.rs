@@ -22,7 +22,7 @@ use super::AbsolutePaths;
 /// that [`check`](Self::check) returns with a call that follows no links.
 ///
 /// ```
-/// use mgp_security::validator::path::Roots;
+/// use mgp_security::path::Roots;
 ///
 /// let roots = Roots::new(std::env::temp_dir())?;
 /// assert!(roots.check("notes/new.txt").is_ok());

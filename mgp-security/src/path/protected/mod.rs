@@ -77,7 +77,7 @@ pub(crate) struct ProtectedReason {
 /// The set of files that no call may touch.
 ///
 /// ```
-/// use mgp_security::validator::path::{PathAccess, ProtectedPaths};
+/// use mgp_security::path::{PathAccess, ProtectedPaths};
 ///
 /// let protected = ProtectedPaths::default();
 /// assert!(protected.check("~/.ssh/id_ed25519", PathAccess::Read).is_err());

@@ -4,7 +4,6 @@
 //! decode. [`Roots`] holds the open directories, and asks the operating system where a path really ends.
 //! [`ProtectedPaths`] holds the files that no call may touch.
 
-mod argument;
 mod client_roots;
 mod encoding;
 mod protected;
@@ -18,9 +17,8 @@ mod tests;
 use std::borrow::Cow;
 
 use crate::Finding;
-use crate::validator::text;
+use crate::text;
 
-pub(crate) use argument::{PathLikeness, access, access_of_tool, is_file_address, likeness};
 pub(crate) use client_roots::declared_roots;
 pub use client_roots::usable_folder;
 pub(crate) use encoding::decode;
@@ -31,6 +29,11 @@ pub use protected::{PathAccess, ProtectedPaths};
 pub use roots::Roots;
 pub(crate) use roots::{CallFolders, UNASKED};
 use segments::PathSpelling;
+
+/// Returns whether the text is a `file:` URI.
+pub(crate) fn is_file_address(text: &str) -> bool {
+    text.trim().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+}
 
 /// Checks the text of a path: it must be relative, must stay below the directory it is resolved in, whichever program
 /// decodes it, and must not be [protected](ProtectedPaths).

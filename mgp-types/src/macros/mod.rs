@@ -1,5 +1,7 @@
 //! Macros for traits that many types have in the same form.
 
+pub(crate) mod words;
+
 /// Implements `Debug` of a type that does not show all its members: it prints the named values and `..`.
 ///
 /// ```

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use super::category_tokens;
 use crate::budget::{ListedDefinition, TokenCounter};
 use crate::category::uppermost;
-use crate::discovery::category_tokens;
 use crate::session::ToolView;
 
 /// The sizes of the tools that an agent sees.
@@ -43,7 +43,8 @@ impl Sizes {
         Self {
             tools,
             definition_tokens: (sum * tools).checked_div(counted).unwrap_or(0),
-            category_tokens: category_tokens(&uppermost(view.tools().map(|tool| &**tool)), tokens).into(),
+            category_tokens: category_tokens(&uppermost(view.tools().map(|tool| &*tool.categories)), tokens)
+                .into(),
             sampled: step > 1,
             counter: tokens.name().into(),
             meta_tokens: 0,

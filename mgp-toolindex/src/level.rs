@@ -1,12 +1,8 @@
 //! Levels: the part of the tools in the context from the start (§16.3), and what it takes.
 
-mod sizes;
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-pub use self::sizes::Sizes;
 
 /// The part of the tools in the context from the start (§16.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

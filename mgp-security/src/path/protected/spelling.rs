@@ -7,7 +7,7 @@ use super::super::segments::is_separator;
 use super::pattern::{has_wildcard, name_meets};
 use super::table::TABLE;
 use crate::shell::expand_braces;
-use crate::validator::text;
+use crate::text;
 
 /// The place at which a path begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -77,7 +77,7 @@ pub(crate) use levels;
 /// Defines a set of words that newer peers may extend: any other word is data and no error, in the variant behind `or`.
 macro_rules! open_words {
     ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
-        $crate::mgp::words::open_words!($(#[$attribute])* pub enum $name or Unknown { $($variants)* });
+        $crate::macros::words::open_words!($(#[$attribute])* pub enum $name or Unknown { $($variants)* });
     };
     (
         $(#[$attribute:meta])*

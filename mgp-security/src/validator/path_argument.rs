@@ -3,9 +3,9 @@
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
-use super::PathAccess;
+use super::call::CallArgument;
+use crate::path::{PathAccess, is_file_address};
 use crate::tool::{ArgumentNature, NameManner, words};
-use crate::validator::call::CallArgument;
 
 /// The certainty with which an argument is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +40,6 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
             }
         }
     }
-}
-
-/// Returns whether the text is a `file:` URI.
-pub(crate) fn is_file_address(text: &str) -> bool {
-    text.trim().get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
 /// Returns what a call to a tool does with the file that `argument` names; `of_tool` is [what the tool does with

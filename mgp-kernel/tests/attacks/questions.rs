@@ -15,6 +15,7 @@ tests![
     a_yes_to_one_call_is_none_to_the_next,
     a_yes_holds_for_the_agent_that_asked_and_no_other,
     all_agents_are_granted_a_permission_only_if_somebody_says_so,
+    the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question_names_its_source,
 ];
 
 /// A kernel with a server `files` whose dangerous calls wait for an operator, and a client of it.
@@ -161,4 +162,33 @@ async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
     assert_eq!(home.run(["permissions", "deny", "files", "memory.write"]).code, Some(0));
     let left = home.json(["permissions", "list"]);
     assert_eq!(left["grants"].as_array().unwrap().len(), 1, "{left}");
+}
+
+async fn the_first_call_that_may_carry_out_a_key_is_asked_about_and_the_question_names_its_source() {
+    let home = Home::with_state();
+    let (_kernel, mut talk) = asking(&home, "\n[[ask]]\ntool = \"files.*\"\nask = \"never\"\n");
+    delete(&mut talk, &json!({"what": "a"}));
+    came(&home, 1);
+    home.write("notes/files/backup.txt", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n");
+    let path = home.path("notes/files/backup.txt").display().to_string();
+    let read = talk.ask("tools/call", &json!({"name": "files.read_file", "arguments": {"path": path}}));
+    assert_ne!(read["result"]["isError"], true, "{read}");
+    delete(&mut talk, &json!({"what": "b"}));
+    let asked = question(&home);
+    let message = asked["message"].as_str().unwrap();
+    assert!(
+        message.contains("private data by files.read_file") && message.contains("backup.txt"),
+        "{message}"
+    );
+    home.json(["permissions", "approve", asked["id"].as_str().unwrap()]);
+    came(&home, 3);
+    delete(&mut talk, &json!({"what": "c"}));
+    came(&home, 4);
+    until("both flows are recorded", || {
+        let flows = home.json(["audit", "flows"]);
+        let from =
+            |row: &Value| row["event"]["details"]["sources"] == json!(["private data by files.read_file"]);
+        let events = flows["events"].as_array().unwrap();
+        events.len() == 2 && events.iter().all(from)
+    });
 }

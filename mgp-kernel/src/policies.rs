@@ -90,6 +90,8 @@ impl Policies {
         scopes.set(settings::scopes(config)?);
         let asks = AskGate::default();
         asks.set(config.ask.clone());
+        let flows = FlowGate::default();
+        flows.only_record(!config.confirmation.flows);
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
             own_files: OwnFiles::new(state, files),
@@ -100,7 +102,7 @@ impl Policies {
             budgets: Arc::default(),
             session_states: Arc::default(),
             asks,
-            flows: FlowGate::default(),
+            flows,
             access,
             grants,
             pending,

@@ -134,6 +134,7 @@ impl ConfigReloader {
         match taken {
             Ok(applied) => {
                 self.policies.asks.set(config.ask.clone());
+                self.policies.flows.only_record(!config.confirmation.flows);
                 self.policies.limit.set(settings::agent_limits(&config));
                 self.registry.set_policy(registration::policy(&config));
                 if !needs_restart.is_empty() {

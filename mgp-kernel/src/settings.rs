@@ -133,7 +133,6 @@ pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBo
         every: server.security.confirmation,
         moderate: configured.moderate,
         dangerous: configured.dangerous,
-        flows: configured.flows,
         instead: Some(book),
         patience: patience(config),
     }

@@ -51,7 +51,7 @@ pub struct Context {
     /// What the call takes into the session of its client. Written by whoever checks arguments.
     pub source: Option<CallSource>,
     /// The flow that the call would complete. Written by whoever follows sessions.
-    pub flow: Option<CallFlow>,
+    pub flow: Option<Arc<CallFlow>>,
     /// The answer of the operators' rules to the question whether a person is asked about the call; `None` if no rule is
     /// about it. Written by whoever knows the rules.
     pub asking: Option<Asking>,

@@ -139,8 +139,8 @@ impl ServerHandler for Theirs {
                 (a + b).to_string()
             }
             "fail" => {
-                let content = ContentBlock::text("there is no such city");
-                return Ok(CallToolResult::error(vec![content]).into());
+                let block = ContentBlock::text("there is no such city");
+                return Ok(CallToolResult::error(vec![block]).into());
             }
             "count" => {
                 Self::count(&context).await?;

@@ -85,7 +85,7 @@ pub(super) async fn run(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Fa
 }
 
 fn list(cx: &CommandContext) -> Result<Exit, Failure> {
-    let shown = ShownRules { rules: cx.read()?.config.ask.clone(), file: cx.to_make(false)? };
+    let shown = ShownRules { rules: cx.read()?.config.ask, file: cx.to_make(false)? };
     cx.output.show(&shown, |shown, out| {
         let row = |rule: &AskRule| {
             let effect = rule.effect.map(word);

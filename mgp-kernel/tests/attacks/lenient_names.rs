@@ -180,10 +180,10 @@ async fn an_answer_under_a_string_id_answers_no_number() {
     // The lie is still nobody's answer.
     let cancel = r#"{"jsonrpc":"2.0","id":"late","method":"ping"}"#;
     writeln!(talk.input, "{cancel}").unwrap();
-    for line in talk.lines.by_ref() {
-        let line = line.unwrap();
-        assert!(!line.contains("a lie"), "{line}");
-        if line.contains("late") {
+    for message in talk.lines.by_ref() {
+        let message = message.unwrap();
+        assert!(!message.contains("a lie"), "{message}");
+        if message.contains("late") {
             break;
         }
     }

@@ -22,6 +22,8 @@ pub struct FlowGate(Arc<Mutex<SessionFlows>>);
 
 #[derive(Debug, Default)]
 struct SessionFlows {
+    /// True if flows are only recorded, and none counts as new.
+    are_only_recorded: bool,
     sessions: HashMap<FlowSession, SessionFlow, RandomState>,
     order: VecDeque<FlowSession>,
 }
@@ -52,6 +54,11 @@ pub struct FollowedCall {
 mgp_types::partial_debug!(FollowedCall, self => tool: self.tool.name);
 
 impl FlowGate {
+    /// Sets whether flows are only recorded, so that nobody is asked about them.
+    pub fn only_record(&self, only: bool) {
+        self.0.lock().are_only_recorded = only;
+    }
+
     fn follow(&self, request: &mut Request) -> Result<Option<FollowedCall>, Error> {
         request.context.flow = None;
         let Some(effect) = request.context.effect else { return Ok(None) };
@@ -76,14 +83,14 @@ impl Gate for FlowGate {
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
-        let Some(call) = pass else { return };
+        // A call that was refused further in carried out nothing.
+        let (Some(call), Ok(response)) = (pass, outcome) else { return };
         if call.may_carry_out {
             self.0.lock().note_leaving(&call.session);
         }
-        let Ok(response) = outcome else { return };
         let has_key = || memmem::find(response.result.as_bytes(), PRIVATE_KEY).is_some();
         if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
-            self.0.lock().take_in(call, kind);
+            self.0.lock().take_in(&call, kind);
         }
     }
 }
@@ -97,9 +104,12 @@ impl FlowSession {
 }
 
 impl SessionFlows {
-    fn flow(&self, session: &FlowSession) -> Option<CallFlow> {
+    fn flow(&self, session: &FlowSession) -> Option<Arc<CallFlow>> {
         let known = self.sessions.get(session)?;
-        Some(CallFlow { sources: Arc::clone(&known.sources), is_new: !known.has_left })
+        Some(Arc::new(CallFlow {
+            sources: Arc::clone(&known.sources),
+            is_new: !known.has_left && !self.are_only_recorded,
+        }))
     }
 
     fn note_leaving(&mut self, session: &FlowSession) {
@@ -108,7 +118,7 @@ impl SessionFlows {
         }
     }
 
-    fn take_in(&mut self, call: FollowedCall, kind: CallSource) {
+    fn take_in(&mut self, call: &FollowedCall, kind: CallSource) {
         if !self.sessions.contains_key(&call.session) {
             if self.order.len() >= MAX_SESSIONS
                 && let Some(oldest) = self.order.pop_front()
@@ -124,7 +134,7 @@ impl SessionFlows {
         } else if known.sources.len() >= MAX_SOURCES {
             return;
         }
-        let source = source_of(&call, kind);
+        let source = source_of(call, kind);
         if !known.sources.contains(&source) {
             known.sources = known.sources.iter().cloned().chain([source]).collect();
         }

@@ -93,7 +93,7 @@ struct UnconfirmedCall {
     risk: RiskLevel,
     effect: Option<CallEffect>,
     arguments: Option<RawJson>,
-    flow: Option<CallFlow>,
+    flow: Option<Arc<CallFlow>>,
     /// True if a yes also holds for the calls to come.
     is_asked_once: bool,
     /// The binding of the calls that may be confirmed together: those of the tool by this caller, and where a rule has it
@@ -201,7 +201,7 @@ impl ConfirmationShared {
             tool: call.tool.name.clone(),
             risk: call.risk,
             effect: call.effect,
-            flow: call.flow.as_ref().map(CallFlow::in_words),
+            flow: call.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
             arguments,
             binding: call.binding.to_string(),

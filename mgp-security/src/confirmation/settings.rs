@@ -23,9 +23,6 @@ pub struct ConfirmationSettings {
     pub moderate: bool,
     /// True if calls are confirmed that are dangerous or whose tool asks for it. Default: true.
     pub dangerous: bool,
-    /// True if a call is confirmed that may be the first to carry out what its session took in, or to act on it, whatever
-    /// rules and permissions say. Default: true.
-    pub flows: bool,
     /// The book whose explicit permission is accepted in place of the confirmation of a dangerous call: an operator
     /// must have granted every permission that its tool needs, and it must need at least one. Permissions granted by a
     /// policy do not count.
@@ -36,7 +33,8 @@ pub struct ConfirmationSettings {
 
 impl ConfirmationSettings {
     pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
-        if self.flows && self.dangerous && has_new_flow(call) {
+        // No rule and no permission is about what a session took in.
+        if self.dangerous && has_new_flow(call) {
             return true;
         }
         match call.context.asking {
@@ -84,6 +82,6 @@ pub(super) fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
 impl Default for ConfirmationSettings {
     fn default() -> Self {
         let patience = Duration::from_mins(5);
-        Self { every: false, moderate: false, dangerous: true, flows: true, instead: None, patience }
+        Self { every: false, moderate: false, dangerous: true, instead: None, patience }
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn source(name: &str, arguments: &str) -> Option<CallSource> {
-        let folders = ClientFolders::of_process(Some(PathBuf::from("/home/ada/work")));
+        let folders = ClientFolders::of_process(Some(PathBuf::from("/srv/ada/project")));
         let (tool, natures, arguments) = called_tool(name, "{}", arguments);
         CallSources::of(&tool, &natures).of_call(&arguments, &natures, Some(&folders))
     }
@@ -92,13 +92,13 @@ mod tests {
     fn names_and_arguments_tell_what_a_call_takes_in() {
         use CallSource::{Foreign, Private};
         for (name, arguments, expected) in [
-            ("read_file", r#"{"path":"/home/ada/work/notes.md"}"#, None),
+            ("read_file", r#"{"path":"/srv/ada/project/notes.md"}"#, None),
             ("read_file", r#"{"path":"notes.md"}"#, None),
-            ("read_file", r#"{"path":"/home/ada/taxes/2026.txt"}"#, Some(Private)),
-            ("read_multiple_files", r#"{"paths":["a.md","/home/ada/diary.md"]}"#, Some(Private)),
-            ("read_text_file", r#"{"path":"/home/ada/work/.env"}"#, Some(Private)),
-            ("read_file", r#"{"path":"/home/ada/.ssh/id_ed25519"}"#, Some(Private)),
-            ("write_file", r#"{"path":"/home/ada/taxes/2026.txt","content":"x"}"#, None),
+            ("read_file", r#"{"path":"/srv/ada/taxes/2026.txt"}"#, Some(Private)),
+            ("read_multiple_files", r#"{"paths":["a.md","/srv/ada/diary.md"]}"#, Some(Private)),
+            ("read_text_file", r#"{"path":"/srv/ada/project/.env"}"#, Some(Private)),
+            ("read_file", r#"{"path":"/srv/ada/.ssh/id_ed25519"}"#, Some(Private)),
+            ("write_file", r#"{"path":"/srv/ada/taxes/2026.txt","content":"x"}"#, None),
             ("search_emails", r#"{"query":"invoice"}"#, Some(Private)),
             ("get_secret", r#"{"name":"db"}"#, Some(Private)),
             ("list_messages", r#"{"channel":"C1"}"#, Some(Private)),
@@ -106,7 +106,7 @@ mod tests {
             ("fetch", r#"{"url":"https://example.com"}"#, Some(Foreign)),
             ("get_issue", r#"{"number":7}"#, Some(Foreign)),
             ("create_issue", r#"{"title":"x"}"#, None),
-            ("git_log", r#"{"repo_path":"/home/ada/work"}"#, None),
+            ("git_log", r#"{"repo_path":"/srv/ada/project"}"#, None),
             ("execute_sql", r#"{"sql":"select 1"}"#, None),
             ("add", r#"{"a":1,"b":2}"#, None),
         ] {

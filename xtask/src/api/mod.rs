@@ -17,12 +17,12 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-kernel", 15),
     ("mgp-lifecycle", 64),
     ("mgp-patterns", 1),
-    ("mgp-security", 223),
+    ("mgp-security", 225),
     ("mgp-server-sdk", 81),
     ("mgp-stream", 39),
     ("mgp-toolindex", 57),
     ("mgp-transport", 111),
-    ("mgp-types", 684),
+    ("mgp-types", 690),
 ];
 
 #[derive(Default, clap::Args)]

@@ -383,7 +383,7 @@ fn a_rule_says_about_which_calls_a_person_is_asked() {
         rule(&["forget", "notes.remove_note"]);
         assert_eq!(code(), Some(6), "the rule for another agent is about nobody here");
         let ran = home.run(["ask", "forget", "notes.remove_note"]);
-        assert!(ran.code == Some(2) && ran.err.contains("mgp ask list"), "{ran:?}");
+        assert!(ran.code == Some(1) && ran.err.contains("mgp ask list"), "{ran:?}");
     }
 }
 

@@ -121,3 +121,23 @@ async fn a_flow_that_somebody_refused_is_asked_about_again_and_none_where_it_is_
         no.asked.lock().clear();
     }
 }
+
+#[tokio::test]
+async fn a_question_about_a_permission_names_the_flow_and_is_the_only_one() {
+    let (book, approver) = (book(&Arc::default()).await, answering(Decision::Approved));
+    let permissions = connected_asking(approver.clone(), &book, &[]).await;
+    let settings = ConfirmationSettings { instead: Some(book), ..ConfirmationSettings::default() };
+    let confirmation = ConfirmationGate::new(settings, approver.clone());
+    let gates = (FlowGate::default(), (permissions, confirmation));
+    let mut stack = gates.layer(TestServer::new());
+    let mut read = of(RiskLevel::Safe);
+    (read.context.effect, read.context.source) = (Some(CallEffect::Reads), Some(CallSource::Foreign));
+    stack.call(read).await.unwrap();
+    for _ in 0..2 {
+        let mut run = tool_call(RiskLevel::Dangerous, &[Permission::ShellExecute], "{}");
+        run.context.effect = Some(CallEffect::Runs);
+        stack.call(run).await.unwrap();
+        let messages: Vec<_> = approver.asked.lock().iter().map(ApprovalQuestion::message).collect();
+        assert!(matches!(&messages[..], [one] if one.contains("text of others by s.t")), "{messages:?}");
+    }
+}

@@ -92,6 +92,9 @@ pub enum ApprovalSubject {
         risk: RiskLevel,
         /// The tool whose call needs the permission; `None` if the server needs it to operate.
         tool: Option<ToolName>,
+        /// What the session of that call took in before, which the call may carry out or act on.
+        #[serde(default)]
+        flow: Option<String>,
         /// The arguments of that call; `None` if no call needs the permission.
         arguments: Option<ShownArguments>,
     },
@@ -188,7 +191,7 @@ fn message(
 ) -> String {
     let server = line(server.as_str());
     let message = match subject {
-        ApprovalSubject::Permission { permission, risk, tool, arguments } => {
+        ApprovalSubject::Permission { permission, risk, tool, flow, arguments } => {
             let permission = line(permission.as_str());
             let why = match (tool, arguments) {
                 (Some(tool), _) => format!("to call its tool `{}`", line(tool.as_str())),
@@ -201,9 +204,10 @@ fn message(
                 _ => "until the kernel stops, unless you say otherwise",
             };
             let (asker, call) = (asker.unwrap_or_default(), called_with(arguments.as_ref()));
+            let flow = flow_before(flow.as_deref());
             format!(
                 "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
-                 holds {lasts}.{call}"
+                 holds {lasts}.{flow}{call}"
             )
         }
         ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, .. } => {
@@ -212,13 +216,7 @@ fn message(
             let arguments = arguments.brief();
             let says = says.as_deref().map(|says| format!("\nThe server says: {}", sentence(says)));
             let says = says.unwrap_or_default();
-            let flow = flow.as_deref().map(|sources| {
-                format!(
-                    "\nBefore that, its session took in {}; this call may carry it out.",
-                    sentence(sources)
-                )
-            });
-            let flow = flow.unwrap_or_default();
+            let flow = flow_before(flow.as_deref());
             let effect = effect
                 .filter(|effect| *effect > CallEffect::Writes)
                 .map(|effect| format!(", {}", effect.phrase()))
@@ -234,6 +232,13 @@ fn message(
         }
         _ => message,
     }
+}
+
+fn flow_before(sources: Option<&str>) -> String {
+    let sources = sources.map(|sources| {
+        format!("\nBefore that, its session took in {}; this call may carry it out.", sentence(sources))
+    });
+    sources.unwrap_or_default()
 }
 
 fn called_with(arguments: Option<&ShownArguments>) -> String {
@@ -272,6 +277,7 @@ mod tests {
             permission,
             risk: RiskLevel::Dangerous,
             tool,
+            flow: None,
             arguments: None,
         };
         let plain = permission(Permission::Camera, Some("t".into()));

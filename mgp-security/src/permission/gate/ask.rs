@@ -22,6 +22,8 @@ use crate::refusal::advice;
 enum SettledQuestion {
     /// The permission was granted for the one call.
     Once,
+    /// A person was asked for the call, and decided for more than it.
+    Answered,
     /// The permission was decided for more than the one call, or not at all.
     ForMore,
     /// Nobody decided in time; the question waits under this id.
@@ -33,6 +35,8 @@ enum SettledQuestion {
 pub(super) struct WaitedPermissions {
     /// The permissions that were granted for the call alone.
     pub(super) once: Vec<Permission>,
+    /// True if a person answered who was shown the call.
+    pub(super) was_shown: bool,
     /// The permissions that operators still have to decide about, with the ids of the questions.
     waits: Vec<(Permission, ApprovalId)>,
 }
@@ -78,7 +82,11 @@ impl PermissionGate {
                 // The caller is asked all questions at once, whatever other errors there are.
                 (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
                 (Err(error), _) => outcome = Err(error),
-                (Ok(SettledQuestion::Once), Ok(waited)) => waited.once.push(permission.clone()),
+                (Ok(SettledQuestion::Once), Ok(waited)) => {
+                    waited.was_shown = true;
+                    waited.once.push(permission.clone());
+                }
+                (Ok(SettledQuestion::Answered), Ok(waited)) => waited.was_shown = true,
                 (Ok(SettledQuestion::Waits(id)), Ok(waited)) => waited.waits.push((permission.clone(), id)),
                 (Ok(_), _) => {}
             }
@@ -142,6 +150,7 @@ impl PermissionGate {
             permission: permission.clone(),
             risk: permission.risk(),
             tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
+            flow: call.and_then(|call| call.context.flow.as_ref()).map(|flow| flow.in_words()),
             arguments: call.map(shown).transpose()?,
         };
         let context = call.map_or_else(Context::default, |call| (*call.context).clone());
@@ -203,7 +212,7 @@ impl PermissionGate {
         if let Some(ruling) = Ruling::of_answer(&answer, self.server(), permission, call) {
             self.0.book.rule(ruling).await?;
         }
-        Ok(SettledQuestion::ForMore)
+        Ok(SettledQuestion::Answered)
     }
 
     /// Returns whether a person has to decide about `permission`.

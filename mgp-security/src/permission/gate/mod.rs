@@ -163,6 +163,12 @@ impl PermissionGate {
         let once = std::mem::take(&mut waited.once);
         let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
         self.admit_late(request, &waited)?;
+        if waited.was_shown
+            && let Some(flow) = &mut request.context.flow
+        {
+            // Whoever said yes to the permission was shown the flow, too.
+            Arc::make_mut(flow).is_new = false;
+        }
         self.attach(request);
         Ok(running)
     }

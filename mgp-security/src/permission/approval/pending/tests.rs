@@ -229,6 +229,7 @@ fn from(agent: Option<&str>, server: &str, number: usize) -> ApprovalQuestion {
         permission,
         risk: mgp_types::mgp::RiskLevel::Safe,
         tool: None,
+        flow: None,
         arguments: None,
     };
     let mut context = Context::default();

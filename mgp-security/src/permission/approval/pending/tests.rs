@@ -10,7 +10,7 @@ fn question(permission: Permission) -> ApprovalQuestion {
     let risk = permission.risk();
     ApprovalQuestion::new(
         "s".into(),
-        ApprovalSubject::Permission { permission, risk, tool: None, arguments: None },
+        ApprovalSubject::Permission { permission, risk, tool: None, flow: None, arguments: None },
         Context::default(),
     )
 }

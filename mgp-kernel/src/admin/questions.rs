@@ -205,10 +205,12 @@ impl TextForm for ShownQuestion {
             _ => writeln!(out, "waits for an answer{until}")?,
         }
         match &self.arguments {
-            // The first line of the message names the call, and all of its arguments follow.
+            // All of the arguments take the place of those in the message.
             Some(arguments) => {
-                let about = message.lines().next().unwrap_or_default();
-                writeln!(out, "{}\n{}", printable(about), printable(arguments))
+                for line in message.lines().take_while(|line| !line.starts_with('{')) {
+                    writeln!(out, "{}", printable(line))?;
+                }
+                writeln!(out, "{}", printable(arguments))
             }
             None => writeln!(out, "{}", printable(message)),
         }

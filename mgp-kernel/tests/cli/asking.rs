@@ -369,6 +369,11 @@ fn a_rule_says_about_which_calls_a_person_is_asked() {
             }
         };
         assert_eq!(code(), Some(6), "it waits for a person");
+        let endless = home.run(["permissions", "approve", "--always"]);
+        assert!(
+            endless.code == Some(1) && endless.err.contains("mgp ask never notes.remove_note"),
+            "{endless:?}"
+        );
         rule(&["never", "notes.remove_note"]);
         assert_eq!(code(), Some(5), "it came through: there is no such note");
         rule(&["always", "notes.*", "--effect", "destroys"]);

@@ -51,8 +51,9 @@ impl CallSources {
             members.flat_map(|(_, value)| each_text(value))
         };
         let is_private = |path: &str| {
+            // Where nobody knows a folder of the client, no file is elsewhere.
             let is_elsewhere =
-                |folders: &ClientFolders| !folders.are_unsaid() && !folders.hold(Path::new(path));
+                |folders: &ClientFolders| !folders.hold(Path::new(path)) && !folders.all().is_empty();
             Path::new(path).is_absolute() && folders.is_some_and(is_elsewhere)
                 || PROTECTED.check(path, PathAccess::Read).is_err()
         };
@@ -83,9 +84,12 @@ mod tests {
     use super::*;
 
     fn source(name: &str, arguments: &str) -> Option<CallSource> {
-        let folders = ClientFolders::of_process(Some(PathBuf::from("/srv/ada/project")));
+        source_in(&ClientFolders::of_process(Some(PathBuf::from("/srv/ada/project"))), name, arguments)
+    }
+
+    fn source_in(folders: &ClientFolders, name: &str, arguments: &str) -> Option<CallSource> {
         let (tool, natures, arguments) = called_tool(name, "{}", arguments);
-        CallSources::of(&tool, &natures).of_call(&arguments, &natures, Some(&folders))
+        CallSources::of(&tool, &natures).of_call(&arguments, &natures, Some(folders))
     }
 
     #[test]
@@ -111,6 +115,15 @@ mod tests {
             ("add", r#"{"a":1,"b":2}"#, None),
         ] {
             assert_eq!(source(name, arguments), expected, "{name} {arguments}");
+        }
+    }
+
+    #[test]
+    fn where_no_folder_of_the_client_is_known_no_file_is_elsewhere() {
+        for folders in [ClientFolders::of_session(), ClientFolders::of_process(None)] {
+            assert_eq!(source_in(&folders, "read_file", r#"{"path":"/srv/ada/taxes.txt"}"#), None);
+            let key = r#"{"path":"/srv/ada/.ssh/id_ed25519"}"#;
+            assert_eq!(source_in(&folders, "read_file", key), Some(CallSource::Private));
         }
     }
 }

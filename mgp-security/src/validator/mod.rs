@@ -2,7 +2,7 @@
 //!
 //! [`ValidateGate`] checks each call with the [`Validators`] that the security of its tool requires. These come from
 //! the specification or from third parties ([`Validator`]). The engines underneath can be used
-//! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`] for files.
+//! alone: [`sandbox`] for shell commands, [`network`](crate::network) for addresses, and [`path`](crate::path) for files.
 
 mod call;
 mod effect;

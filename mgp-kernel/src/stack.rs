@@ -240,6 +240,7 @@ fn layers(
     let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
     let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
     let validate = ValidateGate::new(validators);
+    let validate = if config.validators.roots.is_empty() { validate } else { validate.with_own_roots() };
     let validate = match config.validators.argument_types {
         ArgumentTypes::Exact => validate,
         _ => validate.with_loose_types(),

@@ -52,16 +52,28 @@ pub(crate) struct CallFolders<'a> {
     session: Option<&'a Session>,
     /// True if the client was asked for its roots in this call.
     is_asked: bool,
+    /// True if the operator named the folders of all clients.
+    are_named: bool,
 }
 
 impl<'a> CallFolders<'a> {
     pub(crate) fn of(context: &'a Context, is_asked: bool) -> Self {
-        Self { client: context.folders.as_deref(), session: context.session.as_deref(), is_asked }
+        Self {
+            client: context.folders.as_deref(),
+            session: context.session.as_deref(),
+            is_asked,
+            are_named: false,
+        }
     }
 
-    /// Returns the folders, if anybody knows them.
-    pub(crate) const fn client(self) -> Option<&'a ClientFolders> {
-        self.client
+    /// Notes whether the operator named the folders of all clients.
+    pub(crate) const fn named_by_operator(self, are_named: bool) -> Self {
+        Self { are_named, ..self }
+    }
+
+    /// Returns the folders in which the client works, if anybody knows them and the operator named no others.
+    pub(crate) const fn own(self) -> Option<&'a ClientFolders> {
+        if self.are_named { None } else { self.client }
     }
 }
 

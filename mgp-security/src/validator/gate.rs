@@ -27,12 +27,18 @@ pub struct ValidateGate {
     validators: Arc<Validators>,
     prepared: Arc<PreparedToolCache>,
     has_loose_types: bool,
+    knows_own_roots: bool,
 }
 
 impl ValidateGate {
     /// Creates a gate that checks with these validators, and demands that each argument has the type of its schema.
     pub fn new(validators: Validators) -> Self {
-        Self { validators: Arc::new(validators), prepared: Arc::default(), has_loose_types: false }
+        Self {
+            validators: Arc::new(validators),
+            prepared: Arc::default(),
+            has_loose_types: false,
+            knows_own_roots: false,
+        }
     }
 
     /// Lets arguments pass, unchanged, that a server would convert: `"5"` for a number, a single item for a list, JSON
@@ -40,6 +46,13 @@ impl ValidateGate {
     #[must_use]
     pub fn with_loose_types(self) -> Self {
         Self { has_loose_types: true, ..self }
+    }
+
+    /// Takes no file that a call may read for one outside the folders of the client: the operator named the folders of
+    /// all clients.
+    #[must_use]
+    pub fn with_own_roots(self) -> Self {
+        Self { knows_own_roots: true, ..self }
     }
 
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
@@ -56,7 +69,7 @@ impl ValidateGate {
         Ok(prepared.check(
             judged.arguments().as_ref(),
             self.has_loose_types,
-            CallFolders::of(&request.context, is_asked),
+            CallFolders::of(&request.context, is_asked).named_by_operator(self.knows_own_roots),
         ))
     }
 }

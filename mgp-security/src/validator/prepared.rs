@@ -115,7 +115,7 @@ impl PreparedTool {
 
     /// Returns what a call with these arguments takes into its session.
     fn source(&self, arguments: &Value, folders: CallFolders<'_>) -> Option<CallSource> {
-        self.effects.and_then(|_| self.sources.of_call(arguments, &self.natures, folders.client()))
+        self.effects.and_then(|_| self.sources.of_call(arguments, &self.natures, folders.own()))
     }
 
     /// Checks the texts among the arguments with each validator.

@@ -139,9 +139,8 @@ impl PendingApprovals {
         if let Some(scope) = &answer.terms.scope {
             ScopeCheck::new(scope).map_err(|error| Error::invalid_params(error.to_string()))?;
         }
-        let is_endless = answer.terms.lasts == GrantLifetime::Always && answer.terms.expires_at.is_none();
-        if answer.max_uses != 1 || is_endless {
-            self.check_batch(id, answer.max_uses, is_endless)?;
+        if answer.max_uses != 1 {
+            self.check_batch(id, answer.max_uses)?;
         }
         let answer = self.with_end(answer.clone());
         let ruling = self.deliver(id, answer)?;
@@ -152,14 +151,10 @@ impl PendingApprovals {
         }
     }
 
-    /// Checks that a question may be answered for several calls at once, or for all of them.
-    fn check_batch(&self, id: &ApprovalId, max_uses: u32, is_endless: bool) -> Result<(), Error> {
-        let Some(PendingApproval { server, subject, .. }) = self.find(id) else { return Err(unknown()) };
+    /// Checks that a question may be answered for several calls at once.
+    fn check_batch(&self, id: &ApprovalId, max_uses: u32) -> Result<(), Error> {
+        let Some(PendingApproval { subject, .. }) = self.find(id) else { return Err(unknown()) };
         match subject {
-            ApprovalSubject::Permission { .. } if max_uses == 1 => Ok(()),
-            ApprovalSubject::Call { tool, .. } if is_endless => Err(Error::invalid_params(format!(
-                "a yes to a call is for this call; `mgp ask never {server}.{tool}` lets all calls of the tool pass"
-            ))),
             ApprovalSubject::Call { risk, .. } if risk >= RiskLevel::Dangerous => Err(Error::invalid_params(
                 "the call is dangerous: approve each such call by itself, for one use",
             )),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
-use mgp_discovery::config::model::{ListLevel, NetworkPreset, ServerConfig, usual};
+use mgp_discovery::config::model::{ArgumentTypes, ListLevel, NetworkPreset, ServerConfig, usual};
 use mgp_security::auth::reserved_owner;
 use mgp_security::confirmation::ConfirmationSettings;
 use mgp_security::definition::ConfiguredServer;
@@ -20,7 +20,7 @@ use mgp_security::scope::ScopeRules;
 use mgp_security::tool::ToolRules;
 use mgp_security::validator::sandbox::CommandPolicy;
 use mgp_security::validator::{
-    AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, Validators,
+    AddressesValidator, NetworkValidator, PathsValidator, SandboxValidator, ValidateGate, Validators,
 };
 use mgp_toolindex::budget::default_counter;
 use mgp_toolindex::discovery::ToolDiscoverySettings;
@@ -157,6 +157,16 @@ pub(crate) fn validators(
     }
     let validators = Validators::standard().with(SandboxValidator::new(commands));
     Ok(validators.with(AddressesValidator::new(policy)).with(network))
+}
+
+/// Returns the gate that checks arguments with `validators`.
+pub(crate) fn validate(config: &Config, validators: Validators) -> ValidateGate {
+    let gate = ValidateGate::new(validators);
+    let gate = if config.validators.roots.is_empty() { gate } else { gate.with_own_roots() };
+    match config.validators.argument_types {
+        ArgumentTypes::Exact => gate,
+        _ => gate.with_loose_types(),
+    }
 }
 
 /// Returns the hosts that calls of one server may reach.

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::config::model::ArgumentTypes;
 use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
@@ -19,7 +18,6 @@ use mgp_security::limit::LimitGate;
 use mgp_security::permission::PermissionGate;
 use mgp_security::scope::ScopeGate;
 use mgp_security::tool::OperationsGate;
-use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_stream::event::EventsGate;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
@@ -239,12 +237,6 @@ fn layers(
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
     let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
     let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
-    let validate = ValidateGate::new(validators);
-    let validate = if config.validators.roots.is_empty() { validate } else { validate.with_own_roots() };
-    let validate = match config.validators.argument_types {
-        ArgumentTypes::Exact => validate,
-        _ => validate.with_loose_types(),
-    };
     let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -298,7 +290,7 @@ fn layers(
         definitions,
         gates![
             RepeatedHeadersGate,
-            validate,
+            settings::validate(&config, validators),
             policies.asks.clone(),
             policies.flows.clone(),
             permissions.clone(),

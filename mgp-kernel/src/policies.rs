@@ -42,7 +42,7 @@ pub(crate) struct Policies {
     pub(crate) session_states: Arc<StateOwners>,
     /// The rules for which calls a person is asked about.
     pub(crate) asks: AskGate,
-    /// What sessions took in.
+    /// The gate that remembers what sessions took in.
     pub(crate) flows: FlowGate,
     pub(crate) grants: GrantBook,
     /// The questions that wait for a human.

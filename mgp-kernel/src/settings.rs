@@ -162,7 +162,7 @@ pub(crate) fn validators(
 /// Returns the gate that checks arguments with `validators`.
 pub(crate) fn validate(config: &Config, validators: Validators) -> ValidateGate {
     let gate = ValidateGate::new(validators);
-    let gate = if config.validators.roots.is_empty() { gate } else { gate.with_own_roots() };
+    let gate = if config.validators.roots.is_empty() { gate } else { gate.with_named_roots() };
     match config.validators.argument_types {
         ArgumentTypes::Exact => gate,
         _ => gate.with_loose_types(),

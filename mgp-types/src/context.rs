@@ -48,7 +48,7 @@ pub struct Context {
     /// The effect of the call, by its tool and its arguments; `None` where nobody guesses it. Written by whoever checks
     /// arguments.
     pub effect: Option<CallEffect>,
-    /// What the call takes into the session of its client. Written by whoever checks arguments.
+    /// The kind of data that the call takes into the session of its client. Written by whoever checks arguments.
     pub source: Option<CallSource>,
     /// The flow that the call would complete. Written by whoever follows sessions.
     pub flow: Option<Arc<CallFlow>>,

@@ -40,7 +40,7 @@ pub(super) struct AskedCalls {
     #[arg(long, value_name = "ID")]
     agent: Option<Box<str>>,
     /// Only the calls with this effect
-    #[arg(long, value_parser = PossibleValuesParser::new(EFFECTS).try_map(effect))]
+    #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::WORDS).try_map(effect))]
     effect: Option<CallEffect>,
 }
 
@@ -88,7 +88,7 @@ fn list(cx: &CommandContext) -> Result<Exit, Failure> {
     let shown = ShownRules { rules: cx.read()?.config.ask, file: cx.to_make(false)? };
     cx.output.show(&shown, |shown, out| {
         let row = |rule: &AskRule| {
-            let effect = rule.effect.map(word);
+            let effect = rule.effect.map(CallEffect::as_str);
             [
                 rule.tool.to_string(),
                 or_dash(rule.agent.as_deref()),
@@ -116,9 +116,3 @@ const fn meaning(ask: Asking) -> &'static str {
 fn effect(word: String) -> Result<CallEffect, serde_json::Error> {
     serde_json::from_value(Value::String(word))
 }
-
-fn word(effect: CallEffect) -> String {
-    serde_json::to_value(effect).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
-const EFFECTS: [&str; 7] = ["reads", "writes", "runs", "sends", "destroys", "spends", "gives_access"];

@@ -32,7 +32,7 @@ impl ConfirmationBinding {
 
     /// Returns the binding of all calls with this effect, of a binding of all calls.
     pub(super) fn with_effect(self, effect: Option<CallEffect>) -> Self {
-        Self(Digest::of_parts([EFFECT, self.0.as_bytes(), effect.map_or("", CallEffect::phrase).as_bytes()]))
+        Self(Digest::of_parts([EFFECT, self.0.as_bytes(), effect.map_or("", CallEffect::as_str).as_bytes()]))
     }
 
     /// Returns the binding of the one call with `arguments`, of a binding of all calls.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use memchr::memmem;
 use mgp_types::mgp::{CallEffect, CallFlow, CallSource, FlowSource, ResolvedTool};
-use mgp_types::{ClientSessionId, Context, Error, Flow, Gate, GateKind, RawJson, Request, Response};
+use mgp_types::{
+    ClientSessionId, Context, Error, Flow, Gate, GateKind, Principal, RawJson, Request, Response,
+};
 use parking_lot::Mutex;
 
 use crate::permission::ShownArguments;
@@ -32,7 +34,7 @@ struct SessionFlows {
 enum FlowSession {
     Client(ClientSessionId),
     /// The caller, where there is no session.
-    Caller(Box<str>),
+    Caller(Principal),
 }
 
 #[derive(Debug, Default)]
@@ -98,8 +100,7 @@ impl Gate for FlowGate {
 impl FlowSession {
     fn of(context: &Context) -> Option<Self> {
         let session = context.client.as_ref().map(|client| Self::Client(client.id()));
-        session
-            .or_else(|| context.principal.as_ref().map(|caller| Self::Caller((&*caller.access_id()).into())))
+        session.or_else(|| context.principal.clone().map(Self::Caller))
     }
 }
 
@@ -156,3 +157,40 @@ const MAX_SESSIONS: usize = 4096;
 const MAX_SOURCES: usize = 4;
 /// The number of characters of a source's arguments that are shown.
 const MAX_ARGUMENT_CHARS: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::Object;
+    use mgp_types::mgp::{EffectiveSecurity, RiskLevel};
+
+    use super::*;
+
+    fn call(caller: String, tool: &str) -> FollowedCall {
+        let security = EffectiveSecurity::new(RiskLevel::Safe);
+        FollowedCall {
+            session: FlowSession::Caller(Principal::new(caller)),
+            tool: ResolvedTool::new("s".into(), tool.into(), Object::new(), security),
+            arguments: None,
+            source: Some(CallSource::Private),
+            may_carry_out: false,
+        }
+    }
+
+    #[test]
+    fn sessions_and_their_sources_are_bounded_and_the_first_sources_stay() {
+        let mut flows = SessionFlows::default();
+        for number in 0..=MAX_SESSIONS {
+            flows.take_in(&call(format!("caller{number}"), "t"), CallSource::Private);
+        }
+        assert_eq!((flows.sessions.len(), flows.order.len()), (MAX_SESSIONS, MAX_SESSIONS));
+        let (first, last) = (call("caller0".into(), "t"), call("caller1".into(), "t"));
+        assert!(flows.flow(&first.session).is_none() && flows.flow(&last.session).is_some());
+        for number in 0..20 {
+            flows.take_in(&call("caller1".into(), &format!("t{number}")), CallSource::Private);
+        }
+        flows.take_in(&call("caller1".into(), "web"), CallSource::Foreign);
+        let sources = flows.flow(&last.session).unwrap();
+        let tools: Vec<_> = sources.sources.iter().map(|source| source.tool.as_str()).collect();
+        assert_eq!(tools, ["s.t", "s.t0", "s.t1", "s.t2", "s.web"]);
+    }
+}

@@ -53,7 +53,7 @@ pub(crate) struct CallFolders<'a> {
     /// True if the client was asked for its roots in this call.
     is_asked: bool,
     /// True if the operator named the folders of all clients.
-    are_named: bool,
+    has_named_roots: bool,
 }
 
 impl<'a> CallFolders<'a> {
@@ -62,18 +62,18 @@ impl<'a> CallFolders<'a> {
             client: context.folders.as_deref(),
             session: context.session.as_deref(),
             is_asked,
-            are_named: false,
+            has_named_roots: false,
         }
     }
 
     /// Notes whether the operator named the folders of all clients.
-    pub(crate) const fn named_by_operator(self, are_named: bool) -> Self {
-        Self { are_named, ..self }
+    pub(crate) const fn with_named_roots(self, has_named_roots: bool) -> Self {
+        Self { has_named_roots, ..self }
     }
 
     /// Returns the folders in which the client works, if anybody knows them and the operator named no others.
     pub(crate) const fn own(self) -> Option<&'a ClientFolders> {
-        if self.are_named { None } else { self.client }
+        if self.has_named_roots { None } else { self.client }
     }
 }
 

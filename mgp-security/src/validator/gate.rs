@@ -27,7 +27,7 @@ pub struct ValidateGate {
     validators: Arc<Validators>,
     prepared: Arc<PreparedToolCache>,
     has_loose_types: bool,
-    knows_own_roots: bool,
+    has_named_roots: bool,
 }
 
 impl ValidateGate {
@@ -37,7 +37,7 @@ impl ValidateGate {
             validators: Arc::new(validators),
             prepared: Arc::default(),
             has_loose_types: false,
-            knows_own_roots: false,
+            has_named_roots: false,
         }
     }
 
@@ -51,8 +51,8 @@ impl ValidateGate {
     /// Takes no file that a call may read for one outside the folders of the client: the operator named the folders of
     /// all clients.
     #[must_use]
-    pub fn with_own_roots(self) -> Self {
-        Self { knows_own_roots: true, ..self }
+    pub fn with_named_roots(self) -> Self {
+        Self { has_named_roots: true, ..self }
     }
 
     /// Judges the arguments, and notes which validators were applied. `is_asked` says whether the client was asked for
@@ -69,7 +69,7 @@ impl ValidateGate {
         Ok(prepared.check(
             judged.arguments().as_ref(),
             self.has_loose_types,
-            CallFolders::of(&request.context, is_asked).named_by_operator(self.knows_own_roots),
+            CallFolders::of(&request.context, is_asked).with_named_roots(self.has_named_roots),
         ))
     }
 }

@@ -113,7 +113,7 @@ impl PreparedTool {
         self.effects.map(|effects| effects.of_call(arguments, &self.natures))
     }
 
-    /// Returns what a call with these arguments takes into its session.
+    /// Returns the kind of data that a call with these arguments takes into its session.
     fn source(&self, arguments: &Value, folders: CallFolders<'_>) -> Option<CallSource> {
         self.effects.and_then(|_| self.sources.of_call(arguments, &self.natures, folders.own()))
     }
@@ -136,7 +136,7 @@ pub(super) struct CheckedArguments {
     pub(super) converted: Option<RawJson>,
     /// The effect of the call, where it is guessed.
     pub(super) effect: Option<CallEffect>,
-    /// What the call takes into its session.
+    /// The kind of data that the call takes into its session, if that is worth a question later.
     pub(super) source: Option<CallSource>,
 }
 

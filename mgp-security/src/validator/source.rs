@@ -1,5 +1,5 @@
-//! What a call takes into the session of its client, by the name of its tool and its arguments. `sources.txt` has the
-//! words.
+//! The kind of data that a call takes into the session of its client, by the name of its tool and its arguments.
+//! `sources.txt` has the words.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,10 +14,10 @@ use crate::tool::{ArgumentNature, ArgumentNatures};
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("sources.txt")));
 static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
 
-/// The rule for what calls of one tool take in.
+/// The rule for the kind of data that calls of one tool take in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallSources {
-    /// What each call takes in.
+    /// The kind of data that each call takes in, whatever its arguments.
     of_tool: Option<CallSource>,
     visits: bool,
     reads_files: bool,
@@ -38,7 +38,7 @@ impl CallSources {
         Self { of_tool, visits: reads(ArgumentNature::Url), reads_files: reads(ArgumentNature::Path) }
     }
 
-    /// Returns what a call with these arguments takes in.
+    /// Returns the kind of data that a call with these arguments takes in.
     pub(super) fn of_call(
         self,
         arguments: &Value,

@@ -85,7 +85,8 @@ impl CallRecord {
         self.grant.get_or_init(|| approver.into());
     }
 
-    /// Notes what the session of the call had taken in, where the call may carry it out or act on it.
+    /// Notes the sources of the data that the session of the call had taken in, where the call may carry it out or act on
+    /// it.
     pub fn note_flow(&self, sources: &Arc<[FlowSource]>) {
         self.flow.get_or_init(|| Arc::clone(sources));
     }
@@ -125,7 +126,8 @@ impl CallRecord {
         self.grant.get().map(|approver| &**approver)
     }
 
-    /// Returns what the session of the call had taken in, where the call may carry it out or act on it.
+    /// Returns the sources of the data that the session of the call had taken in, where the call may carry it out or act on
+    /// it.
     pub fn flow(&self) -> &[FlowSource] {
         self.flow.get().map_or(&[], |sources| &**sources)
     }

@@ -1,9 +1,9 @@
-//! What flows through the session of a client: the data that calls took in, and the calls that may carry it out.
+//! The flow of data through the session of a client: from the calls that take it in to those that may carry it out.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// What a call takes into the session that makes it, where that is worth a question later.
+/// The kind of data that a call takes into its session, where that is worth a question later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "data is somebody's secret, or somebody else's words")]
 pub enum CallSource {
@@ -27,7 +27,7 @@ impl CallSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a source is a call and what it took in")]
 pub struct FlowSource {
-    /// What the call took in.
+    /// The kind of data that the call took in.
     pub kind: CallSource,
     /// The tool, as `server.tool`.
     pub tool: String,

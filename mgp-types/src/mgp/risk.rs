@@ -48,6 +48,14 @@ pub enum CallEffect {
 }
 
 impl CallEffect {
+    /// The words of all effects, from the least to the worst.
+    pub const WORDS: [&str; 7] = ["reads", "writes", "runs", "sends", "destroys", "spends", "gives_access"];
+
+    /// Returns the word for the effect.
+    pub const fn as_str(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+
     /// Returns the words that say to a person what the call does.
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -79,6 +87,16 @@ impl CallEffect {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_effect_is_read_by_its_word_and_a_later_word_is_worse() {
+        let effects = CallEffect::WORDS.map(|word| {
+            let effect: CallEffect = serde_json::from_str(&format!("{word:?}")).unwrap();
+            assert_eq!(effect.as_str(), word);
+            effect
+        });
+        assert!(effects.is_sorted() && effects[6] == CallEffect::GivesAccess, "{effects:?}");
+    }
 
     // covers: MGP-4.3-01
     #[test]

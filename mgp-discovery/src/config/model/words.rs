@@ -1,6 +1,6 @@
 //! The schemas of words that are defined in `mgp-types`.
 
-use mgp_types::mgp::{Extension, Permission};
+use mgp_types::mgp::{CallEffect, Extension, Permission};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) fn asking(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn call_effect(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["reads", "writes", "runs", "sends", "destroys", "spends", "gives_access"])
+    one_of(&CallEffect::WORDS)
 }
 
 pub(super) fn risk_level(_: &mut SchemaGenerator) -> Schema {

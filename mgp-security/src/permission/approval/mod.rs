@@ -92,7 +92,7 @@ pub enum ApprovalSubject {
         risk: RiskLevel,
         /// The tool whose call needs the permission; `None` if the server needs it to operate.
         tool: Option<ToolName>,
-        /// What the session of that call took in before, which the call may carry out or act on.
+        /// The data that the session of that call took in before, which the call may carry out or act on.
         #[serde(default)]
         flow: Option<String>,
         /// The arguments of that call; `None` if no call needs the permission.
@@ -108,7 +108,7 @@ pub enum ApprovalSubject {
         /// The effect of the call, as far as it is known.
         #[serde(default)]
         effect: Option<CallEffect>,
-        /// What the session of the call took in before, which the call may carry out or act on.
+        /// The data that the session of the call took in before, which the call may carry out or act on.
         #[serde(default)]
         flow: Option<String>,
         /// The arguments of the call, in a form for people.

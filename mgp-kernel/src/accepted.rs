@@ -15,8 +15,8 @@ use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::operator::proof::is_guarded;
-use crate::running::users_state;
+use crate::proof::is_guarded;
+use crate::state_folder::users_state;
 
 /// The file in the kernel's state with the configuration that was accepted last.
 ///

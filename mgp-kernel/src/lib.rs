@@ -23,10 +23,12 @@
 
 mod accepted;
 mod admin;
+mod agent_tokens;
 mod approvals;
 mod audit_log_ends;
 mod call;
 mod catalog;
+mod changes;
 #[cfg(unix)]
 pub mod cli;
 mod data;
@@ -34,29 +36,36 @@ mod data;
 pub mod demo;
 mod error;
 mod forwarded_positions;
+mod front;
 mod kernel;
 mod lifecycle;
 mod listen;
 mod methods;
 mod models;
-mod notify;
 mod offered;
-mod operator;
 mod paths;
 #[cfg(unix)]
 mod pattern_servers;
+mod peer;
 mod policies;
+mod proof;
 mod record;
+mod registration;
 mod reload;
 mod router;
 mod rules;
 mod running;
+mod sections;
 mod server_inventory;
 mod servers;
 mod settings;
 mod stack;
+mod state_folder;
 mod telemetry;
 mod terminal;
+#[cfg(test)]
+mod test_kernel;
+mod visibility;
 
 pub use self::error::StartError;
 pub use self::kernel::Kernel;

@@ -1,5 +1,7 @@
 //! The kernel's own lifecycle: whether it takes calls, who is connected, and how it was started.
 
+pub(crate) mod socket_connections;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +14,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use crate::listen::peer::ConnectedClients;
-use crate::listen::socket_connections::SocketConnections;
+use self::socket_connections::SocketConnections;
+use crate::peer::ConnectedClients;
 
 /// The kernel's own server id; no server behind it may have this id.
 pub(crate) const KERNEL: &str = "mgp";

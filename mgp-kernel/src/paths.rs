@@ -12,7 +12,8 @@ use mgp_security::validator::PathsValidator;
 
 use crate::StartError;
 use crate::models::ModelStore;
-use crate::running::{RunningConfig, users_state};
+use crate::running::RunningConfig;
+use crate::state_folder::users_state;
 
 /// Files and directories that belong to the kernel.
 #[derive(Debug, Clone, Default)]

@@ -18,14 +18,15 @@ use mgp_security::scope::ScopeBook;
 use mgp_security::sqlite::Database;
 
 use crate::StartError;
+use crate::agent_tokens::AgentTokens;
 use crate::call::hints::AgentBudgets;
 use crate::call::session_state::StateOwners;
-use crate::operator::proof::ProofChecker;
 use crate::paths::OwnFiles;
+use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
-use crate::running::{RunningConfig, users_state};
-use crate::servers::agent_tokens::AgentTokens;
+use crate::running::RunningConfig;
 use crate::settings;
+use crate::state_folder::users_state;
 
 /// The decisions of operators and of the configuration, and the questions that are open.
 pub(crate) struct Policies {

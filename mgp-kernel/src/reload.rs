@@ -8,13 +8,13 @@ use mgp_discovery::config::Changes as ConfigChanges;
 use mgp_discovery::registry::Registry;
 use mgp_security::Clock;
 
-use crate::notify::changes::ChangeListeners;
+use crate::changes::ChangeListeners;
 use crate::policies::Policies;
+use crate::registration;
 use crate::rules::AccessRules;
 use crate::running::RunningConfig;
 use crate::server_inventory::{AccessTargets, warn_of_unmatched};
 use crate::servers::fleet::Fleet;
-use crate::servers::registration;
 use crate::{AppliedConfig, StartError, settings};
 
 /// A reloader that takes other configurations, each as a whole or not at all.
@@ -190,7 +190,7 @@ mod tests {
     use mgp_types::Principal;
     use mgp_types::mgp::{AccessGrant, AccessPermission};
 
-    use crate::router::test_kernel::TestKernel;
+    use crate::test_kernel::TestKernel;
 
     #[tokio::test]
     async fn what_cannot_be_taken_leaves_what_operators_said_as_it_was() {

@@ -13,7 +13,7 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, PrincipalKind};
 
 use crate::StartError;
-use crate::notify::changes::ChangeListeners;
+use crate::changes::ChangeListeners;
 
 /// The rules that can become entries, and the default where there is no entry.
 pub(crate) struct AccessRules {
@@ -189,7 +189,7 @@ pub(crate) const CONFIGURATION: &str = "mgp.toml";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::router::test_kernel::TestKernel;
+    use crate::test_kernel::TestKernel;
 
     fn config(rules: &str) -> Config {
         serde_json::from_str(&format!(r#"{{"access":{{"default":"opt-in","rules":[{rules}]}}}}"#)).unwrap()

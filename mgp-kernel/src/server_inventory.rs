@@ -13,9 +13,9 @@ use mgp_security::definition::{DefinitionKind, server_of};
 use mgp_types::mgp::{AccessPermission, Glob, Timestamp, ToolName, ToolPattern, method};
 use serde::{Deserialize, Serialize};
 
-use crate::router::Visibility;
 use crate::rules::CONFIGURATION;
 use crate::running::RunningConfig;
+use crate::visibility::Visibility;
 
 /// The existing servers and their known tools. A server whose tools nobody has seen may have any.
 #[derive(Debug, Default)]

@@ -26,29 +26,30 @@ use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
+use crate::admin::OperatorGate;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
-use crate::call::cancel::UpstreamCanceller;
-use crate::call::delegation::DelegationGate;
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
-use crate::call::fallback;
-use crate::call::hints::{CallHintsGate, SuggestionGate};
+use crate::call::hints::CallHintsGate;
 use crate::call::kernel_options::KernelOptionsGate;
-use crate::call::listed_security::ListedSecurityGate;
 use crate::call::meter::MeterGate;
 use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
-use crate::call::resolve::ResolveToolGate;
+use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::session_state::{PeerSession, SessionStateGate};
+use crate::changes::AccessChangeGate;
 use crate::data::DataReferencesGate;
-use crate::kernel::Sections;
-use crate::listen::http::RepeatedHeadersGate;
+use crate::front::cancel::UpstreamCanceller;
+use crate::front::delegation::DelegationGate;
+use crate::front::fallback;
+use crate::front::listed_security::ListedSecurityGate;
+use crate::front::resolve::ResolveToolGate;
+use crate::front::suggestion::SuggestionGate;
 use crate::methods::{
     ArgumentFaultsGate, JudgeCache, MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocuments,
 };
-use crate::notify::changes::AccessChangeGate;
-use crate::notify::events::ChannelAudience;
-use crate::operator::OperatorGate;
 use crate::router::Router;
+use crate::sections::Sections;
+use crate::servers::events::ChannelAudience;
 use crate::servers::upstream::{
     BareWay, ConnectionShared, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerStack, ServerSupport,
 };

@@ -7,7 +7,7 @@ use mgp_types::mgp::{AgentId, Permission, ServerId, ServerState};
 use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::Failure;
 

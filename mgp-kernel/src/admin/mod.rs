@@ -13,6 +13,7 @@ pub(crate) mod audit;
 pub(crate) mod command;
 pub(crate) mod config;
 pub(crate) mod definition_status;
+mod gate;
 pub(crate) mod keys;
 pub(crate) mod known_names;
 pub(crate) mod list;
@@ -28,3 +29,5 @@ pub(crate) mod servers;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
+
+pub(crate) use self::gate::{OperatorGate, is_for_agents};

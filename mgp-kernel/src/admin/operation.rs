@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::command::KernelNeed;
-use crate::kernel::Sections;
-use crate::operator::proof::OperatorConnection;
+use crate::proof::OperatorConnection;
+use crate::sections::Sections;
 use crate::terminal::{Exit, Failure};
 
 /// An operation of operators. Its fields are the params of the method.

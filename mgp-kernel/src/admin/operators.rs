@@ -7,7 +7,7 @@ use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
-use crate::operator::proof::{NeededProof, OperatorConnection, Proof};
+use crate::proof::{NeededProof, OperatorConnection, Proof};
 use crate::terminal::{TextForm, TextWriter};
 
 /// Reads whether a connection may decide.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::command::{KernelNeed, PageRequest};
 use super::definition_status::ShownDefinitionStatus;
 use super::operation::{Operation, OperatorCall, ProofNeed};
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
 /// Lists the pins by server, kind and name: all, those of a server, or those that wait.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Lists the decisions that wait for an operator.

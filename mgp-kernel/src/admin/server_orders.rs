@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::command::KernelNeed;
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::ServerList;
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, printable};
 

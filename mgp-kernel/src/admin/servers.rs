@@ -12,7 +12,7 @@ use super::command::ServersToBegin;
 use super::definition_status::HeldCounts;
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::process_memory::ProcessGroups;
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 

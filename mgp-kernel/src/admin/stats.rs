@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::command::{KernelNeed, ServersToBegin};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::CallCounts;
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash};
 use crate::{StartError, settings};
 

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::servers::{ServerList, ServerRow};
-use crate::kernel::Sections;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
+use crate::sections::Sections;
 
 /// Reads the status of the kernel.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,18 +1,14 @@
-//! The gates and services that a call passes, beside those of the sections; `stack.rs` says where each of them stands.
+//! The gates and services that a call passes in front of a server, beside those of the sections; `stack.rs` says where
+//! each of them stands.
 
 pub(crate) mod calls_in_work;
-pub(crate) mod cancel;
-pub(crate) mod connection_role;
-pub(crate) mod delegation;
 pub(crate) mod effects;
-pub(crate) mod fallback;
 pub(crate) mod hints;
 pub(crate) mod kernel_options;
-pub(crate) mod listed_security;
 pub(crate) mod meter;
 pub(crate) mod own_server;
 pub(crate) mod registry_timeout;
-pub(crate) mod resolve;
+pub(crate) mod repeated_headers;
 pub(crate) mod session_state;
 
 use std::future::{Ready, ready};
@@ -21,6 +17,10 @@ use std::task::{Context, Poll};
 use memchr::memmem::Finder;
 use mgp_types::{Error, Object, Request, Response};
 use tower_service::Service;
+
+/// The key of `_meta` under which a client names the agent in whose name it calls, and the kernel tells its own servers who
+/// does.
+pub(crate) const AGENT_META: &str = "dev.cloto/mgp/agent";
 
 /// Returns whether JSON may have a member of this name, which is given with its quotation marks. A member may be written
 /// with escapes, so that JSON with a backslash may have any.

@@ -3,7 +3,7 @@
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::{Flow, Gate, RawJson, Request};
 
-use super::delegation::AGENT_META;
+use super::AGENT_META;
 use crate::pattern_servers;
 
 /// A gate that tells a server that comes with the kernel which agent calls, in `_meta`. No other server learns that from

@@ -15,7 +15,7 @@ use mgp_discovery::config::{
 use super::output::{Global, Output};
 use crate::Telemetry;
 use crate::listen::socket;
-use crate::running::folder_state;
+use crate::state_folder::folder_state;
 use crate::terminal::Failure;
 
 /// The context of a command: the options that every command has, which say what kernel it is about, and its output.

@@ -27,7 +27,7 @@ use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::models::ModelStore;
-use crate::operator::proof::NeededProof;
+use crate::proof::NeededProof;
 use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
 use crate::settings;

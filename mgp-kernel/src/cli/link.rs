@@ -25,11 +25,11 @@ use crate::admin::command::{KernelNeed, ServersToBegin};
 use crate::admin::operation::Operation;
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
-use crate::call::connection_role::ConnectionRole;
+use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::operator::proof::OperatorConnection;
+use crate::proof::OperatorConnection;
 use crate::terminal::{Exit, Failure, TextForm, printable};
 
 /// A connection of a command to a kernel.

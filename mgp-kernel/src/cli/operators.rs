@@ -10,7 +10,7 @@ use super::link::KernelLink;
 use super::proof::{self, TOKEN};
 use crate::admin::command::KernelNeed;
 use crate::admin::operators::{IssueToken, ReadProofStatus, SetPassphrase};
-use crate::operator::proof::NeededProof;
+use crate::proof::NeededProof;
 use crate::terminal::{Exit, Failure, ahead};
 
 #[derive(Debug, Subcommand)]

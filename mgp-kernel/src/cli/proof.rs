@@ -12,8 +12,8 @@ use crate::admin::command::KernelNeed;
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::Operation as _;
 use crate::admin::operators::{AdmitOperator, ProvePresence, ReadProofStatus, SetPassphrase};
-use crate::operator::proof::{NeededProof, is_guarded};
-use crate::running::users_state;
+use crate::proof::{NeededProof, is_guarded};
+use crate::state_folder::users_state;
 use crate::terminal::{Exit, Failure};
 
 /// Returns the proof that the kernel demands in a refusal, if this process can give it.

@@ -17,8 +17,8 @@ use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog, StopServe
 use crate::admin::servers::{ListServers, ServerList};
 use crate::admin::status::StopKernel;
 use crate::listen::socket;
-use crate::operator::proof::is_guarded;
-use crate::running::users_state;
+use crate::proof::is_guarded;
+use crate::state_folder::users_state;
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]

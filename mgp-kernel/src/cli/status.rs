@@ -14,7 +14,7 @@ use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::lifecycle::HttpListening;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::running::{states_of, users_state};
+use crate::state_folder::{states_of, users_state};
 use crate::terminal::{Exit, Failure, printable};
 
 /// The output if no kernel runs.

@@ -1,7 +1,5 @@
 //! The kernel: opens the sections and puts the stack in front of them together.
 
-mod sections;
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,16 +18,17 @@ use mgp_types::{
 };
 use tokio::task::JoinSet;
 
-pub(crate) use self::sections::Sections;
-use crate::call::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
-use crate::call::resolve::awaits_first_tools;
-use crate::notify::changes::tell_endings;
-use crate::notify::events::publish_record;
-use crate::router::CatalogVisibility;
+use crate::changes::tell_endings;
+use crate::front::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
+use crate::front::resolve::awaits_first_tools;
+use crate::registration::{self, ModelToolCreator};
 use crate::rules::AccessRules;
-use crate::servers::registration::{self, ModelToolCreator};
+use crate::sections::Sections;
+use crate::servers::code_copy::copies;
+use crate::servers::events::publish_record;
 use crate::servers::upstream;
 use crate::stack::ClientStack;
+use crate::visibility::CatalogVisibility;
 use crate::{AppliedConfig, ServerView, StartError, record, settings, telemetry};
 use mgp_types::BoxedService;
 
@@ -135,7 +134,7 @@ impl Kernel {
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
         let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;
         remove_left_over(&upstream::scratch(config.state())).await;
-        remove_left_over(&registration::copies(config.state())).await;
+        remove_left_over(&copies(config.state())).await;
         let servers = fleet.prepare(&config.load_full().servers, false)?;
         upstream::list_last_tools(config, policies.definitions.pins(), tools).await;
         match starts {

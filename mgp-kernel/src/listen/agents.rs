@@ -10,10 +10,10 @@ use tokio::sync::watch;
 
 use super::descendants::{DescendantFilter, serve_each};
 use super::socket::{AcceptedConnection, UserSocket};
-use crate::call::connection_role::ConnectionRole;
+use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::peer::{PeerProcess, speaker};
 use crate::listen::serve::wait_for_stop;
+use crate::peer::{PeerProcess, speaker};
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
 /// let in any more; the calls of the connected clients have `drain` to end, and then the future ends.

@@ -7,10 +7,10 @@ use tokio::sync::watch;
 
 use super::descendants::{DescendantFilter, serve_each};
 use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
-use crate::call::connection_role::ConnectionRole;
+use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::serve::{LATEST_END, wait_for_stop};
-use crate::operator::proof::OperatorConnection;
+use crate::proof::OperatorConnection;
 
 /// Answers those who are let in, as operators, until `stopped` says so. Then nobody is let in any more; what was asked before
 /// has a moment to be answered, and then the future ends.

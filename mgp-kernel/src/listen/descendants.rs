@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
-use crate::listen::peer::{PeerProcess, Process, ProcessId};
+use crate::peer::{PeerProcess, Process, ProcessId};
 
 /// A filter that turns descendants of the kernel away at one of its sockets.
 ///

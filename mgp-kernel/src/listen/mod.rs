@@ -9,8 +9,6 @@ mod descendants;
 pub(crate) mod http;
 #[cfg(unix)]
 pub(crate) mod kernel_note;
-pub(crate) mod peer;
 pub(crate) mod serve;
 #[cfg(unix)]
 pub(crate) mod socket;
-pub(crate) mod socket_connections;

@@ -17,14 +17,14 @@ use tokio::task::JoinSet;
 
 use super::http::check_certificate;
 use super::kernel_note::KernelNote;
-use super::peer::Lineage;
 #[cfg(unix)]
 use super::{
     agents, control,
     socket::{SocketAudience, UserSocket},
 };
-use crate::kernel::Sections;
 use crate::lifecycle::{HttpListening, ServedKernel};
+use crate::peer::Lineage;
+use crate::sections::Sections;
 use crate::{Kernel, StartError};
 
 /// The places at which a kernel serves, and the conditions under which it ends.

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::listen::peer::PeerProcess;
+use crate::peer::PeerProcess;
 
 /// A socket of the kernel. A peer is let in if the system says that it is the same user, or root; nobody else gets an
 /// answer. Only this user may use the file, and the folder that it is in.

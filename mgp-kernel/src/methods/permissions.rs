@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::methods::MethodsAsToolsGate;
-    use crate::router::test_kernel::{TestKernel, TestServer, text};
+    use crate::test_kernel::{TestKernel, TestServer, text};
 
     const ASKED: &str =
         r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;

@@ -4,7 +4,7 @@ use mgp_types::ext::scope::{CheckPermission, NegotiateScopes, PermissionChecked}
 use mgp_types::{Error, Object, Request, Response, code};
 use serde::Deserialize;
 
-use crate::router::{CallerView, Visibility};
+use crate::visibility::{CallerView, Visibility};
 
 /// Answers `mgp/permission/check` with what a call of the tool would be told about scopes, and nothing about tools that the
 /// caller may not call: they are unknown to it. The scopes that the caller believes to hold decide nothing.
@@ -56,7 +56,7 @@ mod tests {
     use tower_service::Service as _;
 
     use super::*;
-    use crate::router::test_kernel::TestKernel;
+    use crate::test_kernel::TestKernel;
 
     const SCOPED: &str = r#"{"access":{"default":"opt-out"},
         "agents":[{"id":"one","scopes":["read","write"]}],

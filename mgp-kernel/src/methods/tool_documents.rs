@@ -16,9 +16,9 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::{CacheHint, CacheScope, Error, Request, Response, code};
 
 use crate::offered::offered;
-use crate::router::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::settings::NAME;
+use crate::visibility::{CallerView, Visibility};
 
 /// The documents about tools, each with what the caller may see and nothing else.
 pub(crate) struct ToolDocuments {

@@ -9,7 +9,7 @@ use mgp_types::{Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Req
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::router::{CallerView, Visibility};
+use crate::visibility::{CallerView, Visibility};
 
 /// A gate that tells a client of the tool registry every fault of a call that was refused for its arguments, in the data of
 /// the error. It notes tool and arguments of such calls; all other requests pass untouched.

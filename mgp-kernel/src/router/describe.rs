@@ -11,11 +11,11 @@ use mgp_types::mgp::{self, NameStyle};
 use mgp_types::{CacheHint, CacheScope, Context, Error, Object, RawJson, Request, Response, Session};
 use serde::Serialize;
 
-use super::{CallerView, Visibility};
+use crate::changes::ChangeListeners;
 use crate::data::transports;
-use crate::notify::changes::ChangeListeners;
 use crate::offered::offered;
 use crate::running::RunningConfig;
+use crate::visibility::{CallerView, Visibility};
 
 /// Returns the answer to `server/discover`, which is that to `initialize` too.
 pub(super) fn describe(

@@ -13,7 +13,7 @@ use tower_service::Service as _;
 
 use super::Routes;
 use crate::call::may_name;
-use crate::notify::changes::ChangeListeners;
+use crate::changes::ChangeListeners;
 use crate::servers::upstream::Upstream;
 
 type RouterOutcome = Result<Response, Error>;

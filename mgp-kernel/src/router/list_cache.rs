@@ -10,10 +10,10 @@ use mgp_types::mgp::NameStyle;
 use mgp_types::{CacheHint, CacheScope, ClientSessionId, Error, Principal, RawJson, Request, Response};
 use parking_lot::Mutex;
 
-use super::caller_view::VisibleItems;
-use super::{CallerView, Visibility};
-use crate::notify::changes::ChangeListeners;
+use crate::changes::ChangeListeners;
 use crate::running::RunningConfig;
+use crate::visibility::VisibleItems;
+use crate::visibility::{CallerView, Visibility};
 
 /// The lists that callers were last given, as bytes, until the caller would see something else.
 #[derive(Default)]

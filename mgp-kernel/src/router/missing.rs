@@ -8,9 +8,9 @@ use mgp_types::mgp::{NameStyle, Recovery, method};
 use mgp_types::{Error, Request, code};
 
 use super::forward::RouterFuture;
-use super::{CallerView, Visibility};
 use crate::running::RunningConfig;
 use crate::servers::upstream::Upstream;
+use crate::visibility::{CallerView, Visibility};
 
 /// Fails with the reason why the caller cannot call the tool that it names: its definition is held back, the configuration
 /// switches it off, or no server has such a tool.

@@ -1,8 +1,6 @@
 //! The router: decides whether the kernel itself, one server, or all of them together answer a request.
 
-mod caller_view;
 mod describe;
-pub(crate) mod fan_out;
 mod forward;
 mod list_cache;
 mod missing;
@@ -19,12 +17,12 @@ use mgp_types::mgp::method;
 use mgp_types::{Error, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
-pub(crate) use self::caller_view::{CallerView, CatalogVisibility, Visibility};
 use self::forward::RouterFuture;
 use self::list_cache::{CatalogKind, ListCache};
+use crate::changes::{self, ChangeListeners};
 use crate::methods::{JudgeCache, ToolDocuments, scopes};
-use crate::notify::changes::{self, ChangeListeners};
 use crate::running::RunningConfig;
+use crate::visibility::Visibility;
 
 /// The innermost service of the stack of clients. Clones share their state.
 ///
@@ -150,7 +148,5 @@ impl Service<Request> for Router {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod test_kernel;
 #[cfg(test)]
 mod tests;

@@ -6,10 +6,11 @@ use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, RawJson, Request, Response, code};
 
+use super::Routes;
 use super::forward::RouterFuture;
 use super::missing::{held_by_name, held_by_uri, near, not_found, required, unknown};
-use super::{CallerView, Routes};
-use crate::notify::changes::{subscribe, unsubscribe};
+use crate::changes::{subscribe, unsubscribe};
+use crate::visibility::CallerView;
 
 impl Routes {
     /// Answers `prompts/get`.

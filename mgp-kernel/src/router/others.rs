@@ -7,11 +7,12 @@ use mgp_types::{
     Error, MessageSender, Method, MethodRule, PassedMethods, Request, RequestKind, Response, code,
 };
 
-use super::fan_out::{ask, to};
+use super::Routes;
 use super::forward::RouterFuture;
 use super::missing::named_server;
-use super::{CallerView, Routes};
+use crate::servers::fan_out::{ask, to};
 use crate::servers::upstream::Upstream;
+use crate::visibility::CallerView;
 
 /// The key of `_meta` under which a client names the server that a request is for.
 pub(super) const SERVER_META: &str = "dev.cloto/mgp/server";

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
 
-use super::fan_out::{ask, has, to};
+use super::Routes;
 use super::forward::RouterFuture;
 use super::list_cache::{first_page, list_of};
 use super::missing::required;
-use super::{CallerView, Routes};
-use crate::notify::changes::tasks::{self, TaskLocation};
-use crate::notify::changes::{ChangeListeners, declares_tasks};
+use crate::changes::{ChangeListeners, declares_tasks};
+use crate::servers::fan_out::{ask, has, to};
+use crate::servers::task_locations::{self, TaskLocation};
 use crate::servers::upstream::Upstream;
+use crate::visibility::CallerView;
 
 impl Routes {
     /// Sends a request about one task to its server.
@@ -21,11 +22,11 @@ impl Routes {
         if shown == *place.own {
             return self.to_server(&place.server, request);
         }
-        tasks::name(&mut request.params, &place.own);
+        task_locations::name(&mut request.params, &place.own);
         let answer = self.to_server(&place.server, request)?;
         Ok(RouterFuture::of(async move {
             let mut response = answer.await?;
-            tasks::rename(&mut response, &shown);
+            task_locations::rename(&mut response, &shown);
             Ok(response)
         }))
     }
@@ -88,7 +89,7 @@ fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, tas
     match changes.tasks.shown(caller, server, &own) {
         Some(shown) if *shown != *own => {
             drop(own);
-            tasks::name(&mut object, &shown);
+            task_locations::name(&mut object, &shown);
             object.to_raw()
         }
         _ => task,

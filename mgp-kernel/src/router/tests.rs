@@ -4,9 +4,9 @@ use mgp_types::mcp::CacheScope;
 use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
 
 use super::others::SERVER_META;
-use super::test_kernel::{GRANTED, TestClient, TestKernel, text};
 use crate::servers::upstream::ConnectionKey;
 use crate::servers::upstream::ServerNotifications as _;
+use crate::test_kernel::{GRANTED, TestClient, TestKernel, text};
 use mgp_types::BoxedService;
 
 fn members(list: &str, member: &str) -> Vec<String> {

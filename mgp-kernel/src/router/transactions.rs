@@ -5,12 +5,13 @@ use std::sync::Arc;
 use mgp_types::ext::{ExtensionId, ExtensionIds};
 use mgp_types::{Error, Request, code};
 
+use super::Routes;
 use super::forward::RouterFuture;
 use super::missing::named_server;
 use super::others::{SERVER_META, forget_name, name};
-use super::{CallerView, Routes};
 use crate::call::effects::unsupported;
 use crate::servers::upstream::Upstream;
+use crate::visibility::CallerView;
 
 impl Routes {
     /// Sends a request about a transaction to the server that the request names, or to the only one that has transactions.

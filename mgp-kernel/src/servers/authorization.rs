@@ -12,8 +12,8 @@ use mgp_discovery::config::model::{ServerConfig, ServerGrant, ServerOauth};
 use mgp_discovery::config::{ProcessEnvironment, Secret};
 use mgp_types::{Error, Principal, code};
 
-use super::agent_tokens::AgentTokens;
 use super::logins::UserLogins;
+use crate::agent_tokens::AgentTokens;
 use crate::settings;
 
 /// Returns the authorization of connections to a server for `owner`, an agent with a connection of its own, or for all. It is

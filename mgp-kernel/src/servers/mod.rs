@@ -2,10 +2,12 @@
 //! register themselves (`registration`), the tokens by which the kernel comes to them (`authorization`, `logins`, `agent_tokens`), and the confinement of their programs
 //! (`confine`).
 
-pub(crate) mod agent_tokens;
 pub(crate) mod authorization;
+pub(crate) mod code_copy;
 pub(crate) mod confine;
+pub(crate) mod events;
+pub(crate) mod fan_out;
 pub(crate) mod fleet;
 pub(crate) mod logins;
-pub(crate) mod registration;
+pub(crate) mod task_locations;
 pub(crate) mod upstream;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::world::{World, again, answers, ask, send, text};
 use crate::approvals::ParkedCallLimits;
-use crate::router::test_kernel::until;
+use crate::test_kernel::until;
 
 #[tokio::test]
 async fn nobody_else_can_answer() {

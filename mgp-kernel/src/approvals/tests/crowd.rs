@@ -7,7 +7,7 @@ use tower_service::Service;
 
 use super::world::{again, answers, request};
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, ParkedCallService};
-use crate::router::test_kernel::AnsweringServer;
+use crate::test_kernel::AnsweringServer;
 
 /// Asks in its own task and in others, and answers with what it was told.
 const CURIOUS: AnsweringServer = AnsweringServer(|request| {

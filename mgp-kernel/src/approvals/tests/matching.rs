@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use crate::approvals::{ElicitationSessions, relay};
 use crate::call::calls_in_work::CallsInWork;
-use crate::router::test_kernel::AnsweringServer;
+use crate::test_kernel::AnsweringServer;
 
 /// Never answers calls, nor anything else.
 const NEVER: AnsweringServer = AnsweringServer(|_| Box::pin(std::future::pending()));

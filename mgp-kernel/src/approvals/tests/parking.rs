@@ -11,7 +11,7 @@ use mgp_types::mgp::Outcome;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
 
 use super::world::{World, again, answers, ask, request, send, text};
-use crate::router::test_kernel::until;
+use crate::test_kernel::until;
 use tower_service::Service;
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use super::world::{again, answers, request};
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits};
-use crate::router::test_kernel::AnsweringServer;
+use crate::test_kernel::AnsweringServer;
 
 async fn tell(outbox: &Outbox, progress: u32) {
     let params = json!({"progressToken": "first", "progress": progress}).to_string();

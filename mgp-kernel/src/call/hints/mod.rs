@@ -2,7 +2,6 @@
 
 mod budget;
 mod declared;
-mod suggestion;
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,7 +15,6 @@ use mgp_types::{
 pub(crate) use self::budget::AgentBudgets;
 use self::budget::ReservedUnits;
 use self::declared::DeclaredTools;
-pub(crate) use self::suggestion::SuggestionGate;
 use crate::call::{may_name, mentioning};
 use crate::running::RunningConfig;
 
@@ -164,7 +162,7 @@ static BUDGET: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""budg
 static INTENT: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""intent""#));
 
 /// Returns the purpose of a call.
-fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
+pub(crate) fn purpose(request: &Request) -> Result<Option<Intent>, Error> {
     mentioning(request, &INTENT).map_or(Ok(None), |meta| Intent::read(&meta))
 }
 

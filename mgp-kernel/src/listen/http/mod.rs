@@ -3,11 +3,11 @@
 mod auth_member;
 mod certificate;
 mod doors;
+mod exposition;
 mod failed_logins;
 mod foreign;
 mod paths;
 mod peer_user;
-mod repeated;
 mod request_trace;
 mod tokens;
 
@@ -26,12 +26,11 @@ use self::auth_member::AuthMemberLayer;
 use self::certificate::ListenCertificate;
 pub(super) use self::certificate::check_certificate;
 use self::doors::DoorsLayer;
+use self::exposition::exposition;
 use self::failed_logins::{ClientAddress, FailedLoginsLayer};
 use self::foreign::SameUserLayer;
 use self::paths::HttpPathsLayer;
-pub(crate) use self::repeated::RepeatedHeadersGate;
-use crate::call::meter::exposition;
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::{Kernel, settings};
 
 impl Kernel {

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use self::callbacks::CallbackRoutes;
 pub(crate) use self::tables::FleetTables;
 use crate::StartError;
-use crate::notify::events::ToolsChange;
+use crate::servers::events::ToolsChange;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
 
 type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;

@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 use super::connection_shared::ConnectionShared;
 use crate::pattern_servers;
+use crate::servers::code_copy::CodeCopy;
 use crate::servers::confine::{Confined, ConfinedLaunch, launch, opened};
-use crate::servers::registration::CodeCopy;
 use crate::settings;
 
 /// The command line and environment of a server, with every reference resolved.

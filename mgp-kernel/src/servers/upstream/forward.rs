@@ -9,8 +9,8 @@ use mgp_types::{Error, Flow, Gate, Method, Object, Origin, Request, RequestKind,
 
 use super::task_progress::TaskProgress;
 use crate::call::calls_in_work::{CallInWork, CallsInWork};
-use crate::notify::changes::tasks::begun;
 use crate::servers::fleet::FleetTables;
+use crate::servers::task_locations::begun;
 
 /// The innermost gate of the way to a server: it notes the calls of clients, each until its end, has the server report
 /// progress under a number of the kernel's, and follows the progress of tasks that calls begin.

@@ -20,7 +20,7 @@ use super::last_tools;
 use super::stale_lists::ListKind;
 use super::support::ServerClient;
 use crate::catalog::ToolCatalog;
-use crate::notify::events::ToolsChange;
+use crate::servers::events::ToolsChange;
 use crate::settings;
 
 /// A list beside that of tools, the kind of its definitions, and the function that puts them into a catalog.

@@ -19,10 +19,10 @@ use super::forward::ForwardGate;
 use super::server_notifications::ServerNotifications;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
-use crate::notify::events::ServerEvents;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
+use crate::servers::events::ServerEvents;
 use crate::servers::fleet::FleetTables;
 use mgp_types::BoxedService;
 

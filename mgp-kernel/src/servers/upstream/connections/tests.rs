@@ -7,7 +7,7 @@ use tower_service::Service as _;
 use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
 use crate::call::RefusingService;
-use crate::router::test_kernel::{TestClient, TestKernel};
+use crate::test_kernel::{TestClient, TestKernel};
 
 /// The context of a call of `agent`.
 fn calling(agent: &str) -> CallContext {

@@ -10,9 +10,9 @@ use tower_service::Service;
 
 use super::{ServerInbound, ServerInboundLayer};
 use crate::call::calls_in_work::CallsInWork;
-use crate::router::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
 use crate::servers::upstream::forward::ForwardGate;
 use crate::servers::upstream::{ConnectionKey, ConnectionShared};
+use crate::test_kernel::{AnsweringServer, GRANTED, TestClient, TestKernel, TestServer};
 
 /// Never answers calls; takes notifications.
 const SILENT: AnsweringServer = AnsweringServer(|request| {

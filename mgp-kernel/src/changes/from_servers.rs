@@ -1,0 +1,169 @@
+//! The notifications of servers, passed to the clients of the kernel that they concern.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mgp_types::{Object, Principal, Request, Session, Severity};
+
+use super::levels::tell_levels;
+use super::listener::ChangeListener;
+use super::pending_changes::ChangeMessage;
+use super::watch::{ResourceKey, ask_again};
+use super::{ChangeListeners, push};
+use crate::servers::task_locations::name;
+use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
+
+impl ServerNotifications for ChangeListeners {
+    fn connected(self: Arc<Self>, line: &ConnectionKey, is_new: bool) {
+        // The agents that may use the server may have changed, with the same tools.
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        let (errand, line) = (Arc::clone(&self), line.clone());
+        self.run(async move {
+            tell_levels(&errand).await;
+            if is_new {
+                ask_again(&errand, &line).await;
+            }
+        });
+    }
+
+    fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
+        // The server knows nothing of what an earlier connection was asked for.
+        self.levels.forget(line);
+        self.level_to_ask_for(line, capabilities).map(|(level, _)| level)
+    }
+
+    fn ended(&self, line: &ConnectionKey) {
+        self.levels.forget(line);
+    }
+
+    fn task(&self, from: &ConnectionKey, status: &Request) {
+        let Some(own) = status.params.text("taskId") else { return };
+        for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
+            let shown = self.tasks.shown(&listener.principal, &from.server, &own);
+            let Some(shown) = shown else { continue };
+            let mut status = status.clone();
+            if *own != *shown {
+                name(&mut status.params, &shown);
+            }
+            self.offer(&listener, ChangeMessage::Message(Box::new(status)));
+        }
+    }
+
+    fn one(&self, session: &Arc<Session>, message: Request) {
+        if let Some(listener) = self.session(session) {
+            self.offer(&listener, ChangeMessage::Message(Box::new(message)));
+        }
+    }
+
+    fn log(&self, from: &ConnectionKey, message: &Request) {
+        let level = message.params.text("level").and_then(|level| Severity::named(&level));
+        // A message without a known level is for those who want everything.
+        let level = level.or_else(|| Severity::named("debug"));
+        let Some(level) = level else { return };
+        let is_its = |listener: &Arc<ChangeListener>| self.fleet.is_line_of(from, &listener.principal);
+        for listener in self.reaching(from).into_iter().filter(is_its) {
+            let session = listener.session.as_ref().and_then(Weak::upgrade);
+            if session.is_some_and(|session| session.wants_log(level)) {
+                self.offer(&listener, ChangeMessage::Message(Box::new(message.clone())));
+            }
+        }
+    }
+
+    fn changed(&self, line: &ConnectionKey, what: ListKind) {
+        self.revision.fetch_add(1, Ordering::AcqRel);
+        if what == ListKind::Tools {
+            self.tell_tools();
+        }
+        // While servers start, each of them brings a list of its own.
+        let pause = if self.fleet.is_starting() { STARTING_PAUSE } else { PAUSE };
+        // For a server that is gone it is no longer known whom it let in.
+        let upstream = self.fleet.get(line.server.as_str());
+        let admits = |agent: &Principal| upstream.as_ref().is_none_or(|upstream| upstream.admits(agent));
+        let reaching = self.reaching(line);
+        for listener in reaching.into_iter().filter(|listener| admits(&listener.principal)) {
+            if self.is_wanted(&listener, what) {
+                self.offer_together(&listener, what, pause);
+            }
+        }
+    }
+
+    fn updated(&self, from: &ConnectionKey, uri: &str) {
+        for listener in self.listeners() {
+            if let Some(news) = listener.updated(from, uri, |principal| self.may_read(from, principal)) {
+                self.offer(&listener, news);
+            }
+        }
+    }
+
+    fn only_client(&self, from: &ConnectionKey) -> Option<Arc<Session>> {
+        let sessions = self.sessions.lock();
+        let mut there = sessions.values().filter(|listener| {
+            let is_its = || self.fleet.is_line_of(from, &listener.principal);
+            listener.is_there() && self.hears(listener, from) && is_its()
+        });
+        let only = there.next().filter(|_| there.next().is_none())?;
+        only.session.as_ref().and_then(Weak::upgrade).filter(|_| !only.mailbox.is_held())
+    }
+
+    fn watches_on(&self, line: &ConnectionKey) -> bool {
+        let is_relayed =
+            |relayed: &Weak<ConnectionKey>| relayed.upgrade().is_some_and(|relayed| *relayed == *line);
+        !self.watches.on(line).is_empty() || self.relayed.lock().iter().any(is_relayed)
+    }
+
+    fn forget_gone(&self) {
+        let gone: Vec<_> = self.sessions.lock().extract_if(|_, listener| !listener.is_there()).collect();
+        // The subscriptions are dropped without the lock.
+        drop(gone);
+    }
+}
+
+impl ChangeListeners {
+    /// Notifies the listener of a changed list after a pause, once for all that changes meanwhile.
+    fn offer_together(&self, listener: &Arc<ChangeListener>, what: ListKind, pause: Duration) {
+        if !listener.note_changed(what) {
+            return;
+        }
+        let this = Arc::clone(listener);
+        self.run_for(listener, async move {
+            tokio::time::sleep(pause).await;
+            let mut has_to_push = false;
+            for what in this.take_changed() {
+                has_to_push |= this.mailbox.offer(ChangeMessage::List(what));
+            }
+            if has_to_push && this.session.is_some() {
+                push(this).await;
+            }
+        });
+    }
+
+    /// Returns a principal who wants to know of the resource, and may.
+    pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
+        let listeners = self.listeners();
+        let mut holders = listeners.iter().filter_map(|listener| listener.holder(resource));
+        holders.find(|principal| self.may_read(&resource.0, principal))
+    }
+
+    fn may_read(&self, from: &ConnectionKey, principal: &Principal) -> bool {
+        from.is_for(principal)
+            && self.access.decide(&principal.access_id(), from.server.as_str(), None).allows()
+    }
+
+    /// Returns the listeners that may use something of the server, on the connection that the message comes from.
+    fn reaching(&self, from: &ConnectionKey) -> Vec<Arc<ChangeListener>> {
+        let mut all = self.listeners();
+        all.retain(|listener| self.hears(listener, from));
+        all
+    }
+
+    fn hears(&self, listener: &ChangeListener, from: &ConnectionKey) -> bool {
+        from.is_for(&listener.principal)
+            && self.access.reaches(&listener.principal.access_id(), from.server.as_str())
+    }
+}
+
+/// The time for which a changed list waits for other changes.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The time for which a changed list waits for other changes while servers are being connected to for the first time.
+const STARTING_PAUSE: Duration = Duration::from_millis(500);

@@ -1,0 +1,139 @@
+//! The sections of a kernel, opened and put together.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+
+use mgp_discovery::Config;
+use mgp_discovery::registry::Registry;
+use mgp_security::sqlite::check_own;
+use mgp_stream::event::Publisher;
+
+use crate::catalog::ToolCatalog;
+use crate::changes::ChangeListeners;
+use crate::data::DataBroker;
+use crate::lifecycle::Lifecycle;
+use crate::policies::Policies;
+use crate::record::AuditTrail;
+use crate::registration;
+use crate::reload::ConfigReloader;
+use crate::running::RunningConfig;
+use crate::server_inventory::AccessTargets;
+use crate::servers::events::{self, ServerEvents};
+use crate::servers::fleet::{Fleet, FleetTables};
+use crate::servers::upstream::ServerSupport;
+use crate::visibility::Visibility;
+use crate::{StartError, settings};
+
+/// The sections of one kernel. Only the kernel holds all of them; each layer, method and server gets those that it
+/// uses.
+#[derive(Clone)]
+pub(crate) struct Sections {
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) data: Arc<DataBroker>,
+    pub(crate) tools: ToolCatalog,
+    pub(crate) fleet: Arc<Fleet>,
+    pub(crate) events: Publisher,
+    /// The clients that are notified of what servers send unasked.
+    pub(crate) changes: Arc<ChangeListeners>,
+    pub(crate) visibility: Arc<Visibility>,
+    pub(crate) targets: AccessTargets,
+    /// The servers that registered themselves.
+    pub(crate) registry: Registry,
+    pub(crate) reload: Arc<ConfigReloader>,
+    pub(crate) lifecycle: Arc<Lifecycle>,
+}
+
+impl Sections {
+    /// Opens what the kernel keeps in `state`. No server may touch that folder, nor `files`.
+    pub(crate) async fn open(
+        config: Config,
+        state: PathBuf,
+        files: Vec<PathBuf>,
+    ) -> Result<Self, StartError> {
+        create_private(&state)?;
+        check_own_files(&state)?;
+        let config = Arc::new(RunningConfig::new(config, state));
+        let audit = Arc::new(AuditTrail::open(&config.load(), config.state())?);
+        let policies = Arc::new(Policies::open(&config, &audit, files).await?);
+        let tools = ToolCatalog::open(&config.load_full(), config.state()).await?;
+        let events = events::publisher();
+        let (access, tables) = (policies.access.clone(), Arc::<FleetTables>::default());
+        let registered = Arc::<OnceLock<Registry>>::default();
+        let data = DataBroker::new(Arc::clone(&config), access.clone(), Arc::clone(&audit));
+        let data = Arc::new(data);
+        // Servers notify the clients, and the section that does so knows the servers: the reference back is weak.
+        let changes = Arc::new_cyclic(|changes: &Weak<ChangeListeners>| {
+            let support = ServerSupport {
+                config: Arc::clone(&config),
+                policies: Arc::clone(&policies),
+                audit: Arc::clone(&audit),
+                data: Arc::clone(&data),
+                tools: tools.clone(),
+                events: ServerEvents::new(events.clone(), access.clone(), Arc::clone(&tables)),
+                changes: changes.clone(),
+                tables: Arc::clone(&tables),
+                concurrency: settings::calls_at_once(),
+                registry: Arc::clone(&registered),
+            };
+            ChangeListeners::new(access.clone(), Arc::new(Fleet::new(Arc::new(support))))
+        });
+        let fleet = Arc::clone(changes.fleet());
+        let visibility = Arc::new(Visibility {
+            catalog: tools.catalog.clone(),
+            access,
+            definitions: Arc::clone(&policies.definitions),
+            scopes: policies.scopes.clone(),
+            fleet: Arc::clone(&fleet),
+        });
+        let registry = registration::open(&config, &visibility, audit.port())?;
+        let registry = registered.get_or_init(|| registry).clone();
+        let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
+        let reload = ConfigReloader::new(
+            targets.clone(),
+            Arc::clone(&policies),
+            audit.clock.clone(),
+            Arc::clone(&changes),
+            registry.clone(),
+        );
+        Ok(Self {
+            reload: Arc::new(reload),
+            lifecycle: Arc::default(),
+            config,
+            policies,
+            audit,
+            data,
+            tools,
+            fleet,
+            events,
+            changes,
+            visibility,
+            targets,
+            registry,
+        })
+    }
+}
+
+/// Checks that all files in the kernel's folder belong to its user, and that none is a link to elsewhere.
+fn check_own_files(state: &Path) -> Result<(), StartError> {
+    let unreadable = |error| StartError::State { path: state.to_owned(), error };
+    for file in fs::read_dir(state).map_err(unreadable)? {
+        let path = file.map_err(unreadable)?.path();
+        check_own(&path).map_err(|error| StartError::Kept { path, error })?;
+    }
+    Ok(())
+}
+
+/// Creates the state folder for this user alone: nobody else may read keys and permissions.
+fn create_private(state: &Path) -> Result<(), StartError> {
+    let fail = |error| StartError::State { path: state.to_owned(), error };
+    std::fs::create_dir_all(state).map_err(fail)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(state, std::fs::Permissions::from_mode(0o700)).map_err(fail)?;
+    }
+    Ok(())
+}

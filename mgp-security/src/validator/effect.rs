@@ -268,22 +268,53 @@ fn of_simple(command: &Simple) -> CallEffect {
     of_words.max(of_texts)
 }
 
-/// Returns whether a command destroys by a verb among its words, as those of services have it, or by a statement for a
-/// database.
+/// Returns whether a command destroys by a verb among its words, by an option, or by a statement for a database.
+///
+/// A verb counts anywhere in the commands of services, which stop what people use, and where a subcommand stands for all
+/// other programs, unless their words are data, as those of `echo`.
 fn destroys(command: &[String]) -> bool {
     let Some((first, words)) = command.split_first() else { return false };
     let first = program(first);
-    let is_verb = |word: &String| {
-        let is_word = word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b':'));
-        is_word && !word.starts_with('-') && NameManner::of(word) >= NameManner::Ends
-    };
     let destroys_rows = |word: &String| {
         let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
         let is_statement = begin.is_some_and(|begin| !begin.contains('='));
         (is_statement && check_sql(word).is_err()) || of_code(word) == CallEffect::Destroys
     };
-    (is_listed("command of a service", &first) && words.iter().any(is_verb))
-        || (is_listed("command that runs a statement", &first) && words.iter().any(destroys_rows))
+    if is_listed("command of a service", &first) {
+        return words.iter().any(|word| verb(word).is_some_and(|manner| manner >= NameManner::Ends));
+    }
+    if is_listed("command that runs a statement", &first) {
+        return words.iter().any(destroys_rows);
+    }
+    if is_listed("command whose words are data", &first) {
+        return false;
+    }
+    let subcommands = words.iter().filter(|word| !word.starts_with('-')).take(MAX_SUBCOMMANDS);
+    let mut subcommands = subcommands.take_while(|word| !takes_data(word));
+    subcommands.any(|word| {
+        let is_made_anew = is_listed("subcommand that removes what is made anew", word);
+        !is_made_anew && verb(word) == Some(NameManner::Destroys)
+    }) || words.iter().any(|word| {
+        let option = word.strip_prefix("--").map(|rest| rest.split('=').next().unwrap_or(rest));
+        option.is_some_and(|option| is_listed("option that destroys", option))
+    })
+}
+
+/// The number of words behind a program that may be a subcommand of it, as in `docker volume rm`.
+const MAX_SUBCOMMANDS: usize = 3;
+
+/// Returns whether the words behind a subcommand are data or another program, as those of `test` and `run`.
+fn takes_data(subcommand: &str) -> bool {
+    let reads_or_runs = verb(subcommand).is_some_and(|manner| {
+        matches!(manner, NameManner::Reads | NameManner::Writes | NameManner::Sends | NameManner::Runs)
+    });
+    reads_or_runs || is_listed("subcommand whose words are data", subcommand)
+}
+
+/// Returns the manner of a word that is written as a subcommand, such as `remove`, `delete-queue` or `db:drop`.
+fn verb(word: &str) -> Option<NameManner> {
+    let is_verb = word.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b':'));
+    (is_verb && !word.starts_with('-')).then(|| NameManner::of(word))
 }
 
 /// Returns whether a command is the program that `phrase` begins with, called with all other words of it.

@@ -66,10 +66,12 @@ fn queries_read_unless_their_statement_writes() {
 
 #[test]
 fn names_and_arguments_tell_the_effect() {
-    for (expected, call) in cases(include_str!("effects.txt")) {
+    let wrong = cases(include_str!("effects.txt")).filter_map(|(expected, call)| {
         let (name, arguments) = call.split_once(' ').unwrap();
-        assert_eq!(format!("{:?}", effect(name, "{}", arguments).unwrap()), expected, "{call}");
-    }
+        let told = format!("{:?}", effect(name, "{}", arguments).unwrap());
+        (told != expected).then(|| format!("{told} in place of {expected}: {call}"))
+    });
+    assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]

@@ -25,13 +25,13 @@ use super::resend::ResendBuffer;
 /// interrupted one. It is read where no chunk has left, and never sent.
 pub const FIRST_INDEX: &str = "first_index";
 
-/// A streamed call in progress: its chunks, its pace, and whether it goes on.
+/// A call in progress: its chunks, its pace, and whether it goes on.
 ///
 /// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
 /// call ended.
 pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
-    pub(super) stream: StreamId,
+    stream: StreamId,
     stall_limit: Duration,
     /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
@@ -48,6 +48,8 @@ struct ActiveCallState {
     streamed: StreamedResult,
     resend: ResendBuffer,
     pace: ChunkPacer,
+    /// Set once the server behind a gateway was asked to cancel the call.
+    asked: bool,
 }
 
 enum Phase {
@@ -93,6 +95,7 @@ impl ActiveCall {
             },
             resend: ResendBuffer::default(),
             pace: ChunkPacer::default(),
+            asked: false,
         };
         Self {
             port,
@@ -147,6 +150,18 @@ impl ActiveCall {
         let answer = cancellation_answer(&streamed.content);
         self.end(state, Phase::Stopped(ForcedEnd::Cancelled(streamed)));
         Some(answer)
+    }
+
+    /// Notes that the server behind a gateway is asked to cancel the call. Returns whether this is the first time and
+    /// the call goes on.
+    pub(super) fn begin_asking(&self) -> bool {
+        let mut state = self.state.lock();
+        matches!(state.phase, Phase::Running) && !std::mem::replace(&mut state.asked, true)
+    }
+
+    /// Returns whether the server behind a gateway was asked to cancel the call.
+    pub(super) fn is_asked(&self) -> bool {
+        self.state.lock().asked
     }
 
     /// Sets the rate in chunks per second that the caller takes. Returns whether `per_second` is a valid rate.
@@ -372,7 +387,7 @@ struct ResultPart {
     checkpoint: [Option<RawJson>; 2],
 }
 
-pub(super) fn millis_since(began: Instant) -> u64 {
+fn millis_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -14,8 +14,7 @@ use tower_service::Service;
 
 use super::active::ActiveCall;
 use super::future::StreamFuture;
-use super::quiet_call::QuietWork;
-use super::registry::{CallRegistry, StreamingWork};
+use super::registry::{CallRegistry, CallWork};
 use super::resend;
 use crate::session::negotiated;
 
@@ -54,7 +53,7 @@ impl StreamLayer {
 
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
-        self.registry.calls().by_stream.len()
+        self.registry.len()
     }
 }
 
@@ -88,8 +87,8 @@ mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
 ///
 /// Without the extension `streaming`, requests pass untouched: nothing is allocated, locked or wrapped. With the
 /// extension, a call of a tool that asks for chunks costs one allocation. A call that does not ask for chunks can be
-/// cancelled too: it gets an entry in the layer's table once it has to wait, and allocates nothing. The layer's lock is
-/// taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
+/// cancelled too: it gets an entry in the layer's table once it has to wait, and costs an allocation then. The layer's
+/// lock is taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
 #[derive(Clone)]
 pub struct StreamService<S> {
     inner: S,
@@ -118,11 +117,13 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
                     return self.watch(request);
                 }
                 let trail = request.context.trail.clone();
-                let work = QuietWork::new(Arc::clone(&self.layer.registry), stream, trail);
-                StreamFuture::quiet(self.inner.call(request), work)
+                let work = CallWork::new(Arc::clone(&self.layer.registry), stream, trail, None);
+                StreamFuture::watched(self.inner.call(request), work)
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
-                Some(upstream) if self.layer.registry.begin_asking(stream) => {
+                Some(upstream)
+                    if self.layer.registry.find(stream).is_some_and(|call| call.begin_asking()) =>
+                {
                     let asked = upstream.cancel(request);
                     StreamFuture::waiting(cancel_at_server(Arc::clone(&self.layer.registry), stream, asked))
                 }
@@ -155,8 +156,8 @@ impl<S: RpcService> StreamService<S> {
         let active = Arc::new(ActiveCall::new(port, stream, self.layer.stall_limit));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
-        let work =
-            StreamingWork::new(Arc::clone(&self.layer.registry), active, request.context.trail.clone());
+        let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
+        let work = CallWork::new(registry, stream, trail, Some(active));
         StreamFuture::watched(self.inner.call(request), work)
     }
 
@@ -189,7 +190,7 @@ async fn cancel_at_server(
 
 /// Cancels the call and returns the answer to the cancellation.
 fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Response {
-    calls.cancel(stream).unwrap_or_else(|| {
+    calls.find(stream).and_then(|call| call.cancel()).unwrap_or_else(|| {
         let answer = RawJson::from_value(&StreamCancelled::not_active());
         Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
     })

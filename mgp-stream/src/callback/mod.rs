@@ -5,8 +5,7 @@
 //! [`CallbackLayer`] takes; another gets the same question as an elicitation of MCP. The connection is never blocked.
 //!
 //! A client puts a [`CallbackResponder`] where such questions arrive: in the stack that answers the server, by
-//! [`CallbackInboundLayer`]. A gateway passes questions on under ids of its own, which a [`CallbackRelay`] keeps, or
-//! asks in its own name with [`Callback::foreign`].
+//! [`CallbackInboundLayer`]. A gateway passes questions on under ids of its own, which a [`CallbackRelay`] keeps.
 //!
 //! # What people are shown
 //! Texts pass here unchanged, byte for byte: an option is answered letter by letter, and a user must agree to exactly
@@ -45,7 +44,6 @@
 mod answer;
 mod ask;
 mod elicit;
-mod foreign;
 mod layer;
 mod open;
 mod question;

@@ -15,9 +15,8 @@ use crate::session::SessionOwner;
 #[derive(Debug, Default)]
 pub(super) struct OpenCallbacks {
     waiting: HashMap<Box<str>, WaitingCallback, RandomState>,
-    answered: HashMap<Box<str>, AnsweredCallback, RandomState>,
-    /// The ids in `answered`, the oldest in front: all are remembered for the same time.
-    order: VecDeque<Box<str>>,
+    /// The oldest answers stand in front: all are remembered for the same time.
+    answered: VecDeque<AnsweredCallback>,
     hasher: RandomState,
 }
 
@@ -59,6 +58,7 @@ struct WaitingCallback {
 
 #[derive(Debug)]
 struct AnsweredCallback {
+    id: Box<str>,
     owner: SessionOwner,
     /// The hash of the answer; `None` where any answer is as good.
     digest: Option<u64>,
@@ -121,7 +121,8 @@ impl OpenCallbacks {
         now: Instant,
     ) -> (AnswerVerdict, Option<Deliver>) {
         self.forget(now);
-        if let Some(answered) = self.answered.get(id).filter(|answered| answered.owner == *owner) {
+        let same = |answered: &&AnsweredCallback| *answered.id == *id && answered.owner == *owner;
+        if let Some(answered) = self.answered.iter().find(same) {
             let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
             return (if is_same { AnswerVerdict::Accepted } else { AnswerVerdict::Superseded }, None);
         }
@@ -154,22 +155,15 @@ impl OpenCallbacks {
 
     fn remember(&mut self, id: Box<str>, owner: SessionOwner, digest: Option<u64>, now: Instant) {
         self.forget(now);
-        if self.order.len() >= MAX_ANSWERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.answered.remove(&oldest);
+        if self.answered.len() >= MAX_ANSWERED {
+            self.answered.pop_front();
         }
-        self.answered.insert(id.clone(), AnsweredCallback { owner, digest, until: now + MEMORY });
-        self.order.push_back(id);
+        self.answered.push_back(AnsweredCallback { id, owner, digest, until: now + MEMORY });
     }
 
     fn forget(&mut self, now: Instant) {
-        while let Some(oldest) = self.order.front() {
-            if self.answered.get(oldest).is_some_and(|answered| now < answered.until) {
-                return;
-            }
-            self.answered.remove(oldest);
-            self.order.pop_front();
+        while self.answered.front().is_some_and(|oldest| oldest.until <= now) {
+            self.answered.pop_front();
         }
     }
 }

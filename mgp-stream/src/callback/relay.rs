@@ -23,11 +23,10 @@ use crate::session::SessionOwner;
 #[derive(Default)]
 pub struct CallbackRelay {
     passed: HashMap<Box<str>, PassedCallback, RandomState>,
-    ours: HashMap<ServerCallbackKey, Box<str>, RandomState>,
 }
 
 /// The server's key of a callback: ids may be unique within a call only.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq)]
 struct ServerCallbackKey {
     server: ServerId,
     stream: StreamId,
@@ -90,13 +89,20 @@ impl CallbackRelay {
         }
         let until = now + wait_for(&request) + MEMORY;
         let theirs = ServerCallbackKey { server: server.clone(), stream, id: request.callback_id };
-        let ours = match self.ours.get(&theirs) {
-            Some(ours) => ours.clone(),
-            None => self.add(theirs, SessionOwner::of(front), now)?,
+        let ours = match self.passed.iter_mut().find(|(_, passed)| passed.theirs == theirs) {
+            Some((ours, passed)) => {
+                passed.until = until;
+                ours.clone()
+            }
+            None => {
+                self.make_room(server, now)?;
+                let ours: Box<str> = format!("{PREFIX}{}", random_name()).into();
+                let passed =
+                    PassedCallback { theirs, owner: SessionOwner::of(front), is_answered: false, until };
+                self.passed.insert(ours.clone(), passed);
+                ours
+            }
         };
-        if let Some(passed) = self.passed.get_mut(&ours) {
-            passed.until = until;
-        }
         let mut params = params.clone();
         params.remove(CALL);
         params.set(ID, RawJson::from_text(&ours));
@@ -119,7 +125,7 @@ impl CallbackRelay {
 
     /// Forgets the callbacks of a call that is over.
     pub fn end_of_call(&mut self, stream: StreamId) {
-        self.retain(|passed| passed.theirs.stream != stream);
+        self.passed.retain(|_, passed| passed.theirs.stream != stream);
     }
 
     /// Returns whether an answer to a callback that `server` made about the call may still come.
@@ -127,38 +133,18 @@ impl CallbackRelay {
         self.passed.values().any(|passed| passed.theirs.stream == stream && passed.theirs.server == *server)
     }
 
-    fn add(
-        &mut self,
-        theirs: ServerCallbackKey,
-        owner: SessionOwner,
-        now: Instant,
-    ) -> Result<Box<str>, Error> {
-        self.retain(|passed| now < passed.until);
-        let of_server = || self.passed.iter().filter(|(_, passed)| passed.theirs.server == theirs.server);
+    /// Makes room for one more callback of `server`: the one that was answered first gives way.
+    fn make_room(&mut self, server: &ServerId, now: Instant) -> Result<(), Error> {
+        self.passed.retain(|_, passed| now < passed.until);
+        let of_server = || self.passed.iter().filter(|(_, passed)| passed.theirs.server == *server);
         if of_server().count() >= MAX_OF_SERVER || self.passed.len() >= MAX_PASSED {
             let answered = of_server().filter(|(_, passed)| passed.is_answered);
             let oldest = answered.min_by_key(|(_, passed)| passed.until).map(|(ours, _)| ours.clone());
             let oldest =
                 oldest.ok_or_else(|| exhausted("too many callbacks of the server wait for an answer"))?;
-            if let Some(passed) = self.passed.remove(&oldest) {
-                self.ours.remove(&passed.theirs);
-            }
+            self.passed.remove(&oldest);
         }
-        let ours: Box<str> = format!("{PREFIX}{}", random_name()).into();
-        self.ours.insert(theirs.clone(), ours.clone());
-        self.passed.insert(ours.clone(), PassedCallback { theirs, owner, is_answered: false, until: now });
-        Ok(ours)
-    }
-
-    fn retain(&mut self, keep: impl Fn(&PassedCallback) -> bool) {
-        let ours = &mut self.ours;
-        self.passed.retain(|_, passed| {
-            let is_kept = keep(passed);
-            if !is_kept {
-                ours.remove(&passed.theirs);
-            }
-            is_kept
-        });
+        Ok(())
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tests of both sides by random schedules: a connection that loses, repeats, reorders and breaks.
 
-use mgp_types::Gated;
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mgp_types::mgp::{EventSeverity, EventSubscribe, SubscriptionId};
+use mgp_types::{Gated, code};
 
 use super::peer::{ClientConnection, data, serve};
 use super::server::{Bounds, EventQuotas};
@@ -20,7 +20,8 @@ struct World {
     server: Gated<EventsGate, TestServer>,
     connection: Connection,
     subscriber: Subscriber,
-    events: Events<Connection>,
+    /// The events; none while they are resumed.
+    events: Option<Events<Connection>>,
     polled: bool,
     buffered: u64,
     published: u64,
@@ -53,11 +54,7 @@ impl World {
         let polled = dice.one_in(3);
         let connection = connect(&server, polled);
         let subscriber = Subscriber::new();
-        let wanted = EventSubscribe::new(["a.*"]).with_min_severity(EventSeverity::Info);
-        let mut events = subscriber.subscribe(connection.clone(), wanted).await.unwrap();
-        if polled {
-            events = events.polled(Duration::from_secs(5));
-        }
+        let events = subscriber.subscribe(connection.clone(), wanted_events()).await.unwrap();
         let openings = vec![(events.answer().subscription_id.clone(), 0)];
         let view = View { next: 1, ..View::default() };
         Self {
@@ -66,7 +63,7 @@ impl World {
             server,
             connection,
             subscriber,
-            events,
+            events: Some(read(events, polled)),
             polled,
             buffered,
             published: 0,
@@ -122,11 +119,20 @@ impl World {
 
     async fn reconnect(&mut self) {
         self.connection = connect(&self.server, self.polled);
-        self.events.resubscribe(self.connection.clone()).await.unwrap();
-        let id = &self.events.answer().subscription_id;
+        let wanted = self.events.take().unwrap().resuming();
+        let events = match self.subscriber.subscribe(self.connection.clone(), wanted).await {
+            Err(error) => {
+                assert_eq!(error.code(), code::RESOURCE_NOT_FOUND);
+                self.subscriber.subscribe(self.connection.clone(), wanted_events()).await.unwrap()
+            }
+            events => events.unwrap(),
+        };
+        let id = &events.answer().subscription_id;
         if self.openings.last().is_none_or(|(last, _)| last != id) {
+            self.view.check(&EventItem::Gone, &self.openings);
             self.openings.push((id.clone(), self.published));
         }
+        self.events = Some(read(events, self.polled));
     }
 
     /// Returns whether nothing can have been lost.
@@ -136,7 +142,8 @@ impl World {
 
     fn read(&mut self, most: u64) {
         for _ in 0..most {
-            let Some(Some(item)) = self.events.next().now_or_never() else { return };
+            let events = self.events.as_mut().unwrap();
+            let Some(Some(item)) = events.next().now_or_never() else { return };
             self.view.check(&item, &self.openings);
             let is_last = self.view.subscription == Some(self.openings.len() - 1);
             if let EventItem::Missed { to, .. } = item
@@ -176,6 +183,14 @@ impl View {
             other @ EventItem::Dropped(_) => panic!("{other:?}"),
         }
     }
+}
+
+fn wanted_events() -> EventSubscribe {
+    EventSubscribe::new(["a.*"]).with_min_severity(EventSeverity::Info)
+}
+
+fn read(events: Events<Connection>, polled: bool) -> Events<Connection> {
+    if polled { events.polled(Duration::from_secs(5)) } else { events }
 }
 
 fn connect(server: &Gated<EventsGate, TestServer>, polled: bool) -> Connection {

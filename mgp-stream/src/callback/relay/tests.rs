@@ -103,7 +103,6 @@ async fn a_server_has_its_own_room_and_answered_callbacks_make_more() {
     relay.pass_on(&server("s"), &client, &asks("x"), now).unwrap();
     assert!(relay.route(&client, &answers(&ours[7]), now).is_none());
     assert!(relay.route(&client, &answers(&ours[8]), now).is_some());
-    assert_eq!(relay.passed.len(), relay.ours.len());
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,7 +122,7 @@ async fn what_is_over_is_forgotten() {
     let known =
         clients.iter().zip(&ours).map(|(client, ours)| relay.route(client, &answers(ours), now).is_some());
     assert_eq!(known.collect::<Vec<_>>(), [false, false, true]);
-    assert_eq!((relay.passed.len(), relay.ours.len()), (1, 1));
+    assert_eq!(relay.passed.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,7 +33,7 @@ use mgp_types::mgp::{Event, EventReplayed, EventSubscribed, SubscriptionId};
 /// ```
 #[derive(Debug)]
 pub struct EventAssembly {
-    /// The subscription of the events; `None` between the end of one subscription and the beginning of another.
+    /// The subscription of the events; `None` after its end.
     id: Option<SubscriptionId>,
     /// The number of the next event to give out, if events are numbered.
     next: Option<u64>,
@@ -65,8 +65,7 @@ pub enum EventItem {
     },
     /// The count of events without numbers that came faster than they were read, and are lost.
     Dropped(u64),
-    /// The server does not know the subscription any more: events since the last one are lost. The events that follow
-    /// are of another subscription, which is opened by resubscribing.
+    /// The server does not know the subscription any more: events since the last one are lost, and none follow.
     Gone,
 }
 
@@ -97,18 +96,17 @@ const MAX_SEQ: u64 = u64::MAX;
 impl EventAssembly {
     /// Creates the assembly for a subscription that was just opened.
     pub fn new(answer: &EventSubscribed) -> Self {
-        let mut assembly = Self {
-            id: None,
-            next: None,
+        let last = answer.last_seq.map(|last| last.min(MAX_SEQ - 1));
+        Self {
+            id: Some(answer.subscription_id.clone()),
+            next: last.map(|last| last + 1),
             held: BTreeMap::new(),
             held_bytes: 0,
             queue: VecDeque::new(),
             queue_bytes: 0,
-            seen: 0,
-            lost_to: 0,
-        };
-        assembly.begin(answer);
-        assembly
+            seen: last.unwrap_or(0),
+            lost_to: last.unwrap_or(0),
+        }
     }
 
     /// Takes an event that was pushed. An event that came before or is of another subscription is ignored.
@@ -197,17 +195,9 @@ impl EventAssembly {
         (self.next, self.seen, self.lost_to) = (None, 0, 0);
     }
 
-    /// Returns whether the subscription [ended](Self::end) and no other began.
+    /// Returns whether the subscription [ended](Self::end).
     pub(super) const fn is_over(&self) -> bool {
         self.id.is_none()
-    }
-
-    /// Begins with the numbers of a subscription that was opened after the one before [ended](Self::end).
-    pub fn begin(&mut self, answer: &EventSubscribed) {
-        self.id = Some(answer.subscription_id.clone());
-        let last = answer.last_seq.map(|last| last.min(MAX_SEQ - 1));
-        self.next = last.map(|last| last + 1);
-        (self.seen, self.lost_to) = (last.unwrap_or(0), last.unwrap_or(0));
     }
 
     /// Goes on after the event `after_seq` with a subscription that was opened before.

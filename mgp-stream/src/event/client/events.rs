@@ -18,9 +18,8 @@ use super::{EventItem, EventReplayRequest, Subscriber};
 
 /// The events of one subscription, in order and each once, as a stream that does not end.
 ///
-/// Missing events are asked for while the stream is read; when the connection fails, again after a time that grows, or
-/// as soon as there is a [new connection](Self::resubscribe). [`unsubscribe`](Self::unsubscribe) ends the subscription
-/// at the server; if the stream is dropped, the [`Subscriber`] ends the subscription once another event arrives.
+/// Missing events are asked for while the stream is read; when the connection fails, again after a time that grows.
+/// [`unsubscribe`](Self::unsubscribe) ends the subscription at the server; if the stream is dropped, the [`Subscriber`] ends the subscription once another event arrives.
 #[must_use = "events are only asked for while the stream is read"]
 pub struct Events<S> {
     service: S,
@@ -83,47 +82,6 @@ impl<S: RpcService> Events<S> {
         }
         let after_seq = self.inbox.with(|assembly| assembly.after_seq());
         self.wanted.clone().resuming(self.answer.subscription_id.clone(), after_seq)
-    }
-
-    /// Goes on with another connection, after the previous one was lost. If the server does not know the subscription
-    /// any more, another is opened, and the stream says so with [`EventItem::Gone`].
-    ///
-    /// # Errors
-    /// The server refuses, or cannot be reached; events that came so far are still given out.
-    ///
-    /// # Cancel safety
-    /// The method can be called again.
-    pub async fn resubscribe(&mut self, service: S) -> Result<(), Error> {
-        self.service = service;
-        self.is_gone |= self.inbox.with(|assembly| assembly.is_over());
-        let subscriber = self.subscriber.clone();
-        let _subscribing = subscriber.expecting();
-        let asked = self.resuming();
-        let answer = match ask(self.service.clone(), method::EVENTS_SUBSCRIBE, &asked).await {
-            Err(error) if asked.subscription_id.is_some() && error.code() == code::RESOURCE_NOT_FOUND => {
-                ask(self.service.clone(), method::EVENTS_SUBSCRIBE, &self.wanted).await?
-            }
-            answer => answer?,
-        };
-        self.reopened(answer.body()?);
-        Ok(())
-    }
-
-    /// Goes on after the request of [`resuming`](Self::resuming) was answered, in whatever way it was sent.
-    pub fn reopened(&mut self, answer: EventSubscribed) {
-        (self.asking, self.wait, self.failures) = (None, None, 0);
-        if !self.is_gone && answer.subscription_id == self.answer.subscription_id {
-            if let Some(gap) = answer.gap {
-                self.inbox.with(|assembly| assembly.lose_to(gap.to));
-            }
-        } else {
-            // A server that knows nothing of resuming has opened another subscription.
-            self.end();
-            self.inbox.with(|assembly| assembly.begin(&answer));
-            self.subscriber.route(&answer.subscription_id, &self.inbox);
-            self.is_gone = false;
-        }
-        self.answer = answer;
     }
 
     /// Ends the subscription. Returns whether the server still had it.

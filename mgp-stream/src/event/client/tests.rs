@@ -221,7 +221,7 @@ async fn a_replay_that_fails_is_tried_again_after_a_growing_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscription_that_the_server_forgot_is_gone_once_and_opened_again() {
+async fn a_subscription_that_the_server_forgot_is_gone_once() {
     let gone = || Err(Error::new(code::RESOURCE_NOT_FOUND, "no such subscription"));
     let script = Script::answering([Ok(OURS), gone()]);
     let mut events = subscribed(&script).await;
@@ -234,33 +234,7 @@ async fn a_subscription_that_the_server_forgot_is_gone_once_and_opened_again() {
     tokio::time::sleep(Duration::from_hours(1)).await;
     assert_eq!(now(&mut events), []);
 
-    script.then(Ok(r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"t","last_seq":0}"#));
-    events.resubscribe(script.clone()).await.unwrap();
-    assert_eq!(script.asked().pop().unwrap().1, r#"{"channels":["a"]}"#);
-    script.to.push(event("t", 1).with_seq(1));
-    assert_eq!(now(&mut events), items([event("t", 1).with_seq(1)]));
-
-    script.then(gone());
-    script.then(Ok(OURS));
-    events.resubscribe(script.clone()).await.unwrap();
-    let asked = script.asked();
-    assert_eq!(asked[0].1, r#"{"channels":["a"],"subscription_id":"t","after_seq":1}"#);
-    assert_eq!((asked.len(), asked[1].1.as_str()), (2, r#"{"channels":["a"]}"#));
-    assert_eq!(now(&mut events), [EventItem::Gone]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_server_that_cannot_resume_opens_another_and_the_reader_is_told() {
-    let other = r#"{"subscribed":["a"],"unsupported":[],"subscription_id":"t"}"#;
-    let script = Script::answering([Ok(SUBSCRIBED), Ok(other)]);
-    let mut events = subscribed(&script).await;
-    script.to.push(event("s", 1));
-    script.overtaking.lock().push(event("t", 2));
-    events.resubscribe(script.clone()).await.unwrap();
-    assert_eq!(
-        now(&mut events),
-        [EventItem::Event(event("s", 1)), EventItem::Gone, EventItem::Event(event("t", 2))]
-    );
+    assert_eq!(events.resuming(), EventSubscribe::new(["a"]), "it is opened again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -273,8 +247,10 @@ async fn a_resumed_subscription_reports_what_the_answer_says_is_lost() {
     let mut events = subscribed(&script).await;
     push(&script, [1, 5]);
     assert_eq!(events.next().await, Some(EventItem::Event(numbered(1))));
-    events.resubscribe(script.clone()).await.unwrap();
-    script.to.push(numbered(9));
+    let wanted = events.resuming();
+    drop(events);
+    let mut events = script.to.subscribe(script.clone(), wanted).await.unwrap();
+    push(&script, [5, 9]);
     let missed = |from, to| EventItem::Missed { from, to };
     let one = |seq| EventItem::Event(numbered(seq));
     assert_eq!(now(&mut events), [missed(2, 4), one(5), missed(6, 8), one(9)]);
@@ -302,12 +278,9 @@ async fn events_can_be_asked_for_where_nobody_pushes_them() {
 async fn a_subscription_opened_by_listening_is_read_like_any_other() {
     let script = Script::answering([]);
     let answer: EventSubscribed = serde_json::from_str(OURS).unwrap();
-    let mut events = script.to.opened(script.clone(), EventSubscribe::new(["a"]), answer.clone());
+    let mut events = script.to.opened(script.clone(), EventSubscribe::new(["a"]), answer);
     script.to.push(numbered(1));
     assert_eq!(now(&mut events), items([numbered(1)]));
     let expected = EventSubscribe::new(["a"]).resuming(SubscriptionId::new("s"), 1);
     assert_eq!(events.resuming(), expected);
-    events.reopened(answer);
-    push(&script, [1, 2]);
-    assert_eq!(now(&mut events), items([numbered(2)]));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake, Waker};
 
 use futures_util::StreamExt;
-use mgp_types::mgp::{EventSubscribed, SubscriptionId};
+use mgp_types::mgp::{EventSubscribe, EventSubscribed, SubscriptionId};
 
 use super::super::Subscriber;
 use super::{OURS, Script, event, numbered, subscribed};
@@ -38,8 +38,7 @@ async fn whoever_is_woken_by_an_event_may_use_the_subscriber_at_once() {
     assert!(events.poll_next_unpin(&mut cx).is_pending());
     let _expecting = script.to.expecting();
     script.to.push(event("t", 1));
-    // Early events are brought while the subscription is entered.
-    events.reopened(EventSubscribed::new(SubscriptionId::new("t")));
-    assert_eq!(woken.woken.load(Ordering::Relaxed), 2);
-    assert!(events.poll_next_unpin(&mut cx).is_ready());
+    let answer = EventSubscribed::new(SubscriptionId::new("t"));
+    let mut other = script.to.opened(script.clone(), EventSubscribe::new(["a"]), answer);
+    assert!(other.poll_next_unpin(&mut cx).is_ready());
 }

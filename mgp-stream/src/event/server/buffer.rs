@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mgp_types::mgp::EventGap;
 
-use super::channel_table::PublishedEvent;
+use super::publisher::PublishedEvent;
 
 /// The last events of one subscription, numbered from 1 without gaps. The buffer is the queue to the client too: an
 /// event that was not sent when it leaves the buffer is lost, and the numbers tell.

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::buffer::{Bounds, Buffer};
-use super::channel_table::PublishedEvent;
 use super::gate::AudienceMember;
+use super::publisher::PublishedEvent;
 use super::registry::{FeedAttachment, SubscriptionRegistry};
 use super::terms::Terms;
 use crate::session::SessionKey;
@@ -145,7 +145,7 @@ impl EventFeed {
 mgp_types::partial_debug!(EventFeed, self => patterns: self.patterns);
 
 /// The way of events to their client.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum EventRoute {
     /// The session, for as long as it lasts.
     Session(SessionKey),

@@ -7,7 +7,7 @@ use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, RawJson, R
 use parking_lot::Mutex;
 
 use super::feed::EventRoute;
-use super::registry::{EventDestination, FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
+use super::registry::{FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
 use super::terms::Terms;
 
 /// A request that listens for events. Dropping this value ends the sending; the subscription stays and can be resumed.
@@ -34,10 +34,11 @@ pub(super) fn open(
     }
     let wish = Object::from_raw(&wish).map_err(|error| Error::invalid_params(error.to_string()))?;
     let (asked, terms) = Terms::read(&wish, request.context.session()?)?;
-    let opened = registry.open(SubscriptionCaller::of(request)?, &asked, terms, EventDestination::Request)?;
+    let holder = EventRoute::Stream(request.context.outbox.clone());
+    let opened = registry.open(SubscriptionCaller::of(request)?, &asked, terms, Some(holder))?;
     let answer = opened.terms.write_answer(&opened.answer, true)?;
     let outbox = std::mem::take(&mut request.context.outbox);
-    let Some((port, stream)) = outbox.clone().into_parts() else { return Ok(None) };
+    let stream = outbox.stream();
     let acknowledgement = Arc::new(Acknowledgement {
         registry: Arc::clone(registry),
         attachment: opened.attachment,
@@ -45,8 +46,7 @@ pub(super) fn open(
         outbox,
         answer: Mutex::new(Some(answer)),
     });
-    let port = Acknowledging { port, acknowledgement: Arc::clone(&acknowledgement) };
-    request.context.outbox = Outbox::new(Arc::new(port), stream);
+    request.context.outbox = Outbox::new(acknowledgement.clone(), stream);
     request.params.set(NOTIFICATIONS, filter.to_raw());
     Ok(Some(EventListening { acknowledgement, is_new: asked.subscription_id.is_none() }))
 }
@@ -85,29 +85,24 @@ impl Acknowledgement {
         notification.params.set(NOTIFICATIONS, honoured.to_raw());
         self.outbox.notify(notification).await?;
         if let Some(attachment) = self.attachment.clone() {
-            self.registry.start(attachment, self.after_seq, EventRoute::Stream(self.outbox.clone()));
+            self.registry.start(attachment, self.after_seq);
         }
         Ok(())
     }
 }
 
-/// The outbox port of a request that listens, until its acknowledgement was sent.
-struct Acknowledging {
-    port: Arc<dyn OutboxPort>,
-    acknowledgement: Arc<Acknowledgement>,
-}
-
-impl OutboxPort for Acknowledging {
-    fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
+/// The outbox of a request that listens: the acknowledgement takes the answer with it.
+impl OutboxPort for Acknowledgement {
+    fn notify(&self, _: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::ACKNOWLEDGED
-            && let Some(answer) = self.acknowledgement.answer.lock().take()
+            && let Some(answer) = self.answer.lock().take()
         {
-            return Box::pin(self.acknowledgement.send(notification, answer));
+            return Box::pin(self.send(notification, answer));
         }
-        self.port.notify(stream, notification)
+        Box::pin(self.outbox.notify(notification))
     }
 
-    fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
-        self.port.call(stream, request)
+    fn call(&self, _: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(self.outbox.call(request))
     }
 }

@@ -1,7 +1,6 @@
 //! The server's side of events: publishing, subscriptions, and the ways to the clients.
 
 mod buffer;
-mod channel_table;
 mod feed;
 mod gate;
 mod listen;

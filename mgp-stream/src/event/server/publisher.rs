@@ -1,14 +1,18 @@
-//! The publisher of events, which applications hold.
+//! The publisher of events, which applications hold: its channels, and the subscriptions to them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mgp_types::mgp::{ChannelError, ChannelName, EventSeverity, Timestamp};
+use mgp_types::mgp::{
+    ChannelError, ChannelName, ChannelPattern, Event, EventSeverity, SubscriptionId, Timestamp,
+};
 use mgp_types::{Object, Principal};
-
+use parking_lot::RwLock;
 use tokio::sync::watch;
 
-use super::channel_table::{ChannelTable, PublishedEvent};
-use super::terms::{EventHint, bytes_of_hint};
+use super::feed::EventFeed;
+use super::gate::AudienceMember;
+use super::terms::{EventHint, bytes_of_hint, with_hint};
 
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
@@ -64,7 +68,7 @@ impl Publisher {
     /// # Errors
     /// The name is not a channel name.
     pub fn declare(&self, channel: &str) -> Result<(), ChannelError> {
-        self.0.declare(ChannelName::try_from(channel)?, None);
+        self.add(ChannelName::try_from(channel)?, None);
         Ok(())
     }
 
@@ -75,18 +79,19 @@ impl Publisher {
     /// # Errors
     /// A name in the list is not a channel name.
     pub fn declare_as(&self, channel: &str, other_name: &str) -> Result<(), ChannelError> {
-        self.0.declare(ChannelName::try_from(channel)?, Some(ChannelName::try_from(other_name)?));
+        self.add(ChannelName::try_from(channel)?, Some(ChannelName::try_from(other_name)?));
         Ok(())
     }
 
     /// Returns whether somebody has subscribed to one of the channels.
     pub fn is_heard(&self, channels: &[&str]) -> bool {
-        self.0.is_heard(channels)
+        let table = self.0.subscribers.read();
+        channels.iter().any(|name| table.channels.get(*name).is_some_and(|channel| !channel.feeds.is_empty()))
     }
 
     /// Returns a receiver that is told whenever [`is_heard`](Self::is_heard) may say something else.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changes()
+        self.0.changes.subscribe()
     }
 
     /// Publishes an event that happened now.
@@ -136,29 +141,150 @@ impl Publisher {
         hint: Option<&EventHint>,
         concerns: impl Fn(Option<&Principal>) -> bool,
     ) -> Result<(), PublishError> {
-        let members = data;
-        let data = data.to_raw();
-        let bytes = data.as_bytes().len() + hint.map_or(0, bytes_of_hint);
+        let raw = data.to_raw();
+        let bytes = raw.as_bytes().len() + hint.map_or(0, bytes_of_hint);
         if bytes > Self::MAX_DATA_BYTES {
             return Err(PublishError::TooLarge { bytes });
         }
-        let make = |channel: &ChannelName| PublishedEvent {
-            channel: channel.clone(),
-            timestamp: Timestamp::now(),
-            severity,
-            // The event outlives the frame in which its data may have come.
-            data: Object::from_raw(&data.detached()).unwrap_or_default(),
-            hint: hint.cloned(),
-            bytes,
+        let table = self.0.subscribers.read();
+        let Some((channel, Channel { feeds, .. })) = table.channels.get_key_value(channel) else {
+            return Err(PublishError::Undeclared(channel.into()));
         };
-        if self.0.publish(channel, severity, members, concerns, make) {
-            Ok(())
-        } else {
-            Err(PublishError::Undeclared(channel.into()))
+        let gets = |feed: &&Arc<EventFeed>| {
+            feed.filter.includes(severity) && feed.sees(channel.as_str(), &concerns) && feed.terms.admit(data)
+        };
+        let mut wanting = feeds.iter().filter(gets).peekable();
+        // The event is made once, and only if there is a subscriber that wants it and may see it.
+        if wanting.peek().is_some() {
+            let event = Arc::new(PublishedEvent {
+                channel: channel.clone(),
+                timestamp: Timestamp::now(),
+                severity,
+                // The event outlives the frame in which its data may have come.
+                data: Object::from_raw(&raw.detached()).unwrap_or_default(),
+                hint: hint.cloned(),
+                bytes,
+            });
+            wanting.for_each(|feed| feed.push(&event));
         }
+        Ok(())
     }
 
-    pub(super) fn board(&self) -> &ChannelTable {
-        &self.0
+    /// Adds a channel, which patterns of the standard families find by its other name, too.
+    fn add(&self, channel: ChannelName, other_name: Option<ChannelName>) {
+        let mut table = self.0.subscribers.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        channels.entry(channel).or_insert_with_key(|name| {
+            let mut channel = Channel { other_name, feeds: Vec::new() };
+            channel.feeds = feeds.iter().filter(|feed| channel.is_wanted(name, feed)).cloned().collect();
+            channel
+        });
+        drop(table);
+        self.note_change();
+    }
+
+    /// Returns the names of all channels that `spectator` may know of.
+    pub(super) fn available(&self, spectator: &AudienceMember) -> Vec<String> {
+        let table = self.0.subscribers.read();
+        let names = table.channels.keys().map(ChannelName::as_str);
+        names.filter(|channel| spectator.sees(channel)).map(str::to_owned).collect()
+    }
+
+    /// Returns whether the pattern stands for a channel that `spectator` may know of.
+    pub(super) fn has_channel(&self, pattern: &ChannelPattern, spectator: &AudienceMember) -> bool {
+        let table = self.0.subscribers.read();
+        table.channels.iter().any(|(name, it)| it.is_meant(name, pattern) && spectator.sees(name.as_str()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_subscribers(&self) -> bool {
+        !self.0.subscribers.read().feeds.is_empty()
+    }
+
+    pub(super) fn open(&self, feed: &Arc<EventFeed>) {
+        let mut table = self.0.subscribers.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        for (name, channel) in channels {
+            if channel.is_wanted(name, feed) {
+                channel.feeds.push(Arc::clone(feed));
+            }
+        }
+        feeds.push(Arc::clone(feed));
+        drop(table);
+        self.note_change();
+    }
+
+    /// Takes these feeds out, all at once: publishers wait meanwhile.
+    pub(super) fn close<'a>(&self, closed: impl IntoIterator<Item = &'a EventFeed>) {
+        if closed.into_iter().map(EventFeed::close).count() == 0 {
+            return;
+        }
+        let mut table = self.0.subscribers.write();
+        let ChannelSubscribers { channels, feeds } = &mut *table;
+        for feeds in channels.values_mut().map(|channel| &mut channel.feeds).chain([feeds]) {
+            feeds.retain(|feed| !feed.is_closed());
+        }
+        drop(table);
+        self.note_change();
+    }
+
+    fn note_change(&self) {
+        self.0.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
+/// The channels with their subscribers, and the number of changes of both.
+#[derive(Debug, Default)]
+struct ChannelTable {
+    subscribers: RwLock<ChannelSubscribers>,
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct ChannelSubscribers {
+    channels: BTreeMap<ChannelName, Channel>,
+    /// The feeds of all subscribers: a channel that is declared later has to find those whose patterns match it.
+    feeds: Vec<Arc<EventFeed>>,
+}
+
+/// A channel, and the subscribers to it.
+#[derive(Debug)]
+struct Channel {
+    /// The name by which patterns of the standard families find the channel, too.
+    other_name: Option<ChannelName>,
+    feeds: Vec<Arc<EventFeed>>,
+}
+
+impl Channel {
+    /// Returns whether a pattern stands for the channel called `name`.
+    fn is_meant(&self, name: &ChannelName, pattern: &ChannelPattern) -> bool {
+        let by_other_name =
+            |other: &ChannelName| pattern.is_of_standard_family() && pattern.matches(other.as_str());
+        pattern.matches(name.as_str()) || self.other_name.as_ref().is_some_and(by_other_name)
+    }
+
+    fn is_wanted(&self, name: &ChannelName, feed: &EventFeed) -> bool {
+        feed.patterns.iter().any(|pattern| self.is_meant(name, pattern))
+    }
+}
+
+/// An event before it is numbered, shared by all subscribers.
+#[derive(Debug)]
+pub(super) struct PublishedEvent {
+    pub(super) channel: ChannelName,
+    pub(super) timestamp: Timestamp,
+    pub(super) severity: EventSeverity,
+    pub(super) data: Object,
+    pub(super) hint: Option<EventHint>,
+    pub(super) bytes: usize,
+}
+
+impl PublishedEvent {
+    /// Returns the event with number `seq` of `subscription`.
+    pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
+        let event = Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
+            .with_severity(self.severity)
+            .with_seq(seq);
+        with_hint(event, self.hint.as_ref())
     }
 }

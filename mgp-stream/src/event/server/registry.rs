@@ -44,22 +44,12 @@ struct SubscriptionRegistryState {
 struct SubscriptionEntry {
     feed: Arc<EventFeed>,
     owner: Option<Principal>,
-    holder: EventDestination,
+    /// The way of the events; none if they are asked for, or their client is gone and may come back.
+    holder: Option<EventRoute>,
     /// The number of the current attachment: a late beginning or end must not touch the successor of its attachment.
     attachment: u64,
     pump: Option<AbortOnDrop>,
     used: Instant,
-}
-
-/// The destination of the events of a subscription.
-#[derive(Debug)]
-pub(super) enum EventDestination {
-    /// No destination: the events are asked for, or their client is gone and may come back.
-    Nobody,
-    /// A session.
-    Session(SessionKey),
-    /// The stream of a request.
-    Request,
 }
 
 /// The client that makes a request.
@@ -114,14 +104,12 @@ impl SubscriptionRegistry {
         asked: &EventSubscribe,
         terms: Terms,
     ) -> Result<RawJson, Error> {
-        let session = SessionKey::of(caller.session);
         let reached = caller.session.outbox.is_open();
-        let holder =
-            if reached { EventDestination::Session(session.clone()) } else { EventDestination::Nobody };
+        let holder = reached.then(|| EventRoute::Session(SessionKey::of(caller.session)));
         let opened = self.open(caller, asked, terms, holder)?;
         let answer = opened.terms.write_answer(&opened.answer, reached)?;
         if let Some(attachment) = opened.attachment.filter(|_| reached) {
-            self.start(attachment, opened.after_seq, EventRoute::Session(session));
+            self.start(attachment, opened.after_seq);
         }
         Ok(answer)
     }
@@ -132,7 +120,7 @@ impl SubscriptionRegistry {
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
         terms: Terms,
-        holder: EventDestination,
+        holder: Option<EventRoute>,
     ) -> Result<OpenedSubscription, Error> {
         if asked.channels.len() > self.quotas.channels {
             return Err(over_quota("a subscription asks for too many channels"));
@@ -150,14 +138,14 @@ impl SubscriptionRegistry {
         caller: SubscriptionCaller<'_>,
         asked: &EventSubscribe,
         terms: Terms,
-        holder: EventDestination,
+        holder: Option<EventRoute>,
         runtime: &Handle,
     ) -> Result<OpenedSubscription, Error> {
         let spectator = AudienceMember::new(caller.principal, &self.audience);
         let (mut answer, patterns) = self.choose(&spectator, asked);
         // A chosen id can be guessed, so the subscription lies under one that cannot.
         let id = answer.subscription_id.clone();
-        let is_proved = caller.principal.is_some() || matches!(holder, EventDestination::Session(_));
+        let is_proved = caller.principal.is_some() || matches!(holder, Some(EventRoute::Session(_)));
         if let Some(chosen) = terms.chosen_id().filter(|_| is_proved) {
             answer.subscription_id = chosen.clone();
         }
@@ -172,12 +160,12 @@ impl SubscriptionRegistry {
         if state.id_of(caller, &answer.subscription_id).is_some() {
             return Err(taken());
         }
-        self.make_room(&mut state, caller, &holder)?;
+        self.make_room(&mut state, caller, holder.as_ref())?;
         self.ensure_sweeper(&mut state, runtime);
         let (given_id, bounds) = (answer.subscription_id.clone(), self.quotas.bounds);
         let feed = EventFeed::new(given_id, spectator, patterns, asked.filter, terms.clone(), bounds);
         let feed = Arc::new(feed);
-        self.publisher.board().open(&feed);
+        self.publisher.open(&feed);
         let owner = caller.principal.cloned();
         let entry =
             SubscriptionEntry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
@@ -192,12 +180,12 @@ impl SubscriptionRegistry {
         spectator: &AudienceMember,
         asked: &EventSubscribe,
     ) -> (EventSubscribed, Vec<ChannelPattern>) {
-        let board = self.publisher.board();
+        let board = &self.publisher;
         let mut answer = EventSubscribed::new(SubscriptionId::new(format!("sub-{}", random_name())));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
             match ChannelPattern::try_from(wanted.as_str()) {
-                Ok(pattern) if board.has(&pattern, spectator) => {
+                Ok(pattern) if board.has_channel(&pattern, spectator) => {
                     answer.subscribed.push(wanted.clone());
                     patterns.push(pattern);
                 }
@@ -216,13 +204,13 @@ impl SubscriptionRegistry {
         caller: SubscriptionCaller<'_>,
         id: &SubscriptionId,
         asked: &EventSubscribe,
-        holder: EventDestination,
+        holder: Option<EventRoute>,
     ) -> Result<OpenedSubscription, Error> {
         let mut state = self.state.lock();
         let own = state.id_of(caller, id).ok_or_else(unknown)?;
         let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
-        let is_held = entry.holder.is_session(caller.session);
-        if caller.principal.is_none() && matches!(holder, EventDestination::Session(_)) && !is_held {
+        let is_held = entry.is_held_by(caller.session);
+        if caller.principal.is_none() && matches!(holder, Some(EventRoute::Session(_))) && !is_held {
             self.check_session(&state, caller)?;
         }
         let entry = state.entries.get_mut(&own).ok_or_else(unknown)?;
@@ -236,16 +224,17 @@ impl SubscriptionRegistry {
         answer.subscribed = feed.patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
         answer.unsupported.clone_from(&asked.channels);
         answer.unsupported.retain(|wanted| !answer.subscribed.contains(wanted));
-        answer.available = self.publisher.board().available(&feed.spectator);
+        answer.available = self.publisher.available(&feed.spectator);
         answer.last_seq = Some(feed.last_seq());
         answer.gap = feed.gap_after(after_seq);
         Ok(OpenedSubscription { answer, terms: feed.terms.clone(), attachment, after_seq })
     }
 
     /// Starts sending the events after number `after_seq`, if the attachment is still the current one.
-    pub(super) fn start(self: &Arc<Self>, attachment: FeedAttachment, after_seq: u64, way: EventRoute) {
+    pub(super) fn start(self: &Arc<Self>, attachment: FeedAttachment, after_seq: u64) {
         let mut state = self.state.lock();
         let Some(entry) = state.attached(&attachment) else { return };
+        let Some(way) = entry.holder.clone() else { return };
         // Opening a subscription has checked that there is a runtime.
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
@@ -299,7 +288,7 @@ impl SubscriptionRegistry {
         drop(state);
         subscriptions.sort_by(|one, other| one.subscription_id.cmp(&other.subscription_id));
         let spectator = AudienceMember::new(caller.principal, &self.audience);
-        let supported_events = self.publisher.board().available(&spectator);
+        let supported_events = self.publisher.available(&spectator);
         mgp_types::ext::OwnSubscriptions { subscriptions, supported_events }
     }
 
@@ -312,7 +301,8 @@ impl SubscriptionRegistry {
         id: &SubscriptionId,
     ) -> Option<&'a mut SubscriptionEntry> {
         let entry = self.find(state, caller, id)?;
-        (entry.owner.is_some() || entry.holder.leaves_to(caller.session)).then_some(entry)
+        let is_free = entry.owner.is_some() || !entry.is_of_open_session();
+        (is_free || entry.is_held_by(caller.session)).then_some(entry)
     }
 
     /// Returns the subscription that may belong to the caller. Asking for a subscription counts as use.
@@ -341,11 +331,11 @@ impl SubscriptionRegistry {
         &self,
         state: &mut SubscriptionRegistryState,
         caller: SubscriptionCaller<'_>,
-        holder: &EventDestination,
+        holder: Option<&EventRoute>,
     ) -> Result<(), Error> {
         let EventQuotas { per_owner, in_all, .. } = self.quotas;
         if caller.principal.is_none() {
-            if matches!(holder, EventDestination::Session(_)) {
+            if matches!(holder, Some(EventRoute::Session(_))) {
                 self.check_session(state, caller)?;
             }
             let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
@@ -358,7 +348,7 @@ impl SubscriptionRegistry {
         if own().count() < per_owner && state.entries.len() < in_all {
             return Ok(());
         }
-        let idle = own().filter(|(_, entry)| matches!(entry.holder, EventDestination::Nobody));
+        let idle = own().filter(|(_, entry)| entry.holder.is_none());
         let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
         let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions are open"))?;
         self.remove(state, &oldest);
@@ -371,7 +361,7 @@ impl SubscriptionRegistry {
         state: &SubscriptionRegistryState,
         caller: SubscriptionCaller<'_>,
     ) -> Result<(), Error> {
-        let held = state.entries.values().filter(|entry| entry.holder.is_session(caller.session));
+        let held = state.entries.values().filter(|entry| entry.is_held_by(caller.session));
         if held.count() >= self.quotas.per_owner {
             return Err(over_quota("too many subscriptions are open"));
         }
@@ -386,19 +376,19 @@ impl SubscriptionRegistry {
     /// Releases sessions that are gone, and removes subscriptions that were not used for long.
     fn sweep(&self, state: &mut SubscriptionRegistryState, now: Instant) {
         for entry in state.entries.values_mut() {
-            if matches!(entry.holder, EventDestination::Session(_)) && !entry.holder.is_open_session() {
+            if matches!(entry.holder, Some(EventRoute::Session(_))) && !entry.is_of_open_session() {
                 entry.let_go(now);
             }
         }
         let over = state.entries.extract_if(|_, entry| entry.is_over(now, &self.quotas));
         let over: Vec<SubscriptionEntry> = over.map(|(_, entry)| entry).collect();
-        self.publisher.board().close(over.iter().map(|entry| &*entry.feed));
+        self.publisher.close(over.iter().map(|entry| &*entry.feed));
     }
 
     fn remove(&self, state: &mut SubscriptionRegistryState, id: &SubscriptionId) -> bool {
         let removed = state.entries.remove(id);
         if let Some(entry) = &removed {
-            self.publisher.board().close([&*entry.feed]);
+            self.publisher.close([&*entry.feed]);
         }
         removed.is_some()
     }
@@ -410,7 +400,7 @@ impl Drop for SubscriptionRegistry {
     /// The publisher may outlive the registry.
     fn drop(&mut self) {
         let entries = std::mem::take(&mut self.state.get_mut().entries);
-        self.publisher.board().close(entries.values().map(|entry| &*entry.feed));
+        self.publisher.close(entries.values().map(|entry| &*entry.feed));
     }
 }
 
@@ -442,7 +432,7 @@ impl SubscriptionRegistryState {
 
 impl SubscriptionEntry {
     fn let_go(&mut self, now: Instant) {
-        self.holder = EventDestination::Nobody;
+        self.holder = None;
         self.attachment = NOT_ATTACHED;
         self.pump = None;
         self.used = now;
@@ -452,28 +442,20 @@ impl SubscriptionEntry {
     /// its time is over.
     fn is_over(&self, now: Instant, quotas: &EventQuotas) -> bool {
         let is_idle = now.saturating_duration_since(self.used) >= quotas.idle_timeout;
-        matches!(self.holder, EventDestination::Nobody) && (is_idle || self.feed.is_past(now))
+        self.holder.is_none() && (is_idle || self.feed.is_past(now))
     }
 
     /// Returns whether the subscription is the caller's, whatever it knows of ids.
     fn is_surely_of(&self, caller: SubscriptionCaller<'_>) -> bool {
-        self.owner.as_ref() == caller.principal
-            && (self.owner.is_some() || self.holder.is_session(caller.session))
-    }
-}
-
-impl EventDestination {
-    fn is_session(&self, session: &Arc<Session>) -> bool {
-        matches!(self, Self::Session(held) if *held == SessionKey::of(session))
+        self.owner.as_ref() == caller.principal && (self.owner.is_some() || self.is_held_by(caller.session))
     }
 
-    fn is_open_session(&self) -> bool {
-        matches!(self, Self::Session(held) if held.is_open())
+    fn is_held_by(&self, session: &Arc<Session>) -> bool {
+        matches!(&self.holder, Some(EventRoute::Session(held)) if *held == SessionKey::of(session))
     }
 
-    /// Returns whether `session` may use the subscription as it is attached.
-    fn leaves_to(&self, session: &Arc<Session>) -> bool {
-        !self.is_open_session() || self.is_session(session)
+    fn is_of_open_session(&self) -> bool {
+        matches!(&self.holder, Some(EventRoute::Session(held)) if held.is_open())
     }
 }
 

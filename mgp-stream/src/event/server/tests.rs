@@ -414,7 +414,7 @@ async fn with_the_layer_its_subscriptions_end() {
     publish(&publisher, 1..=1);
     settle().await;
     assert!(client.0.take().is_empty());
-    assert!(!publisher.board().has_subscribers());
+    assert!(!publisher.has_subscribers());
 }
 
 #[tokio::test(start_paused = true)]
@@ -424,14 +424,14 @@ async fn a_subscription_that_nobody_comes_back_to_costs_publishers_nothing() {
     let mut client = Client::new(&service);
     to_all(&mut client).await;
     tokio::time::sleep(Duration::from_hours(1)).await;
-    assert!(publisher.board().has_subscribers());
+    assert!(publisher.has_subscribers());
     drop(client);
     tokio::time::sleep(Duration::from_mins(15)).await;
-    assert!(!publisher.board().has_subscribers());
+    assert!(!publisher.has_subscribers());
     to_all(&mut Client::new(&service)).await;
-    assert!(publisher.board().has_subscribers());
+    assert!(publisher.has_subscribers());
     tokio::time::sleep(Duration::from_mins(15)).await;
-    assert!(!publisher.board().has_subscribers());
+    assert!(!publisher.has_subscribers());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

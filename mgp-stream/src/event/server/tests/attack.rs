@@ -144,5 +144,5 @@ async fn whoever_subscribes_while_events_are_published_sees_a_whole_tail_of_them
         assert!(unsubscribe(&mut client, &id).await && !unsubscribe(&mut client, &id).await);
     }
     publishing.join().unwrap();
-    assert!(!publisher.board().has_subscribers());
+    assert!(!publisher.has_subscribers());
 }

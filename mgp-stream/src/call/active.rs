@@ -32,7 +32,6 @@ pub const FIRST_INDEX: &str = "first_index";
 pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
     stream: StreamId,
-    stall_limit: Duration,
     /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
     /// Signals that the pace was changed or that the call is over.
@@ -74,6 +73,9 @@ pub(super) enum ForcedEnd {
     Failed(Error),
 }
 
+/// The time that one chunk waits for a caller that does not take it.
+const STALL_LIMIT: Duration = Duration::from_secs(10);
+
 impl ForcedEnd {
     pub(super) fn into_answer(self) -> Result<Response, Error> {
         match self {
@@ -84,7 +86,7 @@ impl ForcedEnd {
 }
 
 impl ActiveCall {
-    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId, stall_limit: Duration) -> Self {
+    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId) -> Self {
         let state = ActiveCallState {
             phase: Phase::Running,
             began: Instant::now(),
@@ -97,14 +99,7 @@ impl ActiveCall {
             pace: ChunkPacer::default(),
             asked: false,
         };
-        Self {
-            port,
-            stream,
-            stall_limit,
-            turn: Semaphore::new(1),
-            changed: Notify::new(),
-            state: Mutex::new(state),
-        }
+        Self { port, stream, turn: Semaphore::new(1), changed: Notify::new(), state: Mutex::new(state) }
     }
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
@@ -166,7 +161,7 @@ impl ActiveCall {
 
     /// Sets the rate in chunks per second that the caller takes. Returns whether `per_second` is a valid rate.
     pub(super) fn set_pace(&self, per_second: f64) -> bool {
-        let set = self.state.lock().pace.set(per_second, self.stall_limit);
+        let set = self.state.lock().pace.set(per_second, STALL_LIMIT);
         self.changed.notify_waiters();
         set
     }
@@ -279,7 +274,7 @@ impl ActiveCall {
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
-        let sent = timeout(self.stall_limit, async {
+        let sent = timeout(STALL_LIMIT, async {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
@@ -306,7 +301,7 @@ impl ActiveCall {
     //= mgp §12.8 (later drafts)
     //# max_chunks_per_second
     async fn wait_for_pace(&self) -> Result<(), Error> {
-        let limit = Instant::now() + self.stall_limit;
+        let limit = Instant::now() + STALL_LIMIT;
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
@@ -340,7 +335,7 @@ impl ActiveCall {
         let error = stalled();
         let state = self.state.lock();
         if matches!(state.phase, Phase::Running) {
-            tracing::debug!(limit = ?self.stall_limit, "the caller stopped taking chunks");
+            tracing::debug!(limit = ?STALL_LIMIT, "the caller stopped taking chunks");
             self.end(state, Phase::Stopped(ForcedEnd::Failed(error.clone())));
         }
         error

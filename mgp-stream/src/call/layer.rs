@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method};
 use mgp_types::{
@@ -20,20 +19,17 @@ use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
 /// the calls in progress.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct StreamLayer {
     registry: Arc<CallRegistry>,
-    stall_limit: Duration,
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
-const LONGEST_STALL: Duration = Duration::from_hours(24);
-const STALL_LIMIT: Duration = Duration::from_secs(10);
-
 impl StreamLayer {
-    /// Creates a layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
+    /// Creates a layer that waits 10 s for a caller to take one chunk before it ends the call with error
+    /// 3001, and leaves sessions without streaming alone.
     pub fn new() -> Self {
-        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, upstream: None }
+        Self::default()
     }
 
     /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
@@ -43,23 +39,9 @@ impl StreamLayer {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
 
-    /// Sets how long one chunk waits for a caller that does not take it before the call is ended with error 3001; at
-    /// most a day.
-    #[must_use]
-    pub fn stall_limit(mut self, limit: Duration) -> Self {
-        self.stall_limit = limit.min(LONGEST_STALL);
-        self
-    }
-
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
         self.registry.len()
-    }
-}
-
-impl Default for StreamLayer {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -71,7 +53,7 @@ impl<S> Layer<S> for StreamLayer {
     }
 }
 
-mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
+mgp_types::partial_debug!(StreamLayer);
 
 /// The service of [`StreamLayer`].
 ///
@@ -153,7 +135,7 @@ impl<S: RpcService> StreamService<S> {
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(ActiveCall::new(port, stream, self.layer.stall_limit));
+        let active = Arc::new(ActiveCall::new(port, stream));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
         let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Context;
-use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::CallRecord;
@@ -62,7 +61,7 @@ impl CallWork {
         if !self.entered {
             self.entered = true;
             let active = self.active.get_or_insert_with(|| {
-                let quiet = ActiveCall::new(None, self.stream, Duration::ZERO);
+                let quiet = ActiveCall::new(None, self.stream);
                 // The call is new, so that it has not ended.
                 let _running = quiet.watch(cx.waker());
                 Arc::new(quiet)

@@ -150,13 +150,4 @@ mod tests {
             assert_eq!(selection(&options, &raw(none)), None, "{none}");
         }
     }
-
-    // covers: MGP-13.4-13
-    #[test]
-    fn an_input_is_any_json() {
-        for json in [r#""text""#, "5", r#"{"a":1}"#, "false"] {
-            assert_eq!(input(&raw(json)), CallbackReply::Given(raw(json)), "{json}");
-        }
-        assert_eq!(input(&RawJson::null()).given(), None);
-    }
 }

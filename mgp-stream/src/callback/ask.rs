@@ -41,14 +41,6 @@ impl Callbacks {
         Self { open: Arc::default(), resends: 3, resend_after: Duration::from_secs(5) }
     }
 
-    /// Sets how often a question without an answer is sent again, and the time in between.
-    #[cfg(test)]
-    pub(super) const fn with_resends(mut self, times: u32, after: Duration) -> Self {
-        self.resends = times;
-        self.resend_after = after;
-        self
-    }
-
     /// Asks the client in the middle of the call to which `context` belongs.
     ///
     /// In a session with callbacks the question travels on the stream of the call, and again under the same id while

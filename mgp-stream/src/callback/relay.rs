@@ -89,19 +89,16 @@ impl CallbackRelay {
         }
         let until = now + wait_for(&request) + MEMORY;
         let theirs = ServerCallbackKey { server: server.clone(), stream, id: request.callback_id };
-        let ours = match self.passed.iter_mut().find(|(_, passed)| passed.theirs == theirs) {
-            Some((ours, passed)) => {
-                passed.until = until;
-                ours.clone()
-            }
-            None => {
-                self.make_room(server, now)?;
-                let ours: Box<str> = format!("{PREFIX}{}", random_name()).into();
-                let passed =
-                    PassedCallback { theirs, owner: SessionOwner::of(front), is_answered: false, until };
-                self.passed.insert(ours.clone(), passed);
-                ours
-            }
+        let known = self.passed.iter_mut().find(|(_, passed)| passed.theirs == theirs);
+        let ours = if let Some((ours, passed)) = known {
+            passed.until = until;
+            ours.clone()
+        } else {
+            self.make_room(server, now)?;
+            let ours: Box<str> = format!("{PREFIX}{}", random_name()).into();
+            let passed = PassedCallback { theirs, owner: SessionOwner::of(front), is_answered: false, until };
+            self.passed.insert(ours.clone(), passed);
+            ours
         };
         let mut params = params.clone();
         params.remove(CALL);

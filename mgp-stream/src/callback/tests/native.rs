@@ -112,13 +112,6 @@ async fn a_question_is_sent_again_three_times_under_the_same_id_until_it_is_answ
     bench.id();
     bench.respond(&bench.id(), "true").await.unwrap();
     assert!(asking.await.unwrap().unwrap().is_confirmed());
-
-    let mut bench = CallbackBench::with_callbacks();
-    bench.callbacks = bench.callbacks.with_resends(1, Duration::from_secs(1));
-    let asking = bench.asking(Callback::confirmation("Sure?"));
-    sleep(Duration::from_secs(9)).await;
-    assert_eq!(bench.ids().len(), 2);
-    asking.abort();
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,13 +180,4 @@ async fn a_response_without_its_members_is_refused() {
         *request.context = bench.context.clone();
         assert_eq!(bench.server.call(request).await.unwrap_err().code(), code::INVALID_PARAMS);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_selection_needs_options() {
-    let bench = CallbackBench::with_callbacks();
-    let question = Callback::selection("Which?", [""; 0]);
-    let refused = bench.callbacks.ask(&bench.context, "key", question).await.unwrap_err();
-    assert_eq!(refused.code(), code::INTERNAL_ERROR);
-    assert!(bench.ids().is_empty());
 }

@@ -14,8 +14,8 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::callback::bench::session;
-use crate::callback::{CallbackHandler, CallbackInbound, CallbackInboundLayer, CallbackResponder};
-use crate::doubles::{TestPort, TestServer, raw, settle, text};
+use crate::callback::{CallbackInbound, CallbackInboundLayer, CallbackResponder};
+use crate::doubles::{TestPort, TestServer, settle, text};
 
 /// A responder that answers with what it was asked, after a time, and counts.
 struct Client {
@@ -203,18 +203,6 @@ async fn what_no_handler_knows_is_not_answered_and_what_one_knows_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_are_any_json() {
-    for json in ["5", r#""text""#, r#"{"a":1}"#, "null", "true"] {
-        let responder =
-            CallbackResponder::new(move |_: CallbackRequest, _: Context| async move { Some(raw(json)) });
-        let mut link = Link::new("s", &responder);
-        link.asks(&asked("a", "?")).await.unwrap();
-        settle().await;
-        assert_eq!(link.answers(), [format!(r#"{{"callback_id":"a","response":{json}}}"#)]);
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn what_cannot_be_answered_and_plain_sessions_change_nothing() {
     let client = Client::echo(SOON);
     let mut link = Link::new("s", &client.responder);
@@ -296,10 +284,4 @@ async fn handlers_end_with_their_desk() {
     drop(link);
     settle().await;
     assert_eq!(ended.load(Ordering::Relaxed), 1);
-}
-
-#[test]
-fn static_property_functions_are_handlers() {
-    fn is_handler(_: impl CallbackHandler) {}
-    is_handler(|_: CallbackRequest, _: Context| async { None });
 }

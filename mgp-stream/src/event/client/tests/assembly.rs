@@ -48,8 +48,8 @@ proptest! {
         let mut answer = EventSubscribed::new(SubscriptionId::new("s"));
         answer.last_seq = first.checked_sub(1);
         let mut assembly = EventAssembly::new(&answer);
-        let mut next = first.min(LAST + 1);
-        let mut ended = false;
+        let mut next = first;
+        let mut is_numbered = first > 0;
         for action in actions {
             match action {
                 Action::Push(seq) => {
@@ -71,12 +71,12 @@ proptest! {
                 Action::Lose(seq) => assembly.lose_to(seq),
                 Action::End => {
                     assembly.end();
-                    ended = true;
+                    is_numbered = false;
                 }
                 Action::Pop(items) => {
                     for item in std::iter::from_fn(|| assembly.pop()).take(usize::from(items)) {
-                        // The numbers of a subscription end with it, and some events come without numbers.
-                        if ended {
+                        // The numbers of a subscription end with it, and some servers and events have none.
+                        if !is_numbered {
                             continue;
                         }
                         match item {

@@ -21,19 +21,20 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    pub(crate) fn insert(&mut self, slot: Slot) {
+    /// Puts a slot into the set, or takes it out.
+    pub(crate) fn set(&mut self, slot: Slot, is_in: bool) {
         let (word, bit) = place(slot);
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
         }
-        self.bits[word] |= bit;
+        self.bits[word] &= !bit;
+        if is_in {
+            self.bits[word] |= bit;
+        }
     }
 
-    pub(crate) fn remove(&mut self, slot: Slot) {
-        let (word, bit) = place(slot);
-        if let Some(bits) = self.bits.get_mut(word) {
-            *bits &= !bit;
-        }
+    pub(crate) fn len(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     pub(crate) fn contains(&self, slot: Slot) -> bool {
@@ -112,11 +113,11 @@ mod tests {
     #[test]
     fn what_was_put_in_is_in_until_it_is_taken_out() {
         let mut slots = Slots::default();
-        slots.insert(Slot(3));
-        slots.insert(Slot(700));
-        slots.remove(Slot(3));
-        slots.remove(Slot(70_000));
-        assert!(slots.contains(Slot(700)));
+        slots.set(Slot(3), true);
+        slots.set(Slot(700), true);
+        slots.set(Slot(3), false);
+        slots.set(Slot(60_000), false);
+        assert!(slots.contains(Slot(700)) && slots.len() == 1);
         assert!(![3, 636, 699, 764, 70_000].into_iter().any(|slot| slots.contains(Slot(slot))));
     }
 }

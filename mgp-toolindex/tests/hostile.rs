@@ -77,49 +77,6 @@ async fn queries_of_any_kind_are_answered() {
 }
 
 #[tokio::test]
-async fn an_empty_index_answers_with_nothing() {
-    let index = set::index(Vec::new()).await;
-    for strategy in STRATEGIES {
-        let found = index.search(&Search::new("read a file").strategy(strategy)).await;
-        assert!(found.hits.is_empty());
-    }
-}
-
-#[tokio::test]
-async fn vectors_sent_along_that_cannot_be_right_do_no_harm() {
-    let embedder = set::embedder().await;
-    let right = embedder.dimension();
-    let vectors = [
-        vec![f32::NAN; right],
-        vec![f32::INFINITY; right],
-        vec![f32::MAX; right],
-        vec![0.0; right],
-        vec![1.0; right + 1],
-        vec![1.0; 1],
-        vec![1.0; 100_000],
-        vec![f32::MIN_POSITIVE; right],
-    ];
-    let mut tools = Vec::new();
-    for (number, vector) in vectors.into_iter().enumerate() {
-        for (kind, id) in
-            [("own", Some(embedder.id().to_owned())), ("other", Some("else".to_owned())), ("none", None)]
-        {
-            let mut hints = ToolHints::default();
-            hints.embedding.clone_from(&vector);
-            hints.embedder = id;
-            tools.push(
-                listing(&json!({ "name": format!("{kind}_{number}"), "description": "Odd" })).hints(hints),
-            );
-        }
-    }
-    let index = set::index(vec![ServerTools::new("odd", tools)]).await;
-    for text in ["odd", "", "something else"] {
-        searched(&index, text, 30).await;
-    }
-    assert_works(&index).await;
-}
-
-#[tokio::test]
 async fn definitions_of_any_size_and_form_are_indexed() {
     let deep = (0..50).fold(json!({ "type": "string" }), |inner, _| json!({ "properties": { "x": inner } }));
     let many: serde_json::Map<String, Value> =

@@ -4,12 +4,9 @@
 mod set;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use mgp_toolindex::category::CategoryPath;
-use mgp_toolindex::embed::{EmbedError, Embedder};
 use mgp_toolindex::{Index, Search, SearchResult, ServerTools, Tool, ToolListing, VisibleTools};
-use mgp_types::BoxFuture;
 use mgp_types::mgp::{RiskLevel, SearchStrategy, ServerState, ToolFilter, ToolHints};
 use proptest::prelude::*;
 use serde_json::json;
@@ -100,24 +97,6 @@ async fn meaning_finds_what_shares_no_word_with_the_request() {
 
 // covers: MGP-16.4-12
 #[tokio::test]
-async fn categories_are_found_by_path_by_a_level_above_and_by_almost_their_name() {
-    let index = set::index(office()).await;
-    for (text, expected) in [
-        ("storage/files", &["read_file", "write_file"][..]),
-        ("storage", &["list_buckets", "read_file", "write_file"]),
-        ("communication/mail", &["search_email", "send_email"]),
-        ("communic", &["search_email", "send_email"]),
-        ("comunication", &["search_email", "send_email"]),
-        ("weather", &["get_forecast"]),
-    ] {
-        let mut found = names(&index, text, SearchStrategy::Category).await;
-        found.sort_unstable();
-        assert_eq!(found, expected, "{text}");
-    }
-}
-
-// covers: MGP-16.4-12
-#[tokio::test]
 async fn what_is_no_category_is_searched_for_by_words() {
     let index = set::index(office()).await;
     let found = index.search(&Search::new("recipients").strategy(SearchStrategy::Category)).await;
@@ -141,43 +120,6 @@ async fn scores_are_shares_and_the_best_stands_in_front() {
     let fits_not = index.search(&Search::new("photosynthesis of deciduous trees")).await;
     assert!(fits > 0.9, "{fits}");
     assert!(fits_not.hits.iter().all(|hit| hit.score < 0.35), "{fits_not:?}");
-}
-
-/// An embedder that always fails.
-#[derive(Debug)]
-struct Failing;
-
-impl Embedder for Failing {
-    fn id(&self) -> &'static str {
-        "failing"
-    }
-
-    fn dimension(&self) -> usize {
-        8
-    }
-
-    fn embed(&self, _: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        Box::pin(async { Err(EmbedError::new("it fails")) })
-    }
-}
-
-// covers: MGP-16.4-10, MGP-16.4-11
-#[tokio::test]
-async fn where_the_embedder_fails_words_are_searched_and_the_answer_says_so() {
-    let index = Index::new(Arc::new(Failing));
-    for server in office() {
-        index.put_server(server).await;
-    }
-    index.settled().await;
-    for (strategy, fallback) in [
-        (SearchStrategy::Hybrid, Some(SearchStrategy::Keyword)),
-        (SearchStrategy::Semantic, Some(SearchStrategy::Keyword)),
-        (SearchStrategy::Keyword, None),
-    ] {
-        let found = index.search(&Search::new("send an email").strategy(strategy)).await;
-        assert_eq!(found.fallback, fallback, "{strategy:?}");
-        assert_eq!(found.hits[0].tool.name.as_str(), "send_email", "{strategy:?}");
-    }
 }
 
 fn filter(categories: &[&str], most: Option<RiskLevel>, status: Option<ServerState>) -> ToolFilter {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::evaluation::{Latency, micros_since};
 use mgp_toolindex::embed::{EmbedError, Embedder, EmbedderChoice};
-use mgp_toolindex::{Index, Search};
-use mgp_types::mgp::{SearchStrategy, ServerId};
+use mgp_toolindex::{Index, Search, ServerTools};
+use mgp_types::mgp::SearchStrategy;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -183,7 +183,7 @@ async fn changes(index: &Index) -> (Worst, Latency) {
         let word = format!("quorzal{number}x");
         let tool = invent::named(&mut chance, &word);
         let began = Instant::now();
-        index.put_tool(ServerId::from("changing"), tool).await;
+        index.put_server(ServerTools::new("changing", vec![tool])).await;
         loop {
             let search = Search::new(&word).strategy(SearchStrategy::Keyword);
             let searching = Instant::now();

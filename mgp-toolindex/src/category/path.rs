@@ -23,42 +23,14 @@ impl CategoryPath {
     /// assert!(path.is_in(&CategoryPath::read("filesystem").unwrap()));
     /// ```
     pub fn read(text: &str) -> Option<Self> {
-        let mut path = String::new();
-        let mut depth = 0;
-        for level in text.split(['/', '.', '>']) {
-            let start = path.len();
-            if start > 0 {
-                path.push('/');
-            }
-            let empty = path.len();
-            let words =
-                level.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-            let mut room = LONGEST_LEVEL;
-            for word in words {
-                let space = path.len() > empty;
-                for c in space
-                    .then_some(' ')
-                    .into_iter()
-                    .chain(word.chars().flat_map(char::to_lowercase))
-                    .take(room)
-                {
-                    path.push(c);
-                    room -= 1;
-                }
-                if room == 0 {
-                    break;
-                }
-            }
-            if path.len() == empty {
-                path.truncate(start);
-            } else {
-                depth += 1;
-            }
-            if depth == DEEPEST {
-                break;
-            }
-        }
-        (depth > 0).then(|| Self(path.into()))
+        let level = |level: &str| {
+            let words = level.split(|c: char| c.is_whitespace() || c.is_control());
+            let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+            words.join(" ").chars().flat_map(char::to_lowercase).take(LONGEST_LEVEL).collect::<String>()
+        };
+        let levels = text.split(['/', '.', '>']).map(level).filter(|level| !level.is_empty());
+        let levels: Vec<String> = levels.take(DEEPEST).collect();
+        (!levels.is_empty()).then(|| Self(levels.join("/").into()))
     }
 
     /// Returns the levels, joined by `/`.

@@ -23,8 +23,9 @@ use crate::{Index, Tool};
 ///   `mgp.tools.call` is one of the tool that it names, as an [`UnlistedCallGate`] makes it.
 /// * `tools/list` is answered with the tools for the model's context at the gate's [`Level`](crate::level::Level), on
 ///   one page; at L0 it passes. A client in a session is told when its list changes; a client that describes itself
-///   with each request is told where it listens. Tools that were merely used are told only if
-///   [`tell_uses`](ToolDiscoverySettings::tell_uses) is set. The server has to declare `tools.listChanged`.
+///   with each request is told where it listens. A client is told when it found tools or asked for some, and when a tool
+///   of its list is gone or has another definition; not when it used or evicted a tool: a host that follows lists reads
+///   its whole prompt afresh after a change. The server has to declare `tools.listChanged`.
 /// * The tools that a search finds join the list of the session, and its client is told.
 /// * A call of an indexed tool goes on under the name that its server gave it, with the [`Tool`](crate::Tool) among its
 ///   extensions, so that a catalog behind the gate need not look it up. After a successful call, the tool is in the
@@ -62,7 +63,10 @@ impl Gate for ToolDiscoveryGate {
             return Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()));
         }
         if request.method == Method::TOOLS_CALL {
-            return Flow::Pass(DiscoveredCall(PassedRequest::Call(ToolUse::of(&self.0, request))));
+            return Flow::Pass(DiscoveredCall {
+                used: ToolUse::of(&self.0, request),
+                ..DiscoveredCall::default()
+            });
         }
         if request.kind == RequestKind::Call
             && request.method == Method::TOOLS_LIST
@@ -70,32 +74,25 @@ impl Gate for ToolDiscoveryGate {
         {
             return Flow::Answer(list);
         }
-        if request.method == Method::LISTEN
-            && let Some(listening) = ListenRequest::of(&self.0, request)
-        {
-            return Flow::Pass(DiscoveredCall(PassedRequest::Listening(listening)));
-        }
-        Flow::Pass(DiscoveredCall(PassedRequest::Untouched))
+        let listens = request.method == Method::LISTEN;
+        let listening = if listens { ListenRequest::of(&self.0, request) } else { None };
+        Flow::Pass(DiscoveredCall { listening, ..DiscoveredCall::default() })
     }
 
     fn leave(&self, call: DiscoveredCall, outcome: &mut Result<Response, Error>) {
-        if let (DiscoveredCall(PassedRequest::Call(Some(tool))), Ok(response)) = (call, outcome) {
-            tool.answered(&self.0, response);
+        if let (Some(used), Ok(response)) = (call.used, outcome) {
+            used.answered(&self.0, response);
         }
     }
 }
 
 /// A request that tool discovery let pass, with the work that is left when it is answered.
-#[derive(Debug)]
-pub struct DiscoveredCall(PassedRequest);
-
-#[derive(Debug)]
-enum PassedRequest {
-    Untouched,
-    /// The call of a tool, which counts as a use once it succeeds.
-    Call(Option<ToolUse>),
-    /// A request that listens for changes, for as long as this value lives.
-    Listening(#[expect(dead_code, reason = "it is held, and not read")] ListenRequest),
+#[derive(Debug, Default)]
+pub struct DiscoveredCall {
+    used: Option<ToolUse>,
+    /// The request that listens for changes, for as long as this value lives.
+    #[expect(dead_code, reason = "it is held, and not read")]
+    listening: Option<ListenRequest>,
 }
 
 /// The call of a tool, which counts as a use once it succeeds.

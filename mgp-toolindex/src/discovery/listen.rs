@@ -1,11 +1,9 @@
 //! Requests that listen for changes of the tools.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use mgp_types::mcp::{SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
-use mgp_types::{
-    BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, Session, StreamId,
-};
+use mgp_types::{BoxFuture, Error, Method, Outbox, OutboxPort, Principal, Request, Response, StreamId};
 
 use super::notifier::ListenStream;
 use super::shared::DiscoveryShared;
@@ -29,15 +27,15 @@ impl ListenRequest {
             return None;
         }
         let key = shared.key(&request.context);
-        let (port, stream) = request.context.outbox.clone().into_parts()?;
+        let outbox = request.context.outbox.clone();
+        let (port, stream) = outbox.clone().into_parts()?;
         let token = Arc::new(());
         let between = Acknowledging {
             port,
             shared: Arc::clone(shared),
             key: key.clone(),
             principal: request.context.principal.clone(),
-            session,
-            request: Arc::downgrade(&token),
+            listener: ListenStream { outbox, session, request: Arc::downgrade(&token) },
         };
         request.context.outbox = Outbox::new(Arc::new(between), stream);
         Some(Self { shared: Arc::clone(shared), key, request: Some(token) })
@@ -56,8 +54,7 @@ struct Acknowledging {
     shared: Arc<DiscoveryShared>,
     key: SessionKey,
     principal: Option<Principal>,
-    session: Arc<Session>,
-    request: Weak<()>,
+    listener: ListenStream,
 }
 
 impl OutboxPort for Acknowledging {
@@ -71,12 +68,7 @@ impl OutboxPort for Acknowledging {
         Box::pin(async move {
             self.port.notify(stream, notification).await?;
             if will_tell {
-                let listener = ListenStream {
-                    outbox: Outbox::new(Arc::clone(&self.port), stream),
-                    session: Arc::clone(&self.session),
-                    request: Weak::clone(&self.request),
-                };
-                self.shared.tellings.listens(&self.key, self.principal.as_ref(), listener);
+                self.shared.tellings.listens(&self.key, self.principal.as_ref(), self.listener.clone());
             }
             Ok(())
         })

@@ -49,7 +49,7 @@ enum AwaitedChanges {
 }
 
 /// A request that listens.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ListenStream {
     pub(super) outbox: Outbox,
     pub(super) session: Arc<Session>,
@@ -166,8 +166,8 @@ impl ListChangeNotifier {
         }
     }
 
-    /// Returns the ways to a peer, and its state.
-    fn ways(&self, key: &SessionKey) -> Option<NotifyRoutes> {
+    /// Returns the ways to a peer, the context to see its tools in, and the changes that it awaits.
+    fn ways(&self, key: &SessionKey) -> Option<(Vec<Outbox>, Context, AwaitedChanges)> {
         let mut peers = self.peers.lock();
         let peer = peers.get_mut(key)?;
         peer.is_waiting = false;
@@ -182,15 +182,8 @@ impl ListChangeNotifier {
         if !peer.is_there() {
             peers.remove(key);
         }
-        Some(NotifyRoutes { outboxes, context, awaited })
+        Some((outboxes, context, awaited))
     }
-}
-
-/// The ways to a peer, and its state.
-struct NotifyRoutes {
-    outboxes: Vec<Outbox>,
-    context: Context,
-    awaited: AwaitedChanges,
 }
 
 impl NotifiedPeer {
@@ -230,11 +223,11 @@ async fn tell(shared: Weak<DiscoveryShared>, key: SessionKey) {
 impl DiscoveryShared {
     /// Returns the ways to tell the peer that its list changed; `None` if the list did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
-        let NotifyRoutes { outboxes, context, awaited } = self.tellings.ways(key)?;
-        let any = self.settings.tell_uses || awaited == AwaitedChanges::Loaded;
+        let (outboxes, context, awaited) = self.tellings.ways(key)?;
         let changed = awaited == AwaitedChanges::Tools
-            || self.with_view(&context, |view| {
-                if any { self.sessions.changed(key, view) } else { self.sessions.is_outdated(key, view) }
+            || self.with_view(&context, |view| match awaited {
+                AwaitedChanges::Loaded => self.sessions.changed(key, view),
+                _ => self.sessions.is_outdated(key, view),
             });
         changed.then(|| {
             // The note comes first: a list that is asked for in between is a new one.

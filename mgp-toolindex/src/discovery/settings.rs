@@ -20,7 +20,6 @@ pub struct ToolDiscoverySettings {
     pub(super) eyes: Option<Arc<dyn ToolVisibility>>,
     pub(super) awaits_tools: Option<Arc<AwaitsTools>>,
     pub(super) creation: Option<Arc<dyn ToolCreator>>,
-    pub(super) tell_uses: bool,
 }
 
 /// A function that returns whether the caller of a request waits for its first tools.
@@ -37,7 +36,6 @@ impl ToolDiscoverySettings {
             eyes: None,
             awaits_tools: None,
             creation: None,
-            tell_uses: false,
         }
     }
 
@@ -46,15 +44,6 @@ impl ToolDiscoverySettings {
     /// keeps to that.
     pub fn level(mut self, level: impl Into<Option<Level>>) -> Self {
         self.level = level.into();
-        self
-    }
-
-    /// Sets whether a peer is told that its list changed when it used a tool, or evicted one. By default it is not: the
-    /// peer can call used tools without that, and a host that follows lists reads its whole prompt afresh after a
-    /// change. A peer is told in any case when it found tools or asked for some, and when a tool of its list is gone or
-    /// has another definition.
-    pub const fn tell_uses(mut self, tell: bool) -> Self {
-        self.tell_uses = tell;
         self
     }
 
@@ -109,7 +98,6 @@ mgp_types::partial_debug!(ToolDiscoverySettings, self =>
     eyes: self.eyes.is_some(),
     awaits_tools: self.awaits_tools.is_some(),
     creation: self.creation.is_some(),
-    tell_uses: self.tell_uses,
 );
 
 /// Makes tools for capabilities that no tool has (§16.6).

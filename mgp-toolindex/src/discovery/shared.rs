@@ -86,13 +86,7 @@ impl DiscoveryShared {
     /// Notes that the caller called a tool with success.
     pub(super) fn used(self: &Arc<Self>, context: &Context, tool: &Tool) {
         let key = self.key(context);
-        let evicted = self.with_view(context, |view| self.sessions.used(&key, view, tool));
-        for tool in evicted {
-            tracing::debug!(
-                tool = tool.id(),
-                "a tool left the list of its session to make room for a used one"
-            );
-        }
+        self.with_view(context, |view| self.sessions.used(&key, view, tool));
         self.tellings.changed(self, &key);
     }
 }

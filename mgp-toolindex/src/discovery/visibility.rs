@@ -1,14 +1,11 @@
 //! The tools that each caller may see.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
 use mgp_types::mgp::{Permission, code};
 use mgp_types::{BoxFuture, Context, Error, Request};
-use parking_lot::Mutex;
 
-use crate::session::SessionKey;
+use crate::session::{SessionKey, SessionTable};
 use crate::{Snapshot, Tool, VisibleTools};
 
 /// The access policy of a gateway, as discovery needs it.
@@ -45,26 +42,13 @@ pub trait ToolVisibility: Send + Sync + 'static {
 /// The tools that callers see, computed once for each state of the index and the policy.
 pub(super) struct VisibilityCache {
     eyes: Option<Arc<dyn ToolVisibility>>,
-    known: Mutex<CachedVisibilities>,
-}
-
-#[derive(Default)]
-struct CachedVisibilities {
-    visible_tools: HashMap<SessionKey, CachedVisibility, RandomState>,
-    /// The count of look-ups, to find the entries that were not used for long.
-    clock: u64,
-}
-
-#[derive(Clone)]
-struct CachedVisibility {
-    visible: Arc<VisibleTools>,
-    revision: u64,
-    asked_at: u64,
+    /// The tools for each caller, and the revision that they are of.
+    known: SessionTable<Option<(Arc<VisibleTools>, u64)>>,
 }
 
 impl VisibilityCache {
     pub(super) fn new(eyes: Option<Arc<dyn ToolVisibility>>) -> Self {
-        Self { eyes, known: Mutex::default() }
+        Self { eyes, known: SessionTable::new(MAX_KNOWN) }
     }
 
     /// Returns the tools of a snapshot that the caller sees; `None` if all callers see all tools.
@@ -77,14 +61,14 @@ impl VisibilityCache {
         let eyes = self.eyes.as_ref()?;
         // The revision is read before the tools are looked at: a change in between leads to another look the next time.
         let revision = eyes.revision(context);
-        let known = self.known.lock().get(key).filter(|known| known.revision == revision);
+        let known = self.known.with(key, |known| known.clone()).filter(|(_, of)| *of == revision);
         let sees = |tool: &Tool| eyes.sees(context, tool);
         let visible = match known {
-            Some(known) if known.visible.is_of(snapshot) => return Some(known.visible),
-            Some(known) => Arc::new(known.visible.follow(snapshot, sees)),
+            Some((visible, _)) if visible.is_of(snapshot) => return Some(visible),
+            Some((visible, _)) => Arc::new(visible.follow(snapshot, sees)),
             None => Arc::new(VisibleTools::of(snapshot, sees)),
         };
-        self.known.lock().put(key, Arc::clone(&visible), revision);
+        self.known.with(key, |known| *known = Some((Arc::clone(&visible), revision)));
         Some(visible)
     }
 
@@ -108,23 +92,5 @@ impl VisibilityCache {
 /// The number of callers that are remembered. Each takes a bit for each tool, and is computed anew with a question for
 /// each tool.
 const MAX_KNOWN: usize = 1024;
-
-impl CachedVisibilities {
-    fn get(&mut self, key: &SessionKey) -> Option<CachedVisibility> {
-        self.clock += 1;
-        let known = self.visible_tools.get_mut(key)?;
-        known.asked_at = self.clock;
-        Some(known.clone())
-    }
-
-    fn put(&mut self, key: &SessionKey, visible: Arc<VisibleTools>, revision: u64) {
-        if self.visible_tools.len() >= MAX_KNOWN && !self.visible_tools.contains_key(key) {
-            let oldest =
-                self.visible_tools.iter().min_by_key(|(_, known)| known.asked_at).map(|(key, _)| key.clone());
-            oldest.and_then(|oldest| self.visible_tools.remove(&oldest));
-        }
-        self.visible_tools.insert(key.clone(), CachedVisibility { visible, revision, asked_at: self.clock });
-    }
-}
 
 mgp_types::partial_debug!(VisibilityCache, self => restricted: self.eyes.is_some());

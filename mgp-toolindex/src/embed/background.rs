@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
-use super::queue::{FailureBlame, Queue, QueuedTool};
+use super::queue::{FailureBlame, Queue};
 use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, VectorStore, checked, off_thread};
 use crate::slot::Slot;
 
@@ -31,6 +31,12 @@ pub(crate) struct MadeVector {
     pub(crate) hash: PassageHash,
     /// The vector; `None` if the passage has no meaning, or none that the embedder could find.
     pub(crate) vector: Option<Vec<f32>>,
+}
+
+impl MissingVector {
+    const fn made(&self, vector: Option<Vec<f32>>) -> MadeVector {
+        MadeVector { slot: self.slot, hash: self.hash, vector }
+    }
 }
 
 impl BackgroundEmbedding {
@@ -69,7 +75,7 @@ struct Worker {
 
 /// A tool without a stored vector, with its text.
 struct UnembeddedTool {
-    waiting: QueuedTool,
+    lacking: MissingVector,
     passage: Passage,
 }
 
@@ -110,7 +116,7 @@ impl Worker {
             loop {
                 let some = self.queue.after(slot, AT_ONCE);
                 let Some(last) = some.last() else { break };
-                slot = Some(last.lacking.slot);
+                slot = Some(last.slot);
                 for batch in batches(self.without_known(some).await) {
                     self.make(batch, &mut pause).await;
                 }
@@ -119,29 +125,26 @@ impl Worker {
     }
 
     /// Hands over the stored vectors, and returns the other tools.
-    async fn without_known(&self, some: Vec<QueuedTool>) -> Vec<UnembeddedTool> {
+    async fn without_known(&self, some: Vec<MissingVector>) -> Vec<UnembeddedTool> {
         let known = match &self.lane.store {
             Some(store) => {
                 let (store, embedder) = (Arc::clone(store), Arc::clone(&self.lane.embedder));
-                let hashes: Vec<_> = some.iter().map(|waiting| waiting.lacking.hash).collect();
+                let hashes: Vec<_> = some.iter().map(|lacking| lacking.hash).collect();
                 off_thread(move || store.get_many(embedder.id(), &hashes)).await.unwrap_or_default()
             }
             None => Vec::new(),
         };
         let mut known = known.into_iter();
         let (mut made, mut unknown) = (Vec::new(), Vec::new());
-        for waiting in some {
+        for lacking in some {
             // The file of the store may hold anything: its vectors are checked as those of the embedder are.
             let vector = known.next().flatten().filter(|vector| {
                 vector.len() == self.lane.embedder.dimension()
                     && vector.iter().all(|number| number.is_finite())
             });
             match vector {
-                Some(vector) => {
-                    let MissingVector { slot, hash, .. } = waiting.lacking;
-                    made.push(MadeVector { slot, hash, vector: Some(vector) });
-                }
-                None => unknown.push(UnembeddedTool { passage: waiting.lacking.passage(), waiting }),
+                Some(_) => made.push(lacking.made(vector)),
+                None => unknown.push(UnembeddedTool { passage: lacking.passage(), lacking }),
             }
         }
         self.hand_over(made).await;
@@ -152,19 +155,17 @@ impl Worker {
         let mut texts = Vec::with_capacity(batch.len());
         let mut tools = Vec::with_capacity(batch.len());
         let mut ends = Vec::with_capacity(batch.len());
-        for UnembeddedTool { waiting, passage } in batch {
+        for UnembeddedTool { lacking, passage } in batch {
             texts.extend(passage.texts().map(str::to_owned));
             ends.push(texts.len());
-            tools.push(waiting);
+            tools.push(lacking);
         }
         match self.embed(texts).await {
             Ok(vectors) => {
                 pause.reset();
                 let mut start = 0;
-                let made = tools.iter().zip(ends).map(|(waiting, end)| {
-                    let MissingVector { slot, hash, .. } = waiting.lacking;
-                    let of_texts = &vectors[std::mem::replace(&mut start, end)..end];
-                    MadeVector { slot, hash, vector: Passage::vector(of_texts) }
+                let made = tools.iter().zip(ends).map(|(lacking, end)| {
+                    lacking.made(Passage::vector(&vectors[std::mem::replace(&mut start, end)..end]))
                 });
                 let made = self.keep(made.collect()).await;
                 self.hand_over(made).await;
@@ -173,12 +174,12 @@ impl Worker {
         }
     }
 
-    async fn put_off(&self, tools: &[QueuedTool], error: EmbedError, pause: &mut RetryBackoff) {
+    async fn put_off(&self, tools: &[MissingVector], error: EmbedError, pause: &mut RetryBackoff) {
         pause.warn_once(|| {
             tracing::warn!(%error, embedder = self.lane.embedder.id(), "tools are not embedded yet");
         });
         let mut blame = FailureBlame::Shared;
-        if let [QueuedTool { lacking: MissingVector { slot, hash, tool, .. }, failures }] = tools
+        if let [lacking @ MissingVector { tool, failures, .. }] = tools
             && self.embed(vec![PROBE.into()]).await.is_ok()
         {
             blame = FailureBlame::Alone;
@@ -186,12 +187,12 @@ impl Worker {
             // One text that the embedder always fails on must not keep the others waiting for ever.
             if *failures >= MAX_FAILURES {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool gets no vector: its text fails again and again");
-                self.hand_over(vec![MadeVector { slot: *slot, hash: *hash, vector: None }]).await;
+                self.hand_over(vec![lacking.made(None)]).await;
                 return;
             }
         }
-        for QueuedTool { lacking: MissingVector { slot, hash, .. }, .. } in tools {
-            self.queue.failed(*slot, *hash, blame);
+        for lacking in tools {
+            self.queue.failed(lacking.slot, lacking.hash, blame);
         }
         pause.wait().await;
     }
@@ -237,12 +238,12 @@ const MAX_TOOLS: usize = 16;
 /// Returns batches of texts of about the same length, because the shorter ones of a batch cost as much as its longest;
 /// texts that failed before are alone, so that they cannot take others with them.
 fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
-    tools.sort_by_key(|unknown| (unknown.waiting.failures > 0, unknown.passage.len()));
+    tools.sort_by_key(|unknown| (unknown.lacking.failures > 0, unknown.passage.len()));
     let mut batches: Vec<Vec<UnembeddedTool>> = Vec::new();
     let (mut room, mut bytes_left) = (0, 0);
     for unknown in tools {
         let bytes = unknown.passage.len();
-        let alone = unknown.waiting.failures > 0;
+        let alone = unknown.lacking.failures > 0;
         if let Some(batch) = batches.last_mut()
             && !alone
             && room > 0

@@ -17,6 +17,8 @@ pub(crate) struct MissingVector {
     pub(crate) slot: Slot,
     pub(crate) hash: PassageHash,
     pub(crate) tool: Arc<Tool>,
+    /// The number of failures that the tool caused; of several suspects each counts once.
+    pub(crate) failures: u32,
 }
 
 impl MissingVector {
@@ -32,24 +34,15 @@ impl MissingVector {
 /// needs no bound of its own, because it has no more entries than the index has tools.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    waiting: Mutex<BTreeMap<Slot, QueuedTool>>,
+    waiting: Mutex<BTreeMap<Slot, MissingVector>>,
     filled: Notify,
     closed: Notify,
-}
-
-/// A tool in the queue.
-#[derive(Debug, Clone)]
-pub(super) struct QueuedTool {
-    pub(super) lacking: MissingVector,
-    /// The number of failures that the tool caused; of several suspects each counts once.
-    pub(super) failures: u32,
 }
 
 impl Queue {
     /// Adds tools; an entry of the same slot is replaced.
     pub(super) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
-        let tools = tools.into_iter().map(|lacking| (lacking.slot, QueuedTool { lacking, failures: 0 }));
-        self.waiting.lock().extend(tools);
+        self.waiting.lock().extend(tools.into_iter().map(|lacking| (lacking.slot, lacking)));
         self.filled.notify_one();
     }
 
@@ -76,28 +69,26 @@ impl Queue {
     }
 
     /// Returns the next `most` entries, in the order of their slots.
-    pub(super) fn after(&self, slot: Option<Slot>, most: usize) -> Vec<QueuedTool> {
+    pub(super) fn after(&self, slot: Option<Slot>, most: usize) -> Vec<MissingVector> {
         let start = slot.map_or(Bound::Unbounded, Bound::Excluded);
         let waiting = self.waiting.lock();
-        waiting.range((start, Bound::Unbounded)).take(most).map(|(_, waiting)| waiting.clone()).collect()
+        waiting.range((start, Bound::Unbounded)).take(most).map(|(_, lacking)| lacking.clone()).collect()
     }
 
     /// Removes the entry of a passage whose vector was handed over.
     pub(super) fn done(&self, slot: Slot, hash: PassageHash) {
         let mut waiting = self.waiting.lock();
-        if waiting.get(&slot).is_some_and(|waiting| waiting.lacking.hash == hash) {
+        if waiting.get(&slot).is_some_and(|lacking| lacking.hash == hash) {
             waiting.remove(&slot);
         }
     }
 
     /// Notes that an attempt to embed this passage failed.
     pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: FailureBlame) {
-        if let Some(QueuedTool { lacking, failures }) = self.waiting.lock().get_mut(&slot)
-            && lacking.hash == hash
-        {
-            *failures = match blame {
-                FailureBlame::Shared => (*failures).max(1),
-                FailureBlame::Alone => *failures + 1,
+        if let Some(lacking) = self.waiting.lock().get_mut(&slot).filter(|lacking| lacking.hash == hash) {
+            lacking.failures = match blame {
+                FailureBlame::Shared => lacking.failures.max(1),
+                FailureBlame::Alone => lacking.failures + 1,
             };
         }
     }

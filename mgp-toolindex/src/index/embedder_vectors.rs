@@ -85,7 +85,7 @@ impl EmbedderVectors {
             self.unanswered += 1;
         }
         self.asked.insert(slot, AskedVector { hash, answered: false });
-        self.fresh.push(MissingVector { slot, hash, tool: Arc::clone(tool) });
+        self.fresh.push(MissingVector { slot, hash, tool: Arc::clone(tool), failures: 0 });
     }
 
     /// Sets the vector of a tool, whoever made it.

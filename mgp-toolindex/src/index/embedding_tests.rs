@@ -7,6 +7,7 @@ use mgp_types::mgp::ToolHints;
 use serde_json::json;
 
 use super::*;
+use crate::ToolListing;
 use crate::embed::hashed_words::HashedWords;
 use crate::slot::Slot;
 
@@ -38,7 +39,7 @@ async fn vectors_of_an_instant_embedder_are_there_with_the_tool() {
     index.put_server(ServerTools::new("s", tools(3))).await;
     index.settled().await;
     assert_eq!(index.snapshot().vectors.len(), 3);
-    index.remove_tool("s".into(), "tool_1".into()).await;
+    index.put_server(ServerTools::new("s", tools(2))).await;
     index.settled().await;
     assert_eq!(index.snapshot().vectors.len(), 2);
 }
@@ -78,7 +79,7 @@ async fn a_tool_that_changes_keeps_its_vector_until_the_new_one_is_there() {
     index.embedded().await;
     let before = vector(&index.snapshot(), "t");
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
-    index.put_tool("s".into(), tool("t", "writes")).await;
+    index.put_server(ServerTools::new("s", vec![tool("t", "writes")])).await;
     index.settled().await;
     assert_eq!(vector(&index.snapshot(), "t"), before);
 }
@@ -91,8 +92,8 @@ async fn a_slot_that_is_given_away_again_has_nothing_of_the_tool_before() {
     index.embedded().await;
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
     let before = slot(&index.snapshot(), "t");
-    index.remove_tool("s".into(), "t".into()).await;
-    index.put_tool("s".into(), tool("u", "writes")).await;
+    index.put_server(ServerTools::new("s", Vec::new())).await;
+    index.put_server(ServerTools::new("s", vec![tool("u", "writes")])).await;
     index.settled().await;
     assert_eq!(slot(&index.snapshot(), "u"), before);
     assert!(!has_vector(&index.snapshot(), "u"));
@@ -105,7 +106,12 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     let slow = Arc::new(HashedWords::slow(8));
     slow.failures.store(usize::MAX, Ordering::Relaxed);
     index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
-    index.put_tool("s".into(), tool("late", "comes while they are made")).await;
+    index
+        .put_server(ServerTools::new(
+            "s",
+            [tools(40), vec![tool("late", "comes while they are made")]].concat(),
+        ))
+        .await;
     index.settled().await;
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (16, 16));
@@ -136,7 +142,7 @@ async fn while_many_vectors_are_missing_those_of_the_instant_embedder_before_are
 
     // A few that change do not turn all searches.
     slow.failures.store(usize::MAX, Ordering::Relaxed);
-    index.put_tool("s".into(), tool("late", "comes alone")).await;
+    index.put_server(ServerTools::new("s", [tools(40), vec![tool("late", "comes alone")]].concat())).await;
     index.settled().await;
     assert_eq!(index.snapshot().embedder.dimension(), 8);
     index.put_server(ServerTools::new("t", tools(40))).await;

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_types::mgp::{ServerId, ServerState, ToolName};
+use mgp_types::mgp::{ServerId, ServerState};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use self::embedder_vectors::EmbeddingContext;
 use self::writer::{IndexChange, IndexWriter, ShownTools};
+use crate::ServerTools;
 use crate::embed::{Embedder, VectorStore};
 use crate::keyword::KeywordWriter;
-use crate::{ServerTools, ToolListing};
 
 mod embedder_vectors;
 mod finding;
@@ -99,16 +99,6 @@ impl Index {
     /// Replaces a server and its tools.
     pub async fn put_server(&self, server: ServerTools) {
         self.send(IndexChange::Server(server)).await;
-    }
-
-    /// Adds a tool to a server, or replaces its definition.
-    pub async fn put_tool(&self, server: ServerId, tool: ToolListing) {
-        self.send(IndexChange::Tool(server, Box::new(tool))).await;
-    }
-
-    /// Removes a tool.
-    pub async fn remove_tool(&self, server: ServerId, name: ToolName) {
-        self.send(IndexChange::NoTool(server, name)).await;
     }
 
     /// Removes a server with all its tools.

@@ -14,6 +14,11 @@ pub(crate) struct ChunkedVec<T> {
 /// is short.
 pub(crate) const CHUNK: usize = 512;
 
+/// Returns the slots whose values are in a chunk.
+pub(crate) fn slots_of_chunk(chunk: usize) -> impl Iterator<Item = Slot> {
+    (chunk * CHUNK..(chunk + 1) * CHUNK).filter_map(|index| Some(Slot(u32::try_from(index).ok()?)))
+}
+
 impl<T: Clone> ChunkedVec<T> {
     pub(crate) const fn new() -> Self {
         Self { chunks: Vec::new() }
@@ -40,12 +45,6 @@ impl<T: Clone> ChunkedVec<T> {
         self.chunks.len()
     }
 
-    /// Returns the values of a chunk, with their positions in it.
-    pub(crate) fn chunk(&self, chunk: usize) -> impl Iterator<Item = (usize, &T)> {
-        let values = self.chunks.get(chunk).into_iter().flat_map(|values| values.iter().enumerate());
-        values.filter_map(|(place, value)| Some((place, value.as_ref()?)))
-    }
-
     /// Returns whether another table has the very same chunk there.
     pub(crate) fn shares(&self, chunk: usize, other: &Self) -> bool {
         let both = self.chunks.get(chunk).zip(other.chunks.get(chunk));
@@ -53,10 +52,9 @@ impl<T: Clone> ChunkedVec<T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
-        let values = self.chunks.iter().enumerate().flat_map(|(number, chunk)| {
-            chunk.iter().enumerate().map(move |(place, value)| (number * CHUNK + place, value))
-        });
-        values.filter_map(|(index, value)| Some((Slot(u32::try_from(index).ok()?), value.as_ref()?)))
+        let values = self.chunks.iter().enumerate();
+        let values = values.flat_map(|(number, chunk)| slots_of_chunk(number).zip(&**chunk));
+        values.filter_map(|(slot, value)| Some((slot, value.as_ref()?)))
     }
 }
 

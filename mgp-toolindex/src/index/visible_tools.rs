@@ -3,22 +3,19 @@
 use std::sync::Arc;
 
 use super::Snapshot;
-use super::table::{CHUNK, ChunkedVec};
+use super::table::{ChunkedVec, slots_of_chunk};
 use crate::Tool;
-use crate::slot::Slot;
+use crate::slot::{Slot, Slots};
 
 /// The tools of a [`Snapshot`] that an agent may see.
 #[derive(Debug, Clone)]
 pub struct VisibleTools {
     /// The tools for which the set was made, which share chunks with those of later snapshots.
     tools: ChunkedVec<Arc<Tool>>,
-    /// A bit for each slot, in the chunks of the table.
-    chunks: Vec<Bits>,
+    visible: Slots,
     count: usize,
     generation: u64,
 }
-
-type Bits = [u64; CHUNK / 64];
 
 impl VisibleTools {
     /// Creates the set by asking for each tool of a snapshot.
@@ -34,21 +31,13 @@ impl VisibleTools {
 
     fn made(snapshot: &Snapshot, before: Option<&Self>, mut sees: impl FnMut(&Tool) -> bool) -> Self {
         let tools = snapshot.tools.clone();
-        let chunks: Vec<Bits> = (0..tools.chunks())
-            .map(|chunk| {
-                let same = before.filter(|before| before.tools.shares(chunk, &tools));
-                if let Some(bits) = same.and_then(|before| before.chunks.get(chunk)) {
-                    return *bits;
-                }
-                let mut bits = Bits::default();
-                for (place, _) in tools.chunk(chunk).filter(|(_, tool)| sees(tool)) {
-                    bits[place / 64] |= 1 << (place % 64);
-                }
-                bits
-            })
-            .collect();
-        let count = chunks.iter().flatten().map(|word| word.count_ones() as usize).sum();
-        Self { tools, chunks, count, generation: snapshot.generation }
+        let mut visible = before.map_or_else(Slots::default, |before| before.visible.clone());
+        let has_changed = |chunk: &usize| before.is_none_or(|before| !before.tools.shares(*chunk, &tools));
+        for slot in (0..tools.chunks()).filter(has_changed).flat_map(slots_of_chunk) {
+            visible.set(slot, tools.get(slot).is_some_and(|tool| sees(tool)));
+        }
+        let count = visible.len();
+        Self { tools, visible, count, generation: snapshot.generation }
     }
 
     /// Returns the number of visible tools.
@@ -62,8 +51,7 @@ impl VisibleTools {
     }
 
     pub(crate) fn sees(&self, slot: Slot) -> bool {
-        let (chunk, place) = (slot.index() / CHUNK, slot.index() % CHUNK);
-        self.chunks.get(chunk).is_some_and(|bits| bits[place / 64] >> (place % 64) & 1 == 1)
+        self.visible.contains(slot)
     }
 }
 
@@ -75,6 +63,7 @@ mod tests {
 
     use super::*;
     use crate::embed::hashed_words::HashedWords;
+    use crate::index::table::CHUNK;
     use crate::{Index, ServerTools, ToolListing};
 
     fn listing(name: &str) -> ToolListing {
@@ -85,8 +74,10 @@ mod tests {
     #[tokio::test]
     async fn a_sight_that_follows_asks_only_where_tools_changed() {
         let index = Index::new(Arc::new(HashedWords::new(8)));
-        let tools = (0..3000).map(|n| listing(&format!("tool_{n}"))).collect();
-        index.put_server(ServerTools::new("many", tools)).await;
+        let many = (0..2560).map(|n| listing(&format!("tool_{n}"))).collect();
+        let rest = |from: usize| (from..3000).map(|n| listing(&format!("tool_{n}"))).collect();
+        index.put_server(ServerTools::new("many", many)).await;
+        index.put_server(ServerTools::new("rest", rest(2560))).await;
         index.settled().await;
         let asked = AtomicUsize::new(0);
         let sees = |tool: &Tool| {
@@ -96,15 +87,14 @@ mod tests {
         let first = VisibleTools::of(&index.snapshot(), sees);
         assert_eq!((first.count(), asked.swap(0, Ordering::Relaxed)), (300, 3000));
 
-        index.put_tool("few".into(), listing("tool_07")).await;
-        index.remove_tool("many".into(), "tool_1007".into()).await;
-        index.remove_tool("many".into(), "tool_1008".into()).await;
+        index.put_server(ServerTools::new("few", vec![listing("tool_07")])).await;
+        index.put_server(ServerTools::new("rest", rest(2568))).await;
         index.settled().await;
         let snapshot = index.snapshot();
         let followed = first.follow(&snapshot, sees);
-        assert!(asked.load(Ordering::Relaxed) <= 3 * CHUNK, "{asked:?}");
+        assert!(asked.load(Ordering::Relaxed) <= CHUNK, "{asked:?}");
         let anew = VisibleTools::of(&snapshot, sees);
-        assert_eq!((followed.count(), &followed.chunks), (300, &anew.chunks));
+        assert_eq!((followed.count(), &followed.visible), (300, &anew.visible));
         assert!(followed.is_of(&snapshot) && !first.is_of(&snapshot));
     }
 }

@@ -124,8 +124,6 @@ impl IndexWriter {
     fn make(&mut self, change: IndexChange) -> Option<oneshot::Sender<()>> {
         match change {
             IndexChange::Server(listed) => self.put_server(listed),
-            IndexChange::Tool(server, tool) => self.put_tool(server, &tool),
-            IndexChange::NoTool(server, name) => self.remove_tool(&server, &name),
             IndexChange::NoServer(server) => self.remove_server(&server),
             IndexChange::State(server, state) => self.set_state(&server, state),
             IndexChange::Embedder(embedder) => self.set_embedder(embedder),
@@ -157,25 +155,6 @@ impl IndexWriter {
         self.next.servers.insert(server.id.clone(), ServerSlots { server, slots: Arc::new(slots) });
     }
 
-    fn put_tool(&mut self, server: ServerId, tool: &ToolListing) {
-        let mut listed = self
-            .next
-            .servers
-            .remove(&server)
-            .unwrap_or_else(|| ServerSlots { server: Server::new(server.clone()), slots: Arc::default() });
-        let slot = listed.slots.get(&tool.name).copied().unwrap_or_else(|| self.fresh_slot());
-        Arc::make_mut(&mut listed.slots).insert(tool.name.clone(), slot);
-        self.put(slot, tool, &listed.server);
-        self.next.servers.insert(server, listed);
-    }
-
-    fn remove_tool(&mut self, server: &ServerId, name: &ToolName) {
-        let Some(listed) = self.next.servers.get_mut(server) else { return };
-        if let Some(slot) = Arc::make_mut(&mut listed.slots).remove(name) {
-            self.clear(slot);
-        }
-    }
-
     fn remove_server(&mut self, server: &ServerId) {
         let Some(listed) = self.next.servers.remove(server) else { return };
         self.complained.remove(server);
@@ -188,11 +167,7 @@ impl IndexWriter {
         let Some(listed) = self.next.servers.get_mut(server) else { return };
         listed.server.state = state;
         for slot in listed.slots.values() {
-            if state == ServerState::Connected {
-                self.next.connected.insert(*slot);
-            } else {
-                self.next.connected.remove(*slot);
-            }
+            self.next.connected.set(*slot, state == ServerState::Connected);
         }
     }
 
@@ -225,11 +200,7 @@ impl IndexWriter {
             None => self.next.count += 1,
         }
         self.next.categories.add(slot, &tool.categories);
-        if server.state == ServerState::Connected {
-            self.next.connected.insert(slot);
-        } else {
-            self.next.connected.remove(slot);
-        }
+        self.next.connected.set(slot, server.state == ServerState::Connected);
         self.next.tools.set(slot, Some(tool));
     }
 
@@ -239,7 +210,7 @@ impl IndexWriter {
             self.next.count -= 1;
         }
         self.next.tools.set(slot, None);
-        self.next.connected.remove(slot);
+        self.next.connected.set(slot, false);
         if let Err(error) = self.words.remove(slot) {
             tracing::error!(%error, "a removed tool still counts in the word index");
         }
@@ -317,8 +288,6 @@ fn sent(
 #[derive(Debug)]
 pub(super) enum IndexChange {
     Server(ServerTools),
-    Tool(ServerId, Box<ToolListing>),
-    NoTool(ServerId, ToolName),
     NoServer(ServerId),
     State(ServerId, ServerState),
     Embedder(Arc<dyn Embedder>),

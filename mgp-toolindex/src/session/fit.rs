@@ -1,12 +1,9 @@
 //! Answers to searches, fitted into the budget of a session.
 
-use std::sync::Arc;
-
 use mgp_types::mgp::FoundTool;
 
 use super::SessionSettings;
 use super::tools::{ListingReason, SessionTools};
-use crate::Tool;
 use crate::budget::{Forms, TokenCounter, longest};
 
 /// The part of an answer that fits into the budget.
@@ -18,8 +15,6 @@ pub(crate) struct FittedTools {
     pub(crate) omitted: u64,
     /// The tokens of the tools, as they stand in the answer.
     pub(crate) tokens: u32,
-    /// The tools of the session that made room.
-    pub(crate) evicted: Vec<Arc<Tool>>,
 }
 
 impl SessionTools {
@@ -30,7 +25,8 @@ impl SessionTools {
     ) -> FittedTools {
         let tokens = &*settings.tokens;
         let found: Vec<(FoundTool, u32)> = found.into_iter().map(|tool| whole(tool, tokens)).collect();
-        let mut fitted = FittedTools { evicted: self.make_room(settings, &found), ..FittedTools::default() };
+        self.make_room(settings, &found);
+        let mut fitted = FittedTools::default();
         let mut room = settings.budget.discovery_reserve.min(self.left(settings));
         let share = share(room, found.iter().map(|(_, size)| *size));
         for (tool, size) in found {
@@ -51,15 +47,10 @@ impl SessionTools {
 
     /// Makes room where the total is used up: the least recently used tools leave for the one that fits best, because a
     /// session that finds nothing any more could not go on.
-    fn make_room(&mut self, settings: &SessionSettings, found: &[(FoundTool, u32)]) -> Vec<Arc<Tool>> {
-        let Some((_, best)) = found.first() else { return Vec::new() };
+    fn make_room(&mut self, settings: &SessionSettings, found: &[(FoundTool, u32)]) {
+        let Some((_, best)) = found.first() else { return };
         let needed = settings.budget.discovery_reserve.min(*best);
-        let mut evicted = Vec::new();
-        while self.left(settings) < needed {
-            let Some(tool) = self.evict_idle(u64::MAX, ListingReason::Used) else { break };
-            evicted.push(tool);
-        }
-        evicted
+        while self.left(settings) < needed && self.evict_idle(u64::MAX, ListingReason::Used) {}
     }
 }
 

@@ -7,15 +7,13 @@
 //! found or were used, in the order in which they came. So the text that the model was sent before stays the beginning of the next
 //! one, for as long as no tool has to leave, and its prompt cache stays warm.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldhash::fast::{FixedState, RandomState};
+use foldhash::fast::FixedState;
 use mgp_types::mgp::{EvictTools, EvictedTools, FoundTool, ToolSession};
-use parking_lot::{Mutex, RwLock};
 
+pub(crate) use self::table::SessionTable;
 use self::tools::SessionTools;
 use crate::Tool;
 use crate::budget::ListedDefinition;
@@ -23,6 +21,7 @@ use crate::level::Level;
 
 mod fit;
 mod settings;
+mod table;
 mod tools;
 mod view;
 
@@ -38,16 +37,11 @@ pub use self::view::ToolView;
 #[derive(Debug)]
 pub struct ToolSessions {
     settings: SessionSettings,
-    sessions: RwLock<HashMap<SessionKey, Arc<Entry>, RandomState>>,
-    /// The count of operations, to find the least recently active sessions.
-    clock: AtomicU64,
+    sessions: SessionTable<SessionTools>,
 }
 
-#[derive(Debug)]
-struct Entry {
-    asked_at: AtomicU64,
-    tools: Mutex<SessionTools>,
-}
+/// The number of sessions at most. A session of a few dozen tools takes some tens of kilobytes.
+const MAX_SESSIONS: usize = 4096;
 
 impl ToolSessions {
     /// Creates an empty set of sessions.
@@ -56,7 +50,7 @@ impl ToolSessions {
     /// The kernel's own tools alone take more than the budget.
     pub fn new(settings: SessionSettings) -> Result<Self, BudgetError> {
         settings.check()?;
-        Ok(Self { settings, sessions: RwLock::default(), clock: AtomicU64::new(0) })
+        Ok(Self { settings, sessions: SessionTable::new(MAX_SESSIONS) })
     }
 
     /// Returns the settings of the sessions.
@@ -66,7 +60,7 @@ impl ToolSessions {
 
     /// Returns the number of sessions.
     pub fn len(&self) -> usize {
-        self.sessions.read().len()
+        self.sessions.len()
     }
 
     /// Returns whether there are no sessions.
@@ -75,16 +69,15 @@ impl ToolSessions {
     }
 
     /// Notes that a tool was called with success: it is in the session's cache from now on, and the last answer takes no
-    /// part of the budget any more. Returns the tools that made room.
-    pub fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) -> Vec<Arc<Tool>> {
-        let entry = self.entry(key);
-        let mut tools = entry.tools.lock();
-        // Visibility is checked when the tools are asked for.
-        if tools.used_again(view.generation(), tool) {
-            return Vec::new();
-        }
-        tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
-        tools.used(view, &self.settings, tool)
+    /// part of the budget any more.
+    pub fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) {
+        self.sessions.with(key, |tools| {
+            // Visibility is checked when the tools are asked for.
+            if !tools.used_again(view.generation(), tool) {
+                tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
+                tools.used(view, &self.settings, tool);
+            }
+        });
     }
 
     /// Puts requested tools into the session's cache, the first ones first. Tools of one call do not push each other
@@ -112,14 +105,14 @@ impl ToolSessions {
     }
 
     /// Puts the tools of the last answer into the session's cache, the best one first. Of these and of the tools that
-    /// fill room, one that is used stays; the others make room first. Returns the tools that made room now.
+    /// fill room, one that is used stays; the others make room first.
     pub(crate) fn found<'a>(
         &self,
         key: &SessionKey,
         view: &ToolView<'_>,
         tools: impl IntoIterator<Item = &'a Arc<Tool>>,
-    ) -> Vec<Arc<Tool>> {
-        self.with(key, view, |session| session.found(view, &self.settings, tools))
+    ) {
+        self.with(key, view, |session| session.found(view, &self.settings, tools));
     }
 
     /// Takes tools out of the session's cache, by the names they are shown by, by their ids, or by their own names
@@ -151,16 +144,14 @@ impl ToolSessions {
     /// Returns whether the list differs from the one that [`listed`](Self::listed) returned last: then the peer should
     /// be told. The answer is no while the list was never asked for.
     pub(crate) fn changed(&self, key: &SessionKey, view: &ToolView<'_>) -> bool {
-        let known = self.sessions.read().contains_key(key);
-        known && self.with(key, view, |session| session.changed())
+        self.sessions.has(key) && self.with(key, view, |session| session.changed())
     }
 
     /// Returns whether a tool of the list that [`listed`](Self::listed) returned last is gone, not seen any more or
     /// defined otherwise, or others are pinned. Tools that were used since and tools that made room for them do not
     /// count: they can be called whether they are listed or not.
     pub(crate) fn is_outdated(&self, key: &SessionKey, view: &ToolView<'_>) -> bool {
-        let known = self.sessions.read().contains_key(key);
-        known && self.with(key, view, |session| session.is_outdated(view))
+        self.sessions.has(key) && self.with(key, view, |session| session.is_outdated(view))
     }
 
     /// Returns the level of a session by the budget: [`Level::L0`] until the tools of the view, of which there are
@@ -174,42 +165,16 @@ impl ToolSessions {
 
     /// Ends a session and forgets its tools.
     pub fn end(&self, key: &SessionKey) {
-        self.sessions.write().remove(key);
+        self.sessions.remove(key);
     }
 
     /// Runs `act` on a session whose tools are those of the view.
     fn with<T>(&self, key: &SessionKey, view: &ToolView<'_>, act: impl FnOnce(&mut SessionTools) -> T) -> T {
-        let entry = self.entry(key);
-        let mut tools = entry.tools.lock();
-        tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
-        act(&mut tools)
+        self.sessions.with(key, |tools| {
+            tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
+            act(tools)
+        })
     }
-
-    fn entry(&self, key: &SessionKey) -> Arc<Entry> {
-        let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        if let Some(entry) = self.sessions.read().get(key) {
-            entry.asked_at.store(now, Ordering::Relaxed);
-            return Arc::clone(entry);
-        }
-        let mut sessions = self.sessions.write();
-        if sessions.len() >= self.settings.most_sessions && !sessions.contains_key(key) {
-            drop_idle(&mut sessions);
-        }
-        let fresh = || Arc::new(Entry { asked_at: AtomicU64::new(now), tools: Mutex::default() });
-        Arc::clone(sessions.entry(key.clone()).or_insert_with(fresh))
-    }
-}
-
-const DROPPED_PART: usize = 16;
-
-/// Drops a part of the sessions at once, so that one search for idle sessions pays for many new ones.
-fn drop_idle(sessions: &mut HashMap<SessionKey, Arc<Entry>, RandomState>) {
-    let mut times: Vec<u64> = sessions.values().map(|entry| entry.asked_at.load(Ordering::Relaxed)).collect();
-    let last_dropped = times.len() / DROPPED_PART;
-    let (_, limit, _) = times.select_nth_unstable(last_dropped);
-    let limit = *limit;
-    sessions.retain(|_, entry| entry.asked_at.load(Ordering::Relaxed) > limit);
-    tracing::debug!(left = sessions.len(), "the tools of idle sessions were dropped");
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The settings of sessions.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -16,24 +15,13 @@ pub struct SessionSettings {
     pub(super) tokens: Arc<dyn TokenCounter>,
     pub(super) pins: PinnedTools,
     pub(super) meta_tokens: u32,
-    pub(super) most_sessions: usize,
     pub(super) fills_room: bool,
 }
-
-/// The number of sessions at most. A session of a few dozen tools takes some tens of kilobytes.
-const MAX_SESSIONS: usize = 4096;
 
 impl SessionSettings {
     /// Creates settings with this budget, without pinned tools.
     pub fn new(budget: ToolContextBudget, tokens: Arc<dyn TokenCounter>) -> Self {
-        Self {
-            budget,
-            tokens,
-            pins: PinnedTools::default(),
-            meta_tokens: 0,
-            most_sessions: MAX_SESSIONS,
-            fills_room: false,
-        }
+        Self { budget, tokens, pins: PinnedTools::default(), meta_tokens: 0, fills_room: false }
     }
 
     /// Pins these tools.
@@ -52,12 +40,6 @@ impl SessionSettings {
     /// lists them, which make room for found and used ones.
     pub const fn fill_room(mut self) -> Self {
         self.fills_room = true;
-        self
-    }
-
-    /// Sets the number of sessions at most.
-    pub const fn most_sessions(mut self, most: NonZeroUsize) -> Self {
-        self.most_sessions = most.get();
         self
     }
 

@@ -1,13 +1,11 @@
 //! Tests of sessions.
 
-use std::num::NonZeroUsize;
-
 use mgp_types::RawJson;
-use mgp_types::mgp::{AgentId, ServerId, ToolContextBudget, ToolName};
+use mgp_types::mgp::{AgentId, ToolContextBudget};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::budget::{ListedDefinition, TokenCounter, TokenEstimator};
+use crate::budget::{ListedDefinition, TokenCounter};
 use crate::embed::NullEmbedder;
 use crate::{Index, ServerTools, Snapshot, ToolListing};
 
@@ -72,13 +70,10 @@ fn names(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot) -> Vec<
     sessions.listed(key, &ToolView::all(snapshot)).tools.into_iter().map(|tool| tool.name).collect()
 }
 
-fn used(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
-    let mut evicted = Vec::new();
+fn used(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot, names: &[&str]) {
     for name in names {
-        let tool = snapshot.called(name).unwrap();
-        evicted.extend(sessions.used(key, &ToolView::all(snapshot), tool));
+        sessions.used(key, &ToolView::all(snapshot), snapshot.called(name).unwrap());
     }
-    evicted.iter().map(|tool| tool.name.to_string()).collect()
 }
 
 // covers: MGP-16.7-01, MGP-16.7-02, MGP-16.7-03, MGP-16.7-05, MGP-16.3-02
@@ -149,8 +144,9 @@ async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
     let tools: Vec<Value> = ["pin", "a", "b", "c", "d"].iter().map(|name| tool(name, 10)).collect();
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([100, 20, 50, 30], &["pin"]), key("1"));
-    assert!(used(&sessions, &one, &snapshot, &["a", "b", "c", "a"]).is_empty());
-    assert_eq!(used(&sessions, &one, &snapshot, &["d"]), ["b"]);
+    used(&sessions, &one, &snapshot, &["a", "b", "c", "a"]);
+    assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "b", "c"]);
+    used(&sessions, &one, &snapshot, &["d"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "c", "d"]);
     assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).cached, ["d", "a", "c"]);
 }
@@ -161,7 +157,8 @@ async fn the_total_limits_the_cache_where_it_is_less() {
     let tools: Vec<Value> = ["pin", "a", "b", "c"].iter().map(|name| tool(name, 10)).collect();
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([30, 20, 50, 300], &["pin"]), key("1"));
-    assert_eq!(used(&sessions, &one, &snapshot, &["a", "b", "c"]), ["a"]);
+    used(&sessions, &one, &snapshot, &["a", "b", "c"]);
+    assert_eq!(names(&sessions, &one, &snapshot), ["pin", "b", "c"]);
     assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).total_tokens, 30);
 }
 
@@ -261,7 +258,7 @@ async fn a_search_in_a_full_session_still_finds_the_best() {
     let fitted =
         sessions.fit(&one, &ToolView::all(&snapshot), ["c", "d"].map(|name| found(&snapshot, "s", name)));
     assert_eq!((fitted.tools.len(), fitted.omitted), (1, 1));
-    assert_eq!(fitted.evicted[0].name.as_str(), "a");
+    assert_eq!(names(&sessions, &one, &snapshot), ["b"]);
 }
 
 // covers: MGP-16.6-12, MGP-16.6-13
@@ -273,9 +270,9 @@ async fn loaded_tools_are_counted_and_do_not_push_one_another_out() {
     used(&sessions, &one, &snapshot, &["old"]);
     let some = ["pin", "a", "b", "c"].map(|name| Arc::clone(snapshot.called(name).unwrap()));
     let loaded = sessions.load(&one, &ToolView::all(&snapshot), &some);
-    let names = |tools: &[Arc<Tool>]| tools.iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>();
-    assert_eq!(names(&loaded.loaded), ["pin", "a", "b"]);
-    assert_eq!((names(&loaded.left_out), names(&loaded.evicted)), (vec!["c".into()], vec!["old".into()]));
+    let names_loaded: Vec<&str> = loaded.loaded.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names_loaded, ["pin", "a", "b"]);
+    assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "b"], "`old` made room, and `c` has none");
     assert_eq!((loaded.session_tools_count, loaded.context_tokens_added), (3, 20));
     let again = sessions.load(&one, &ToolView::all(&snapshot), &some[..2]);
     assert_eq!((again.session_tools_count, again.context_tokens_added), (3, 0));
@@ -308,8 +305,7 @@ async fn a_tool_that_goes_leaves_the_list_and_one_that_changes_is_counted_anew()
     let index = index(&[("x", &[tool("a", 5), tool("b", 5)])]).await;
     let (sessions, one) = (sessions([100, 0, 50, 50], &[]), key("1"));
     used(&sessions, &one, &index.snapshot(), &["a", "b"]);
-    index.put_tool(ServerId::from("x"), listing(&tool("b", 9))).await;
-    index.remove_tool(ServerId::from("x"), ToolName::from("a")).await;
+    index.put_server(ServerTools::new("x", vec![listing(&tool("b", 9))])).await;
     index.settled().await;
     let snapshot = index.snapshot();
     let list = sessions.listed(&one, &ToolView::all(&snapshot));
@@ -335,10 +331,14 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
     assert!(sessions.changed(&one, &view));
     sessions.evict(&one, &view, &EvictTools::new(["b"]));
     assert!(!sessions.changed(&one, &view), "it is as it was");
-    index.put_tool(ServerId::from("x"), listing(&tool("c", 5))).await;
+    let put = async |sizes: [(&str, usize); 3]| {
+        let tools = sizes.map(|(name, size)| listing(&tool(name, size)));
+        index.put_server(ServerTools::new("x", tools.into())).await;
+    };
+    put([("a", 5), ("b", 5), ("c", 5)]).await;
     index.settled().await;
     assert!(!sessions.changed(&one, &ToolView::all(&index.snapshot())));
-    index.put_tool(ServerId::from("x"), listing(&tool("a", 6))).await;
+    put([("a", 6), ("b", 5), ("c", 5)]).await;
     index.settled().await;
     assert!(sessions.changed(&one, &ToolView::all(&index.snapshot())));
 }
@@ -346,72 +346,19 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
 #[tokio::test]
 async fn idle_sessions_make_room_for_new_ones() {
     let snapshot = index(&[("x", &[tool("a", 5)])]).await.snapshot();
-    let most = NonZeroUsize::new(32).unwrap();
-    let settings = SessionSettings::new(budget([100, 0, 50, 50]), Arc::new(Words)).most_sessions(most);
-    let sessions = ToolSessions::new(settings).unwrap();
+    let sessions = sessions([100, 0, 50, 50], &[]);
     used(&sessions, &key("kept"), &snapshot, &["a"]);
     used(&sessions, &key("idle"), &snapshot, &["a"]);
-    for number in 0..100 {
+    for number in 0..MAX_SESSIONS + 100 {
         assert_eq!(names(&sessions, &key("kept"), &snapshot), ["a"]);
         names(&sessions, &key(&number.to_string()), &snapshot);
-        assert!(sessions.len() <= 32);
+        assert!(sessions.len() <= MAX_SESSIONS);
     }
     assert!(names(&sessions, &key("idle"), &snapshot).is_empty());
-}
-
-/// Returns the n-th of many realistic tools: most are short, a few are very long.
-fn realistic(n: usize) -> Value {
-    let words = ["list", "the", "open", "issues", "of", "a", "repository", "and", "their", "labels"];
-    let text =
-        |count: usize| (0..count).map(|i| words[(n + i * 7) % words.len()]).collect::<Vec<_>>().join(" ");
-    let parameters = if n.is_multiple_of(50) { 40 } else { 1 + n % 6 };
-    let properties: serde_json::Map<String, Value> = (0..parameters)
-        .map(|p| (format!("parameter_{p}"), json!({ "type": "string", "description": text(8 + n % 12) })))
-        .collect();
-    json!({
-        "name": format!("{}_{n}", words[n % words.len()]), "description": text(12 + n % 30),
-        "inputSchema": { "type": "object", "properties": properties, "required": ["parameter_0"] },
-    })
-}
-
-// covers: MGP-16.3-01, MGP-16.3-02
-#[tokio::test]
-async fn many_tools_take_little_of_the_context_until_they_are_used() {
-    let tools: Vec<Value> = (0..527).map(realistic).collect();
-    let snapshot = index(&[("many", &tools)]).await.snapshot();
-    let estimate = TokenEstimator::new();
-    let all: u32 =
-        snapshot.tools().map(|tool| ListedDefinition::of(tool, tool.name.as_str(), &estimate).tokens()).sum();
-    assert!(all > 60_000, "{all} tokens are fewer than real tools take");
-    let pins: Vec<String> = snapshot.tools().step_by(20).map(|tool| tool.name.to_string()).collect();
-    let settings =
-        SessionSettings::new(ToolContextBudget::of(8000), Arc::new(estimate)).pins(PinnedTools::new(pins));
-    let sessions = ToolSessions::new(settings).unwrap();
-    let list = sessions.listed(&key("1"), &ToolView::all(&snapshot));
-    assert!(list.tokens <= 2000 && list.tools.len() > 5, "{} tokens of {}", list.tokens, list.tools.len());
 }
 
 #[test]
 fn static_property_sessions_are_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<ToolSessions>();
-}
-
-#[tokio::test]
-async fn threads_that_share_a_session_lose_nothing() {
-    let tools: Vec<Value> = (0..32).map(|n| tool(&format!("t{n}"), 3)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
-    let (sessions, one) = (sessions([1000, 0, 100, 500], &[]), key("1"));
-    std::thread::scope(|scope| {
-        for part in 0..4 {
-            let (sessions, one, snapshot) = (&sessions, &one, &snapshot);
-            scope.spawn(move || {
-                for n in (part..32).step_by(4) {
-                    used(sessions, one, snapshot, &[&format!("t{n}")]);
-                }
-            });
-        }
-    });
-    let state = sessions.state(&one, &ToolView::all(&snapshot));
-    assert_eq!((state.cached.len(), state.total_tokens), (32, 96));
 }

@@ -17,10 +17,6 @@ use crate::level::Level;
 pub struct LoadedTools {
     /// The tools that are in the session now, pinned ones included.
     pub loaded: Vec<Arc<Tool>>,
-    /// The tools without room, even shortened.
-    pub left_out: Vec<Arc<Tool>>,
-    /// The tools that made room.
-    pub evicted: Vec<Arc<Tool>>,
     /// The number of tools in the session now.
     pub session_tools_count: u64,
     /// The tokens of the tools that were not there before.
@@ -120,7 +116,7 @@ impl SessionTools {
         }
         self.cached.retain(|held| !self.pinned.iter().any(|pin| pin.tool.is_same(&held.tool)));
         let room = self.cache_room(settings);
-        while self.cached_tokens() > room && self.evict_idle(u64::MAX, ListingReason::Used).is_some() {}
+        while self.cached_tokens() > room && self.evict_idle(u64::MAX, ListingReason::Used) {}
         self.discovered = self.discovered.min(self.left(settings));
     }
 
@@ -135,21 +131,14 @@ impl SessionTools {
         again
     }
 
-    pub(super) fn used(
-        &mut self,
-        view: &ToolView<'_>,
-        settings: &SessionSettings,
-        tool: &Tool,
-    ) -> Vec<Arc<Tool>> {
+    pub(super) fn used(&mut self, view: &ToolView<'_>, settings: &SessionSettings, tool: &Tool) {
         self.discovered = 0;
         self.clock += 1;
-        let mut evicted = Vec::new();
         if let Some(tool) = view.tool(&tool.server, &tool.name)
-            && self.hold(view, settings, tool, u32::MAX, &mut evicted).is_none()
+            && self.hold(view, settings, tool, u32::MAX).is_none()
         {
             tracing::warn!(tool = tool.id(), "a tool is too large to be kept in the list of a session");
         }
-        evicted
     }
 
     pub(super) fn load<'t>(
@@ -164,13 +153,10 @@ impl SessionTools {
         let mut left = settings.budget.discovery_reserve;
         for tool in tools {
             let current = view.tool(&tool.server, &tool.name);
-            match current.and_then(|tool| self.hold(view, settings, tool, left, &mut loaded.evicted)) {
-                Some(added) => {
-                    left -= added;
-                    loaded.context_tokens_added += u64::from(added);
-                    loaded.loaded.extend(current.cloned());
-                }
-                None => loaded.left_out.push(Arc::clone(tool)),
+            if let Some(added) = current.and_then(|tool| self.hold(view, settings, tool, left)) {
+                left -= added;
+                loaded.context_tokens_added += u64::from(added);
+                loaded.loaded.extend(current.cloned());
             }
         }
         loaded.session_tools_count = (self.pinned.len() + self.cached.len()) as u64;
@@ -178,15 +164,14 @@ impl SessionTools {
     }
 
     /// Puts found tools into the list, the best one first, in place of others that were not used. Tools without room
-    /// beside the answer are left out. Returns the tools that made room.
+    /// beside the answer are left out.
     pub(super) fn found<'t>(
         &mut self,
         view: &ToolView<'_>,
         settings: &SessionSettings,
         tools: impl IntoIterator<Item = &'t Arc<Tool>>,
-    ) -> Vec<Arc<Tool>> {
+    ) {
         self.clock += 1;
-        let mut evicted = Vec::new();
         let beside_answer =
             settings.budget.max_tokens.saturating_sub(self.fixed(settings).saturating_add(self.discovered));
         let room = self.cache_room(settings).min(beside_answer);
@@ -201,13 +186,10 @@ impl SessionTools {
                 continue;
             }
             while self.cached_tokens().saturating_add(definition.tokens()) > room
-                && let Some(idle) = self.evict_idle(self.clock, ListingReason::Found)
-            {
-                evicted.push(idle);
-            }
+                && self.evict_idle(self.clock, ListingReason::Found)
+            {}
             self.hold_as(ListingReason::Found, tool, name, definition);
         }
-        evicted
     }
 
     /// Fills the room that is left with the foremost tools of each server, so that a model sees what there is. Tools
@@ -312,12 +294,15 @@ impl SessionTools {
     }
 
     /// Removes the tool with the least reason to be there, at most `reason`, of these the least recently used and of
-    /// these the last; none whose use was not before `now`.
-    pub(super) fn evict_idle(&mut self, now: u64, reason: ListingReason) -> Option<Arc<Tool>> {
+    /// these the last; none whose use was not before `now`. Returns whether there was one.
+    pub(super) fn evict_idle(&mut self, now: u64, reason: ListingReason) -> bool {
         let idle = |(_, held): &(usize, &HeldTool)| held.used_at < now && held.reason <= reason;
         let idle = self.cached.iter().enumerate().filter(idle);
-        let (at, _) = idle.min_by_key(|(at, held)| (held.reason, held.used_at, Reverse(*at)))?;
-        Some(self.cached.remove(at).tool)
+        let least = idle.min_by_key(|(at, held)| (held.reason, held.used_at, Reverse(*at)));
+        let Some(at) = least.map(|(at, _)| at) else { return false };
+        let evicted = self.cached.remove(at);
+        tracing::debug!(tool = evicted.tool.id(), "a tool left the list of its session to make room");
+        true
     }
 
     fn hold_as(
@@ -340,7 +325,6 @@ impl SessionTools {
         settings: &SessionSettings,
         tool: &Arc<Tool>,
         most: u32,
-        evicted: &mut Vec<Arc<Tool>>,
     ) -> Option<u32> {
         if self.touch(tool, self.clock, ListingReason::Used) {
             return Some(0);
@@ -353,7 +337,7 @@ impl SessionTools {
             return None;
         }
         while self.cached_tokens().saturating_add(definition.tokens()) > room {
-            evicted.push(self.evict_idle(self.clock, ListingReason::Used)?);
+            self.evict_idle(self.clock, ListingReason::Used).then_some(())?;
         }
         let added = definition.tokens();
         self.hold_as(ListingReason::Used, tool, name, definition);

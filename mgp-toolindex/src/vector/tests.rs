@@ -176,41 +176,6 @@ fn nothing_is_near_where_there_is_nothing() {
     assert!(vectors.scan(&[]).best(0, 5, |_| true).is_empty());
 }
 
-#[test]
-fn vectors_without_numbers_are_none() {
-    let mut vectors = Vectors::new(0);
-    vectors.set(Slot(0), &[]).unwrap();
-    assert_eq!((vectors.len(), vectors.dimension()), (0, 0));
-}
-
-#[test]
-fn the_ten_nearest_are_those_of_exact_products() {
-    let mut numbers = (1_u32..).map(|n| {
-        let mixed = n.wrapping_mul(2_654_435_761);
-        f32::from(((mixed ^ mixed >> 15).wrapping_mul(2_246_822_519) >> 16) as u16) / 32768.0 - 1.0
-    });
-    let mut near = |to: &[f32]| -> Vec<f32> {
-        unit(&to.iter().map(|number| number + numbers.next().unwrap()).collect::<Vec<_>>())
-    };
-    let centers: Vec<_> = (0..20).map(|_| near(&[0.0; DIMENSION])).collect();
-    let tools: Vec<_> = (0..3000).map(|number| near(&centers[number % 20])).collect();
-    let mut vectors = Vectors::new(DIMENSION);
-    for (slot, vector) in (0..).map(Slot).zip(&tools) {
-        vectors.set(slot, vector).unwrap();
-    }
-    let mut right = 0;
-    for number in 0..200 {
-        let query = near(&centers[number % 20]);
-        let wanted = [QueryVector::new(&query).unwrap()];
-        let found = vectors.scan(&wanted).best(0, 10, |_| true);
-        let mut exact: Vec<_> = tools.iter().map(|tool| dot(tool, &query)).collect();
-        let found: Vec<_> = found.iter().map(|(slot, _)| exact[slot.index()]).collect();
-        exact.sort_by(|a, b| b.total_cmp(a));
-        right += found.iter().filter(|score| **score >= exact[9]).count();
-    }
-    assert!(right >= 1995, "{right} of 2000");
-}
-
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_vector_instructions_of_the_machine_are_used() {

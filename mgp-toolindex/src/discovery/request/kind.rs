@@ -1,6 +1,7 @@
-//! The kinds of data that tools take and return.
+//! The kinds of data that tools take and return. The words for them are data, `kinds.txt`.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::text::lower_words;
 
@@ -26,44 +27,34 @@ pub(super) enum DataKind {
     Archive,
 }
 
-/// The words for each kind; the first is used in answers.
-const NAMES: &[(DataKind, &[&str])] = &[
-    (
-        DataKind::Text,
-        &["text", "txt", "plaintext", "sentence", "paragraph", "prose", "transcript", "prompt", "message"],
-    ),
-    (DataKind::Json, &["json", "jsonl", "ndjson"]),
-    (DataKind::Xml, &["xml"]),
-    (DataKind::Yaml, &["yaml", "yml"]),
-    (DataKind::Html, &["html", "webpage"]),
-    (DataKind::Markdown, &["markdown"]),
-    (
-        DataKind::Table,
-        &[
-            "csv", "tsv", "tabular", "spreadsheet", "excel", "xlsx", "xls", "dataframe", "parquet",
-            "worksheet",
-        ],
-    ),
-    (DataKind::Number, &["numeric", "number", "float", "integer", "numerical", "statistic"]),
-    (DataKind::Pdf, &["pdf"]),
-    (DataKind::Document, &["docx", "doc", "odt", "rtf", "epub"]),
-    (
-        DataKind::Image,
-        &[
-            "image", "img", "picture", "photo", "photograph", "png", "jpg", "jpeg", "gif", "webp", "svg",
-            "bitmap", "tiff", "screenshot", "thumbnail",
-        ],
-    ),
-    (DataKind::Chart, &["chart", "plot", "histogram", "scatterplot", "visualization", "visualisation"]),
-    (DataKind::Audio, &["audio", "mp3", "wav", "ogg", "flac", "m4a", "speech", "podcast", "voice"]),
-    (DataKind::Video, &["video", "mp4", "mkv", "avi", "webm", "movie"]),
-    (DataKind::Archive, &["zip", "tar", "gzip", "7z", "tarball"]),
-];
+/// The words for each kind, in the order of [`DataKind::ALL`]; the first is used in answers.
+static NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+    let lines = include_str!("kinds.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(' ').collect()).collect()
+});
 
 impl DataKind {
+    const ALL: [Self; 15] = [
+        Self::Text,
+        Self::Json,
+        Self::Xml,
+        Self::Yaml,
+        Self::Html,
+        Self::Markdown,
+        Self::Table,
+        Self::Number,
+        Self::Pdf,
+        Self::Document,
+        Self::Image,
+        Self::Chart,
+        Self::Audio,
+        Self::Video,
+        Self::Archive,
+    ];
+
     /// Returns the kind that a word names, in lower case.
     pub(super) fn named(word: &str) -> Option<Self> {
-        let kind = |word| NAMES.iter().find(|(_, names)| names.contains(&word)).map(|(kind, _)| *kind);
+        let kind = |word| NAMES.iter().position(|names| names.contains(&word)).map(|at| Self::ALL[at]);
         kind(word).or_else(|| kind(word.strip_suffix('s')?))
     }
 
@@ -97,7 +88,7 @@ impl DataKind {
 
 impl fmt::Display for DataKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES.iter().find(|(kind, _)| kind == self).map_or("", |(_, names)| names[0]))
+        f.write_str(NAMES[*self as usize][0])
     }
 }
 

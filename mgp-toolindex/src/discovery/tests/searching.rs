@@ -140,7 +140,7 @@ async fn what_a_caller_sees_is_found_out_once_for_each_state_of_things() {
     assert!(first >= 9);
     assert!(looks(&one).await < 9);
     assert!(looks(&other).await >= 9);
-    world.index.remove_tool("mail".into(), "send".into()).await;
+    world.index.put_server(ServerTools::new("mail", Vec::new())).await;
     world.index.settled().await;
     assert!(looks(&one).await >= 8);
 }
@@ -152,13 +152,4 @@ async fn tools_of_one_name_are_found_under_names_that_tell_them_apart() {
     let mut found = names(&found["tools"]);
     found.sort_unstable();
     assert_eq!(found, ["chat.send", "mail.send"]);
-}
-
-#[tokio::test]
-async fn long_and_strange_searches_are_answered() {
-    let world = World::new().await;
-    for query in ["x ".repeat(50_000), "\u{0}\u{202e}(((a*)*)*".into(), "name:\"x\" AND +(".into()] {
-        let found = discover(&world, json!({ "query": query })).await;
-        assert!(found.tools.len() <= 5);
-    }
 }

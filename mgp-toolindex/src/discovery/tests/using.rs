@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tower_service::Service;
 
 use super::world::{Peer, World, names};
-use crate::Tool;
+use crate::{ServerTools, Tool};
 
 async fn cached(world: &World, peer: &Peer) -> Value {
     let result = world.tool(peer, "mgp.tools.session", json!({})).await.unwrap();
@@ -159,7 +159,7 @@ async fn many_may_ask_at_once() {
                 world.method(&peer, "mgp/tools/discover", query).await.unwrap();
                 world.tool(&peer, "read_file", json!({})).await.unwrap();
                 if n == 0 {
-                    world.index.remove_tool("mail".into(), "send".into()).await;
+                    world.index.put_server(ServerTools::new("mail", Vec::new())).await;
                     world.layer.tools_changed();
                 }
                 assert!(world.listed(&peer).await.contains(&"read_file".to_owned()));

@@ -57,7 +57,7 @@ fn lacking(slot: u32, description: &str) -> MissingVector {
         gist: crate::text::WordSketch::default(),
     };
     let hash = Passage::of("s", tool.name.as_str(), description).hash();
-    MissingVector { slot: Slot(slot), hash, tool: Arc::new(tool) }
+    MissingVector { slot: Slot(slot), hash, tool: Arc::new(tool), failures: 0 }
 }
 
 struct Running {

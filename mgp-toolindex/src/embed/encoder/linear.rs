@@ -4,7 +4,7 @@
 
 use std::array;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Arch, NullaryFnOnce};
 
 use super::lanes::{BLOCK, Lanes, PairWeights, ScalarLanes};
 use super::rows::{MAX_WEIGHT, Rows, SEGMENT, WholeRows, largest, round};
@@ -54,10 +54,10 @@ impl Linear {
         let work = Products { linear: self, inputs, outputs: &mut outputs };
         match arch {
             #[cfg(target_arch = "x86_64")]
-            Arch::V4(simd) => simd.vectorize(ProductsBy(simd, work)),
+            Arch::V4(simd) => simd.vectorize(ProductsBy::<_, 2>(simd, work)),
             #[cfg(target_arch = "x86_64")]
-            Arch::V3(simd) => simd.vectorize(ProductsBy(simd, work)),
-            arch => arch.dispatch(ProductsBy(ScalarLanes, work)),
+            Arch::V3(simd) => simd.vectorize(ProductsBy::<_, 1>(simd, work)),
+            arch => arch.dispatch(ProductsBy::<_, 1>(ScalarLanes, work)),
         }
         outputs
     }
@@ -78,33 +78,13 @@ struct Products<'a> {
     outputs: &'a mut Rows,
 }
 
-struct ProductsBy<'a, L>(L, Products<'a>);
+struct ProductsBy<'a, L, const BLOCKS: usize>(L, Products<'a>);
 
-#[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for ProductsBy<'_, pulp::x86::V4> {
+impl<L: Lanes<BLOCKS>, const BLOCKS: usize> NullaryFnOnce for ProductsBy<'_, L, BLOCKS> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        self.1.multiply(self.0);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl pulp::NullaryFnOnce for ProductsBy<'_, pulp::x86::V3> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.1.multiply(self.0);
-    }
-}
-
-impl WithSimd for ProductsBy<'_, ScalarLanes> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
         self.1.multiply(self.0);
     }
 }

@@ -94,17 +94,14 @@ impl SentenceEncoder {
     }
 
     /// Returns the vector of a text, of length 1; `None` for a text without a piece.
-    pub fn vector(&self, text: &str) -> Option<Vec<f32>> {
-        self.model.vector(text)
+    #[cfg(test)]
+    fn vector(&self, text: &str) -> Option<Vec<f32>> {
+        let vector = self.model.vectors(&[text.to_owned()]).swap_remove(0);
+        vector.iter().any(|member| *member != 0.0).then_some(vector)
     }
 }
 
 impl Model {
-    fn vector(&self, text: &str) -> Option<Vec<f32>> {
-        let pieces = self.pieces.split(text, self.most_pieces);
-        has_meaning(&pieces).then(|| self.network.vectors(&[pieces]).swap_remove(0))
-    }
-
     /// Returns the vectors of texts; that of a text without a piece has zeros.
     fn vectors(&self, texts: &[String]) -> Vec<Vec<f32>> {
         let mut vectors = vec![vec![0.0; self.network.width()]; texts.len()];
@@ -112,7 +109,8 @@ impl Model {
         let mut read = 0;
         for (place, text) in texts.iter().enumerate() {
             let pieces = self.pieces.split(text, self.most_pieces);
-            if has_meaning(&pieces) {
+            // A text has pieces besides those for its start and its end, or it has no meaning.
+            if pieces.len() > 2 {
                 read += pieces.len();
                 together.push(pieces);
                 places.push(place);
@@ -155,11 +153,6 @@ impl Embedder for SentenceEncoder {
 
 /// The number of pieces from which on texts are not read together any more: more of them gain nothing.
 const TOGETHER: usize = 64;
-
-/// Returns whether a text has pieces besides those for its start and its end.
-const fn has_meaning(pieces: &[u32]) -> bool {
-    pieces.len() > 2
-}
 
 fn read(path: &Path) -> Result<Vec<u8>, EmbedError> {
     let failed = |error: std::io::Error| EmbedError::new(format!("{}: {error}", path.display()));

@@ -41,6 +41,8 @@ pub mod call;
 mod doubles;
 #[cfg(feature = "ext")]
 pub mod idempotency;
+#[cfg(feature = "ext")]
+mod in_any_case;
 mod methods;
 mod random_source;
 mod refusal;

@@ -1,6 +1,5 @@
 //! The book of keys: who carries a call out, who waits for it, and what is told of it later.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use mgp_types::{BoxFuture, CallEnding, Error, Request, Response, RpcService, cal
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tracing::Instrument as _;
 
 use super::call_table::{
     CallTable, FirstCall, KeptOutcome, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
@@ -20,6 +18,7 @@ use super::outcome::{CallOutcome, Verdict};
 use super::refusal;
 use super::store::{CallStore, StoredCall};
 use crate::call::{Deadline, is_harmless};
+use crate::in_any_case::in_any_case;
 use crate::store::StoreError;
 use crate::wall_clock::WallClock;
 
@@ -165,7 +164,7 @@ impl FirstRun {
         inner: S,
     ) -> Result<Response, Error> {
         let Self { first, ending, written } = self;
-        let work = async move {
+        in_any_case(async move {
             if let Some(written) = written
                 && let Err(error) = written.await
             {
@@ -180,14 +179,8 @@ impl FirstRun {
                 tell(response, &call, first, Telling::First);
             }
             outcome
-        };
-        match tokio::spawn(work.in_current_span()).await {
-            Ok(outcome) => outcome,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                Err(_) => Err(Error::internal("the program ends, and the call with it")),
-            },
-        }
+        })
+        .await
     }
 }
 

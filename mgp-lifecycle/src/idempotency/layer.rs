@@ -1,13 +1,12 @@
 //! The layer that carries calls with a key out once.
 
-use std::future::{Future, ready};
-use std::pin::Pin;
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::future::Either;
 use mgp_types::ext::IdempotentCall;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
-use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -93,55 +92,19 @@ pub struct IdempotencyService<S> {
 impl<S: RpcService> Service<Request> for IdempotencyService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = IdempotencyFuture<S::Future>;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let state = match self.layer.keyed(&request) {
-            Ok(None) => GuardedCallState::Passed { future: self.inner.call(request) },
+        match self.layer.keyed(&request) {
+            Ok(None) => Either::Left(self.inner.call(request)),
             Ok(Some((book, call))) => {
-                let work = book.clone().call(call, request, self.inner.clone());
-                GuardedCallState::Keyed { future: Box::pin(work) }
+                Either::Right(Box::pin(book.clone().call(call, request, self.inner.clone())))
             }
-            Err(error) => GuardedCallState::Refused { error: Some(error) },
-        };
-        IdempotencyFuture { state }
-    }
-}
-
-pin_project! {
-    /// The future of an [`IdempotencyService`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct IdempotencyFuture<F> {
-        #[pin]
-        state: GuardedCallState<F>,
-    }
-}
-
-pin_project! {
-    #[project = StateProj]
-    enum GuardedCallState<F> {
-        Passed { #[pin] future: F },
-        Keyed { future: BoxFuture<'static, Result<Response, Error>> },
-        Refused { error: Option<Error> },
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for IdempotencyFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Passed { future } => future.poll(cx),
-            StateProj::Keyed { future } => future.as_mut().poll(cx),
-            StateProj::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
+            Err(error) => Either::Right(Box::pin(ready(Err(error)))),
         }
     }
 }
-
-mgp_types::partial_debug!([F] IdempotencyFuture<F>);

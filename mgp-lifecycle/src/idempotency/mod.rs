@@ -69,4 +69,4 @@ mod store;
 mod tests;
 
 pub use self::book::IdempotencyBook;
-pub use self::layer::{IdempotencyFuture, IdempotencyLayer, IdempotencyService};
+pub use self::layer::{IdempotencyLayer, IdempotencyService};

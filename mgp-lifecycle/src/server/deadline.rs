@@ -1,14 +1,13 @@
 //! The server's layer for deadlines of calls.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::ready;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::Either;
 use mgp_types::mgp::CallOptions;
-use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService};
-use pin_project_lite::pin_project;
-use tokio::time::{Sleep, sleep};
+use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response, RpcService};
+use tokio::time::timeout;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -47,7 +46,7 @@ pub struct CallerDeadline<S> {
 impl<S: RpcService> Service<Request> for CallerDeadline<S> {
     type Response = Response;
     type Error = Error;
-    type Future = CallerDeadlineFuture<S::Future>;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -55,47 +54,16 @@ impl<S: RpcService> Service<Request> for CallerDeadline<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         match time_left(&request) {
-            Some(Duration::ZERO) => CallerDeadlineFuture { call: None, deadline: None },
-            left => CallerDeadlineFuture {
-                call: Some(self.inner.call(request)),
-                deadline: left.map(|left| Box::pin(sleep(left))),
-            },
+            None => Either::Left(self.inner.call(request)),
+            Some(Duration::ZERO) => Either::Right(Box::pin(ready(Err(too_late())))),
+            Some(left) => {
+                let call = timeout(left, self.inner.call(request));
+                // The handler is dropped before the call is answered.
+                Either::Right(Box::pin(async { call.await.unwrap_or_else(|_| Err(too_late())) }))
+            }
         }
     }
 }
-
-pin_project! {
-    /// The future of [`CallerDeadline`].
-    #[must_use = "futures do nothing unless polled"]
-    pub struct CallerDeadlineFuture<F> {
-        // The inner future; `None` once the time is over.
-        #[pin]
-        call: Option<F>,
-        deadline: Option<Pin<Box<Sleep>>>,
-    }
-}
-
-impl<F: Future<Output = Result<Response, Error>>> Future for CallerDeadlineFuture<F> {
-    type Output = Result<Response, Error>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let Some(call) = this.call.as_mut().as_pin_mut() else {
-            return Poll::Ready(Err(too_late()));
-        };
-        if let Poll::Ready(outcome) = call.poll(cx) {
-            return Poll::Ready(outcome);
-        }
-        if this.deadline.as_mut().is_none_or(|deadline| deadline.as_mut().poll(cx).is_pending()) {
-            return Poll::Pending;
-        }
-        // The handler is dropped before the call is answered.
-        this.call.set(None);
-        Poll::Ready(Err(too_late()))
-    }
-}
-
-mgp_types::partial_debug!([F] CallerDeadlineFuture<F>, self => has_deadline: self.deadline.is_some());
 
 /// Returns the time until the deadline of a call, if it has one.
 fn time_left(request: &Request) -> Option<Duration> {

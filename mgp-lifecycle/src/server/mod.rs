@@ -39,7 +39,7 @@ mod run;
 mod server_lifecycle;
 mod stopping;
 
-pub use self::deadline::{CallerDeadline, CallerDeadlineFuture, CallerDeadlineLayer};
+pub use self::deadline::{CallerDeadline, CallerDeadlineLayer};
 pub use self::future::LifecycleFuture;
 pub use self::layer::{LifecycleLayer, LifecycleService};
 pub use self::server_lifecycle::ServerLifecycle;

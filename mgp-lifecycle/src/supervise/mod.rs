@@ -59,7 +59,7 @@ pub use self::handle::Supervised;
 pub use self::health_tracker::{ProbeResult, ProbeSettings, ServerHealth};
 pub use self::probe::{ProbeMethod, probe};
 pub use self::standing::{StandingRequests, StandingRequestsService};
-pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture, WaitUntilReady};
+pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture};
 pub use self::supervisor::{Supervisor, TimeLimits};
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
@@ -17,24 +16,18 @@ use super::supervisor_shared::SupervisorShared;
 /// Passes calls to the current incarnation of a supervised server, and refuses them while there is none.
 ///
 /// The gate sits where a connection would, innermost. A refusal is 2000, 2001 or 2002, tells when to try again, and is
-/// marked as [`NotExecuted`](crate::call::NotExecuted); a call that carries [`WaitUntilReady`] waits instead. A call is answered
-/// by the incarnation it was sent to: if that one ends, so does the call, with an error of the service or of the gate
+/// marked as [`NotExecuted`](crate::call::NotExecuted). A call is answered by the incarnation it was sent to: if that
+/// one ends, so does the call, with an error of the service or of the gate
 /// ([`Origin::Connection`](mgp_types::Origin)). A drain waits for calls, not for `subscriptions/listen`, which ends
 /// when its server does, and lets in requests that help the others to finish: notifications, requests that end work,
 /// and those that work waits for.
 ///
-/// The gate reads no slot but that extension, and writes none. A call that is answered at once takes no lock; a call
-/// that waits stands on the list of those that are woken at the server's end, whose lock is held for a moment. The gate
-/// allocates on refusals and waits only, for the server or its capacity. Dropping the future of a call takes it back, as
-/// the service does.
+/// The gate reads no slot, and writes none. A call that is answered at once takes no lock; a call that takes longer
+/// stands on the list of those that are woken at the server's end, whose lock is held for a moment. The gate allocates
+/// on refusals and on waits for capacity only. Dropping the future of a call takes it back, as the service does.
 pub struct SupervisedService<S> {
     shared: Arc<SupervisorShared<S>>,
 }
-
-/// An extension of a request that lets it wait for a server that is about to be connected, for this long at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "a time and no more")]
-pub struct WaitUntilReady(pub Duration);
 
 impl<S> SupervisedService<S> {
     pub(super) const fn new(shared: Arc<SupervisorShared<S>>) -> Self {
@@ -57,18 +50,7 @@ impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
     fn call(&mut self, request: Request) -> Self::Future {
         let state = match self.shared.enter(&request) {
             Some(entered) => SupervisedCallState::entered(entered, request),
-            None => match request.extensions.get() {
-                Some(&WaitUntilReady(wait)) => {
-                    let shared = Arc::clone(&self.shared);
-                    let outcome = Box::pin(async move {
-                        let (entered, request) = shared.enter_within(wait, request).await?;
-                        let service = entered.call.service().clone();
-                        carry_out(entered, service, request).await
-                    });
-                    SupervisedCallState::Waiting { outcome }
-                }
-                None => SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
-            },
+            None => SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
         };
         SupervisedServiceFuture { state }
     }

@@ -91,16 +91,6 @@ impl<T> SupervisorShared<T> {
         self.live.load().as_ref()?.enter(request)
     }
 
-    /// Counts a call as [`enter`](Self::enter) does, and waits for `wait` at most while an attempt is planned.
-    pub(super) async fn enter_within(
-        &self,
-        wait: Duration,
-        request: Request,
-    ) -> Result<(EnteredCall<T>, Request), Error> {
-        let entered = self.within(wait, || self.enter(&request)).await?;
-        Ok((entered, request))
-    }
-
     /// Returns the service of the server, if it takes calls.
     pub(super) fn service(&self) -> Option<T>
     where

@@ -19,6 +19,7 @@ use super::refusal;
 use super::step::{LoggedStep, StepCall};
 use super::transaction_state::{Phase, StepState, Transaction};
 use super::transaction_table::{TransactionTable, transaction_key};
+use crate::in_any_case::in_any_case;
 use crate::store::StoreError;
 use crate::wall_clock::WallClock;
 
@@ -280,19 +281,6 @@ fn free_step_id(transaction: &Transaction) -> StepId {
     let numbers = transaction.steps.len() + 1..;
     let mut ids = numbers.filter_map(|number| format!("step-{number}").parse().ok());
     ids.find(is_free).expect("one of endless ids is free")
-}
-
-/// Runs `work` to its end, even if the caller does not wait for it.
-pub(super) async fn in_any_case<T: Send + 'static>(
-    work: impl Future<Output = Result<T, Error>> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::spawn(tracing::Instrument::in_current_span(work)).await {
-        Ok(outcome) => outcome,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(Error::internal("the program ends; the transaction goes on when it starts again")),
-        },
-    }
 }
 
 pub(super) fn check_words(name: &str, words: Option<&str>) -> Result<(), Error> {

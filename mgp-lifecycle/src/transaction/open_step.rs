@@ -4,11 +4,12 @@ use mgp_types::Error;
 use mgp_types::canonical::Digest;
 use mgp_types::ext::{StepId, TransactionId};
 
-use super::book::{TransactionBook, in_any_case};
+use super::book::TransactionBook;
 use super::event::TransactionEvent;
 use super::refusal;
 use super::step::StepOutcome;
 use super::transaction_state::StepState;
+use crate::in_any_case::in_any_case;
 
 /// A step that is carried out now. It is to be [ended](Self::end); where it is dropped instead, nobody knows how the step
 /// ended, and the transaction can only be rolled back.

@@ -11,12 +11,13 @@ use mgp_types::{Error, Principal};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::book::{TransactionBook, check_words, in_any_case};
+use super::book::{TransactionBook, check_words};
 use super::compensator::{CompensationCall, Compensator, InterruptedStep};
 use super::event::{RollbackCause, TransactionEvent};
 use super::refusal;
 use super::transaction_state::{NextUndo, Phase};
 use super::transaction_table::transaction_key;
+use crate::in_any_case::in_any_case;
 use crate::refusal::timed_out;
 
 impl TransactionBook {

@@ -54,20 +54,6 @@ async fn the_shortest_time_holds_whoever_says_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_time_is_too_long_to_be_counted() {
-    let endless = with_params(r#"{"_mgp":{"deadline_ms":18446744073709551615}}"#);
-    assert_eq!(time_of(millis(80), endless.clone()).await, millis(80));
-    assert!(
-        SendingLayer::new()
-            .deadline(Duration::MAX)
-            .layer(Upstream::after(millis(5)))
-            .call(endless)
-            .await
-            .is_ok()
-    );
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_wish_goes_into_the_extension_and_the_rest_of_it_stays() {
     let upstream = Upstream::answering(|_| Ok(Response::empty()));
     let mut service = SendingLayer::new().deadline(millis(100)).layer(upstream.clone());

@@ -65,16 +65,6 @@ async fn an_error_that_is_to_be_reported_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_that_are_none_or_lead_nowhere_new_are_not_followed() {
-    let long = "a".repeat(129);
-    for name in ["search", "", "rm -rf", "näme", "mgp.access.grant", "a\nb", &long] {
-        let server = failing_but_local(&naming(name));
-        assert!(FallbackLayer::new().layer(server.clone()).call(tool_call()).await.is_err());
-        assert_eq!(server.calls(), 1, "{name}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_other_tool_names_no_third_and_the_first_error_is_given_back() {
     let server = Upstream::answering(|number| {
         let mut error = naming(["second", "third", "fourth"][number.min(2)]);

@@ -45,26 +45,6 @@ async fn i_5_a_limited_call_is_made_three_times_at_least_50_ms_apart() {
     assert_eq!(answer.data().unwrap().as_bytes(), data.as_bytes());
 }
 
-// covers: MGP-14.6-02
-#[tokio::test(start_paused = true)]
-async fn pauses_grow_as_the_strategy_says() {
-    let strategy = |word: &str| passing().with_retry_after_ms(200).with_retry_strategy(word.into());
-    for (word, least, most) in [
-        ("immediate", [200, 200], [201, 201]),
-        ("fixed_delay", [200, 200], [251, 251]),
-        ("exponential", [200, 400], [301, 601]),
-    ] {
-        let server = Upstream::failing(&peer_error(2001, strategy(word)));
-        let _ = retrying(&server).call(tool_call()).await;
-        let times = server.times();
-        for (index, pair) in times.windows(2).enumerate() {
-            let pause = pair[1] - pair[0];
-            assert!(pause >= millis(least[index]) && pause <= millis(most[index]), "{word}: {pause:?}");
-        }
-        assert_eq!(times.len(), 3);
-    }
-}
-
 // covers: MGP-14.6-06, MGP-14.6-07
 #[tokio::test(start_paused = true)]
 async fn an_error_that_does_not_say_retryable_is_reported_at_once_as_it_is() {
@@ -193,16 +173,6 @@ async fn who_has_seen_a_part_or_was_asked_does_not_get_it_twice() {
     request.context.outbox = Arc::new(Caller::default()).outbox();
     let _ = retrying(&server).call(request).await;
     assert_eq!(server.calls(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn all_callers_together_have_one_budget() {
-    let server = Upstream::failing(&peer_error(3000, passing()));
-    let layer = SendingLayer::new().retry(RetryPolicy::default()).retry_budget(RetryBudget::new(20, 0));
-    for _ in 0..100 {
-        let _ = layer.clone().layer(server.clone()).call(tool_call()).await;
-    }
-    assert_eq!(server.calls(), 120);
 }
 
 #[tokio::test(start_paused = true)]

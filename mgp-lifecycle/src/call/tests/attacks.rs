@@ -82,9 +82,26 @@ async fn no_setting_is_too_large() {
 #[tokio::test(start_paused = true)]
 async fn no_server_leads_its_callers_to_itself_or_to_what_is_reserved() {
     for name in [
-        "search", "mgp.access.grant", "MGP.access.grant", "mgp", "mgp/access/grant", "mgp_access_grant",
-        "mgp-access-grant", "mgpAccessGrant", "_mgp.access.grant", "./mgp.access.grant",
-        "m\u{261}p.access.grant", "mgp\u{200b}.access.grant", "ｍｇｐ.access.grant", "local\u{0}", "local ",
+        "search",
+        "",
+        "rm -rf",
+        "näme",
+        "a\nb",
+        &"a".repeat(129),
+        "mgp.access.grant",
+        "MGP.access.grant",
+        "mgp",
+        "mgp/access/grant",
+        "mgp_access_grant",
+        "mgp-access-grant",
+        "mgpAccessGrant",
+        "_mgp.access.grant",
+        "./mgp.access.grant",
+        "m\u{261}p.access.grant",
+        "mgp\u{200b}.access.grant",
+        "ｍｇｐ.access.grant",
+        "local\u{0}",
+        "local ",
         "..",
     ] {
         let mut advice = Recovery::default().with_retryable(true).with_max_retries(0);

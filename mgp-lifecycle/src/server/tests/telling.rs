@@ -3,16 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use mgp_types::mgp::{Extension, ServerState, ShutdownReason, Timestamp};
+use mgp_types::mgp::{Extension, ShutdownReason, Timestamp};
 use mgp_types::{Object, Request, Revision, Session};
 use tokio::time::Instant;
-use tower_layer::Layer;
 
-use super::{
-    LifecycleLayer, LifecycleService, ServerLifecycle, ask, begin, changes_of, plain, reaching, session_with,
-    started, tool,
-};
+use super::{LifecycleService, ask, begin, changes_of, reaching, session_with, started, tool};
 use crate::doubles::{Caller, Upstream, millis};
 use crate::server::DrainOutcome;
 
@@ -130,24 +125,4 @@ async fn more_sessions_than_there_is_room_for_are_not_told() {
     life.failed("x").unwrap();
     tokio::time::sleep(millis(1)).await;
     assert_eq!(changes_of(&peer).len(), 1024, "those that are over take no room");
-}
-
-#[tokio::test(start_paused = true)]
-async fn applications_see_the_changes() {
-    use ServerState::{Connected, Connecting, Disconnected, Draining, Registered};
-
-    let life = ServerLifecycle::new("mind".into());
-    let mut changes = life.changes();
-    let service = LifecycleLayer::new(life.clone()).layer(Upstream::obeying());
-    life.ready().unwrap();
-    let call = begin(&service, tool(&plain(), "after-5")).await;
-    life.shutdown(ShutdownReason::ConfigurationChange, millis(100)).await;
-    assert!(call.await.unwrap().is_ok());
-    let mut states = Vec::new();
-    while let Some(Some(change)) = changes.next().now_or_never() {
-        states.push((change.previous_state, change.new_state));
-    }
-    let expected =
-        [(Registered, Connecting), (Connecting, Connected), (Connected, Draining), (Draining, Disconnected)];
-    assert_eq!(states, expected);
 }

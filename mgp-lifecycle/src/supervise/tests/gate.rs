@@ -47,37 +47,6 @@ async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_b
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_are_all_served_once_the_server_is_back() {
-    let world = FakeServerHost::new(AttemptOutcome::Lives);
-    let server = running(&world).await;
-    world.end(ServerEnd::InError);
-    settle().await;
-    let waiting: Vec<_> = (0..1000).map(|_| tokio::spawn(patient_call(server.gate(), secs(10)))).collect();
-    for call in waiting {
-        assert_eq!(by(&call.await.unwrap().unwrap()), 2);
-    }
-    assert_eq!((world.calls(), server.in_flight()), (1000, 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn nobody_waits_longer_than_agreed_or_for_nothing() {
-    let world = FakeServerHost::new(AttemptOutcome::Hangs);
-    let server = world.supervisor("s").spawn();
-    let start = Instant::now();
-    patient_call(server.gate(), secs(3)).await.unwrap_err();
-    assert_eq!(start.elapsed(), Duration::ZERO, "nobody has started it");
-    server.start();
-    let error = patient_call(server.gate(), secs(3)).await.unwrap_err();
-    assert_eq!((error.code(), start.elapsed().as_secs()), (2000, 3));
-    let waiting = tokio::spawn(patient_call(server.gate(), secs(60)));
-    settle().await;
-    server.stop(OperatorRequest, secs(1)).await;
-    waiting.await.unwrap().unwrap_err();
-    assert_eq!(start.elapsed().as_secs(), 3, "what is stopped will not come");
-    assert_eq!(world.calls(), 0);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_call_whose_server_dies_ends_with_it_and_is_not_answered_by_the_next() {
     for answers_after in [Some(secs(60)), None] {
         let world = FakeServerHost::with_script(

@@ -7,7 +7,7 @@ use mgp_types::mgp::ServerState;
 use mgp_types::{Error, Object, Request, Response};
 use tower_service::Service;
 
-use super::{Supervised, SupervisedService, WaitUntilReady};
+use super::{Supervised, SupervisedService};
 use crate::doubles::{FakeServerHost, Incarnation, millis, secs};
 use mgp_types::mgp::RestartPolicy;
 
@@ -52,12 +52,6 @@ fn policy(policy: RestartPolicy) -> RestartSettings {
 
 async fn call(mut gate: SupervisedService<Incarnation>) -> Result<Response, Error> {
     gate.call(request()).await
-}
-
-async fn patient_call(mut gate: SupervisedService<Incarnation>, wait: Duration) -> Result<Response, Error> {
-    let mut request = request();
-    request.extensions.insert(WaitUntilReady(wait));
-    gate.call(request).await
 }
 
 fn request() -> Request {

@@ -235,16 +235,3 @@ async fn a_stop_that_has_less_time_shortens_a_drain() {
     assert_eq!(start.elapsed().as_secs(), 3);
     stuck.await.unwrap().unwrap_err();
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_listener_that_does_not_listen_holds_up_nobody() {
-    let world = FakeServerHost::new(AttemptOutcome::Ends(millis(1), ServerEnd::InError));
-    let settings = RestartSettings { max_restarts: 1000, backoff_max_ms: 10, ..RestartSettings::default() };
-    let server = world.supervisor("s").with_restarts(settings).spawn();
-    let mut slow = server.changes();
-    server.start();
-    tokio::time::sleep(secs(60)).await;
-    assert!(world.attempts() > 300);
-    let kept = went_to(&mut slow);
-    assert!(!kept.is_empty() && kept.len() <= 64, "{}", kept.len());
-}

@@ -78,13 +78,8 @@ async fn run(mut random: Random) -> Seen {
                 for _ in 0..random.below(5) {
                     made += 1;
                     let (gate, world, before) = (server.gate(), world.clone(), world.attempts());
-                    let wait = (random.below(2) == 0).then(|| millis(random.below(5000)));
                     calls.spawn(async move {
-                        let outcome = match wait {
-                            Some(wait) => patient_call(gate, wait).await,
-                            None => call(gate).await,
-                        };
-                        outcome.map(|response| {
+                        call(gate).await.map(|response| {
                             // A call is not answered by an earlier incarnation than there was when it was made.
                             let by = usize::try_from(by(&response)).unwrap();
                             assert!(by >= before && by <= world.attempts());

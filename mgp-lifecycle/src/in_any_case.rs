@@ -1,0 +1,22 @@
+//! Work that goes on though nobody waits for it.
+
+use std::future::Future;
+use std::panic::resume_unwind;
+
+use mgp_types::Error;
+use tracing::Instrument as _;
+
+/// Runs `work` to its end, even if the caller does not wait for it.
+pub(crate) async fn in_any_case<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::spawn(work.in_current_span()).await {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => {
+                Err(Error::internal("the program ends; ask again when it runs, and learn what became of it"))
+            }
+        },
+    }
+}

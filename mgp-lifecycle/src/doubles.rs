@@ -8,7 +8,9 @@ mod random;
 mod upstream;
 
 pub(crate) use self::caller::{Caller, Log};
-pub(crate) use self::fake_server_host::{AttemptOutcome, FakeServerHost, Incarnation, ScriptedAttempt, by};
+pub(crate) use self::fake_server_host::{
+    AttemptOutcome, FakeServerHost, Incarnation, LIVES, ScriptedAttempt, by,
+};
 #[cfg(feature = "store")]
 pub(crate) use self::kill_switch::{KillSwitch, life};
 #[cfg(feature = "store")]

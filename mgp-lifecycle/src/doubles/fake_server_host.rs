@@ -36,6 +36,9 @@ pub(crate) enum AttemptOutcome {
     Ends(Duration, ServerEnd),
 }
 
+/// An attempt whose incarnation lives until it is ended.
+pub(crate) const LIVES: ScriptedAttempt = ScriptedAttempt::new(AttemptOutcome::Lives);
+
 impl ScriptedAttempt {
     pub(crate) const fn new(fate: AttemptOutcome) -> Self {
         let (takes, answers) = (Duration::from_millis(100), Some(Duration::from_millis(50)));
@@ -84,10 +87,7 @@ impl FakeServerHost {
 
     /// Returns a host whose incarnations live, and answer calls after a time or never.
     pub(crate) fn answering(after: Option<Duration>) -> Self {
-        Self::with_script(
-            [],
-            ScriptedAttempt { answers_after: after, ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-        )
+        Self::with_script([], ScriptedAttempt { answers_after: after, ..LIVES })
     }
 
     pub(crate) fn supervisor(&self, name: &str) -> Supervisor<Self> {

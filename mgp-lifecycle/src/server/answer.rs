@@ -1,5 +1,6 @@
 //! The answers of a server to the methods of §11.
 
+use std::future::ready;
 use std::time::Duration;
 
 use mgp_types::mgp::{
@@ -12,24 +13,21 @@ use super::ServerLifecycle;
 use super::stopping::ShutdownPermission;
 use crate::refusal;
 
-/// An answer of the layer itself.
-pub(super) enum LayerAnswer {
-    Now(Result<Response, Error>),
-    Later(BoxFuture<'static, Result<Response, Error>>),
-}
-
 /// Returns the answer to a call of §11; `None` for other requests.
-pub(super) fn answer(life: &ServerLifecycle, request: &Request) -> Option<LayerAnswer> {
+pub(super) fn answer(
+    life: &ServerLifecycle,
+    request: &Request,
+) -> Option<BoxFuture<'static, Result<Response, Error>>> {
     if request.kind == RequestKind::Notify {
         return None;
     }
     match request.method.as_str() {
-        method::HEALTH_PING => Some(LayerAnswer::Now(ping(life))),
+        method::HEALTH_PING => Some(Box::pin(ready(ping(life)))),
         method::HEALTH_STATUS => {
             let life = life.clone();
-            Some(LayerAnswer::Later(Box::pin(async move { Response::with_body(&report(&life).await) })))
+            Some(Box::pin(async move { Response::with_body(&report(&life).await) }))
         }
-        method::LIFECYCLE_SHUTDOWN => Some(LayerAnswer::Now(shutdown(life, request))),
+        method::LIFECYCLE_SHUTDOWN => Some(Box::pin(ready(shutdown(life, request)))),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
 //! The future of the life cycle's layer.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures_util::future::Either;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
 
@@ -15,42 +16,33 @@ pin_project! {
     /// Dropping it drops the inner call, which then counts no more.
     #[must_use = "futures do nothing unless polled"]
     pub struct LifecycleFuture<S: RpcService> {
+        // The answer of the inner service or of the layer; `None` once the call was cut off.
         #[pin]
-        state: ServedCallState<S>,
+        answer: Option<Either<S::Future, BoxFuture<'static, Result<Response, Error>>>>,
         #[pin]
         visit: Option<AdmittedCall>,
     }
 }
 
-pin_project! {
-    #[project = StateProj]
-    enum ServedCallState<S: RpcService> {
-        Answered { outcome: Option<Result<Response, Error>> },
-        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
-        Called { #[pin] future: S::Future },
-    }
-}
-
 impl<S: RpcService> LifecycleFuture<S> {
-    /// Creates a future with an answer of the layer.
-    pub(super) fn answered(outcome: Result<Response, Error>) -> Self {
-        Self { state: ServedCallState::Answered { outcome: Some(outcome) }, visit: None }
+    /// Creates a future that refuses the call.
+    pub(super) fn refused(error: Error) -> Self {
+        Self::answering(Box::pin(ready(Err(error))))
     }
 
-    /// Creates a future for an answer of the layer that takes time.
-    pub(super) fn answering(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self { state: ServedCallState::Waiting { future }, visit: None }
+    /// Creates a future for an answer of the layer.
+    pub(super) fn answering(answer: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self { answer: Some(Either::Right(answer)), visit: None }
     }
 
     /// Creates a future for an inner service that was called.
-    pub(super) fn called(future: S::Future, visit: Option<AdmittedCall>) -> Self {
-        Self { state: ServedCallState::Called { future }, visit }
+    pub(super) fn called(answer: S::Future, visit: Option<AdmittedCall>) -> Self {
+        Self { answer: Some(Either::Left(answer)), visit }
     }
 
     /// Creates a future that calls the inner service once it has the capacity.
     pub(super) fn waiting(service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
-        let future = Box::pin(call_once(service, request));
-        Self { state: ServedCallState::Waiting { future }, visit }
+        Self { visit, ..Self::answering(Box::pin(call_once(service, request))) }
     }
 }
 
@@ -59,7 +51,9 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        if let Poll::Ready(outcome) = poll_state(this.state.as_mut(), cx) {
+        let answer = this.answer.as_mut().as_pin_mut();
+        let answer = answer.expect("a future is not polled again after it was ready");
+        if let Poll::Ready(outcome) = answer.poll(cx) {
             if let Some(visit) = this.visit.as_mut().as_pin_mut() {
                 visit.ended(&outcome);
             }
@@ -69,7 +63,7 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
         let end = this.visit.as_mut().as_pin_mut().map_or(Poll::Pending, |visit| visit.poll_end(cx));
         if end.is_ready() {
             // The handler is dropped before the call is answered, and no longer counts once it is.
-            this.state.set(ServedCallState::Answered { outcome: None });
+            this.answer.set(None);
             this.visit.set(None);
         }
         end
@@ -77,16 +71,3 @@ impl<S: RpcService> Future for LifecycleFuture<S> {
 }
 
 mgp_types::partial_debug!([S: RpcService] LifecycleFuture<S>);
-
-fn poll_state<S: RpcService>(
-    state: Pin<&mut ServedCallState<S>>,
-    cx: &mut Context<'_>,
-) -> Poll<Result<Response, Error>> {
-    match state.project() {
-        StateProj::Called { future } => future.poll(cx),
-        StateProj::Answered { outcome } => {
-            Poll::Ready(outcome.take().expect("a future is not polled again after it was ready"))
-        }
-        StateProj::Waiting { future } => future.as_mut().poll(cx),
-    }
-}

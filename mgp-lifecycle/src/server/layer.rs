@@ -11,7 +11,7 @@ use tower_service::Service;
 
 use super::ServerLifecycle;
 use super::admitted_call::AdmittedCall;
-use super::answer::{LayerAnswer, answer};
+use super::answer::answer;
 use super::future::LifecycleFuture;
 
 /// Gives a server its life. The layer makes [`LifecycleService`]s, which share it.
@@ -65,10 +65,8 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
             if is_first(&request, session) {
                 self.life.note(session);
             }
-            match answer(&self.life, &request) {
-                Some(LayerAnswer::Now(outcome)) => return LifecycleFuture::answered(outcome),
-                Some(LayerAnswer::Later(future)) => return LifecycleFuture::answering(future),
-                None => {}
+            if let Some(answer) = answer(&self.life, &request) {
+                return LifecycleFuture::answering(answer);
             }
         }
         //= mgp §11.2
@@ -77,7 +75,7 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
             RequestKind::Notify => None,
             RequestKind::Call => match AdmittedCall::begin(self.life.run(), &request) {
                 Ok(visit) => Some(visit),
-                Err(error) => return LifecycleFuture::answered(Err(error)),
+                Err(error) => return LifecycleFuture::refused(error),
             },
         };
         self.pass(request, visit)
@@ -90,7 +88,7 @@ impl<S: RpcService> LifecycleService<S> {
         // pings would keep it, and others would lack that capacity.
         match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => LifecycleFuture::called(self.inner.call(request), visit),
-            Poll::Ready(Err(error)) => LifecycleFuture::answered(Err(error)),
+            Poll::Ready(Err(error)) => LifecycleFuture::refused(error),
             Poll::Pending => {
                 let clone = self.inner.clone();
                 LifecycleFuture::waiting(std::mem::replace(&mut self.inner, clone), request, visit)

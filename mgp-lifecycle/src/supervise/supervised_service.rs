@@ -1,6 +1,6 @@
 //! The service that passes calls to the current incarnation of a server.
 
-use std::future::Future;
+use std::future::{self, Future};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
@@ -50,7 +50,7 @@ impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
     fn call(&mut self, request: Request) -> Self::Future {
         let state = match self.shared.enter(&request) {
             Some(entered) => SupervisedCallState::entered(entered, request),
-            None => SupervisedCallState::Refused { error: Some(self.shared.refusal()) },
+            None => SupervisedCallState::refused(self.shared.refusal()),
         };
         SupervisedServiceFuture { state }
     }
@@ -82,7 +82,6 @@ pin_project! {
     where
         S: Service<Request>,
     {
-        Refused { error: Option<Error> },
         Waiting { outcome: BoxFuture<'static, Result<Response, Error>> },
         Called {
             #[pin]
@@ -95,6 +94,10 @@ pin_project! {
 }
 
 impl<S: RpcService + Sync> SupervisedCallState<S> {
+    fn refused(error: Error) -> Self {
+        Self::Waiting { outcome: Box::pin(future::ready(Err(error))) }
+    }
+
     /// Sends a call that was let in, as soon as its incarnation has the capacity.
     fn entered(entered: EnteredCall<S>, request: Request) -> Self {
         let mut service = entered.call.service().clone();
@@ -103,7 +106,7 @@ impl<S: RpcService + Sync> SupervisedCallState<S> {
                 let EnteredCall { call, over } = entered;
                 Self::Called { answer: service.call(request), over, call: Some(call) }
             }
-            Poll::Ready(Err(error)) => Self::Refused { error: Some(error) },
+            Poll::Ready(Err(error)) => Self::refused(error),
             Poll::Pending => Self::Waiting { outcome: Box::pin(carry_out(entered, service, request)) },
         }
     }
@@ -114,9 +117,6 @@ impl<S: RpcService + Sync> Future for SupervisedServiceFuture<S> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProj::Refused { error } => {
-                Poll::Ready(Err(error.take().expect("a future is not polled again after it was ready")))
-            }
             StateProj::Waiting { outcome } => outcome.as_mut().poll(cx),
             StateProj::Called { answer, over, call } => {
                 let outcome = match answer.poll(cx) {

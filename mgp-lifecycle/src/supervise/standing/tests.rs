@@ -32,6 +32,13 @@ async fn ask<S: RpcService>(service: &S, method: &str, params: &str) -> Upstream
     service.clone().call(request(method, params)).await
 }
 
+/// Subscribes to so many resources, the first of which is `u0`.
+async fn follow<S: RpcService>(service: &S, count: usize) {
+    for number in 0..count {
+        ask(service, "resources/subscribe", &format!(r#"{{"uri":"u{number}"}}"#)).await.unwrap();
+    }
+}
+
 fn subscribed(id: &str, last_seq: Option<u64>) -> UpstreamAnswer {
     let mut answer = EventSubscribed::new(SubscriptionId::new(id));
     answer.subscribed = vec!["a".into()];
@@ -200,10 +207,7 @@ async fn who_resumes_goes_on_where_it_says_and_need_not_repeat_what_it_wants() {
 async fn a_refusal_stops_nothing_and_a_lost_connection_does() {
     let standing = StandingRequests::new();
     let service = standing.layer(willing("s"));
-    for number in 0..20 {
-        let params = format!(r#"{{"uri":"u{number}"}}"#);
-        ask(&service, "resources/subscribe", &params).await.unwrap();
-    }
+    follow(&service, 20).await;
     ask(&service, "mgp/events/subscribe", r#"{"channels":["a"]}"#).await.unwrap();
     let peer = |code| Error::from_origin(mgp_types::Origin::Peer, code, "no");
     for refused in [peer(-32601), peer(3000), Error::timeout("late"), Error::misbehaved("what")] {
@@ -222,10 +226,7 @@ async fn a_refusal_stops_nothing_and_a_lost_connection_does() {
 async fn a_server_that_does_not_answer_is_not_waited_for_for_long() {
     let standing = StandingRequests::new();
     let service = standing.layer(willing("s"));
-    for number in 0..500 {
-        let params = format!(r#"{{"uri":"u{number}"}}"#);
-        ask(&service, "resources/subscribe", &params).await.unwrap();
-    }
+    follow(&service, 500).await;
     let began = Instant::now();
     let mute = Upstream::working(|_, _| std::future::pending());
     standing.restore(mute.clone(), with_events()).await.unwrap();
@@ -243,10 +244,7 @@ async fn a_server_that_does_not_answer_is_not_waited_for_for_long() {
 async fn what_is_kept_is_bounded() {
     let standing = StandingRequests::new();
     let service = standing.layer(willing("s"));
-    for number in 0..3000 {
-        let params = format!(r#"{{"uri":"u{number}"}}"#);
-        ask(&service, "resources/subscribe", &params).await.unwrap();
-    }
+    follow(&service, 3000).await;
     ask(&service, "mgp/events/subscribe", r#"{"channels":["a"]}"#).await.unwrap();
     assert_eq!(asked_again(&standing, with_events()).await.len(), 1024);
     ask(&service, "resources/unsubscribe", r#"{"uri":"u0"}"#).await.unwrap();

@@ -12,10 +12,8 @@ use tower_layer::Layer;
 use super::*;
 use crate::ServerEnd;
 use crate::call::{BreakerSettings, BreakerState, NotExecuted, SendingLayer, SharedBreaker};
-use crate::doubles::{AttemptOutcome, ScriptedAttempt, Upstream};
-use crate::supervise::{
-    ConnectedServer as Connection, ProbeMethod, ProbeResult, ProbeSettings, Supervisor, probe,
-};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt, Upstream};
+use crate::supervise::{ProbeMethod, ProbeResult, ProbeSettings, probe};
 
 // covers: MGP-11.3-04
 #[tokio::test]
@@ -89,8 +87,7 @@ async fn a_log_that_panics_ends_neither_the_supervisor_nor_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_can_have_no_time_or_all_of_it() {
-    let act =
-        ScriptedAttempt { answers_after: Some(secs(40)), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let act = ScriptedAttempt { answers_after: Some(secs(40)), ..LIVES };
     for (timeout, took, answered) in [(Duration::ZERO, 0, false), (Duration::MAX, 39, true)] {
         let world = FakeServerHost::with_script([], act);
         let server = running(&world).await;
@@ -132,14 +129,7 @@ async fn a_clock_that_stood_still_for_a_year_brings_no_server_down() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_that_listens_does_not_hold_a_stop() {
-    let service = Upstream::working(|_, _| std::future::pending());
-    let connect = move || {
-        let service = service.clone();
-        async { Ok(Connection::new(service, std::future::pending())) }
-    };
-    let server = Supervisor::new("s".into(), connect).spawn();
-    server.start();
-    server.ready(secs(1)).await.unwrap();
+    let server = serving(Upstream::working(|_, _| std::future::pending())).await;
     let listens = tokio::spawn(server.gate().call(Request::call("subscriptions/listen", Object::new())));
     settle().await;
     assert_eq!(server.in_flight(), 0);
@@ -164,14 +154,7 @@ async fn what_calls_need_to_finish_passes_while_a_server_drains() {
             Ok(Response::empty())
         }
     });
-    let seen = service.clone();
-    let connect = move || {
-        let service = service.clone();
-        async { Ok(Connection::new(service, std::future::pending())) }
-    };
-    let server = Supervisor::new("s".into(), connect).spawn();
-    server.start();
-    server.ready(secs(1)).await.unwrap();
+    let server = serving(service.clone()).await;
     let asking = tokio::spawn(server.gate().call(request()));
     settle().await;
     let stopping = tokio::spawn({
@@ -187,15 +170,12 @@ async fn what_calls_need_to_finish_passes_while_a_server_drains() {
     stopping.await.unwrap();
     assert!(asked.elapsed() < secs(1));
     let gone = server.gate().call(Request::call("mgp/callback/respond", Object::new())).await;
-    assert_eq!((gone.unwrap_err().code(), seen.calls()), (2000, 3));
+    assert_eq!((gone.unwrap_err().code(), service.calls()), (2000, 3));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_does_not_open_the_breaker_in_front_of_it() {
-    let world = FakeServerHost::with_script(
-        [],
-        ScriptedAttempt { takes: secs(2), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::with_script([], ScriptedAttempt { takes: secs(2), ..LIVES });
     let server = running(&world).await;
     let breaker = SharedBreaker::new(BreakerSettings::default());
     let mut service = SendingLayer::new().breaker(breaker.clone()).layer(server.gate());

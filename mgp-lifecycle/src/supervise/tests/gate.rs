@@ -11,16 +11,12 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::ServerEnd;
-use crate::doubles::{AttemptOutcome, ScriptedAttempt, Upstream, by};
-use crate::supervise::{ConnectedServer, Supervisor};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt, Upstream, by};
 
 // covers: MGP-11.2-11, MGP-14.3-07, MGP-14.3-09
 #[tokio::test(start_paused = true)]
 async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_back() {
-    let world = FakeServerHost::with_script(
-        [ScriptedAttempt::new(AttemptOutcome::Refuses)],
-        ScriptedAttempt::new(AttemptOutcome::Lives),
-    );
+    let world = FakeServerHost::with_script([ScriptedAttempt::new(AttemptOutcome::Refuses)], LIVES);
     let server = world.supervisor("s").spawn();
     let refused = async || {
         let start = Instant::now();
@@ -49,10 +45,7 @@ async fn calls_of_a_server_that_is_not_there_fail_at_once_and_say_when_to_come_b
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_server_dies_ends_with_it_and_is_not_answered_by_the_next() {
     for answers_after in [Some(secs(60)), None] {
-        let world = FakeServerHost::with_script(
-            [ScriptedAttempt { answers_after, ..ScriptedAttempt::new(AttemptOutcome::Lives) }],
-            ScriptedAttempt::new(AttemptOutcome::Lives),
-        );
+        let world = FakeServerHost::with_script([ScriptedAttempt { answers_after, ..LIVES }], LIVES);
         let server = running(&world).await;
         let dying: Vec<_> = (0..5).map(|_| tokio::spawn(call(server.gate()))).collect();
         settle().await;
@@ -96,16 +89,11 @@ async fn notifications_pass_the_same_way() {
         count.fetch_add(usize::from(request.kind == RequestKind::Notify), Ordering::SeqCst);
         async { Ok(Response::empty()) }
     });
-    let connect = move || {
-        let service = service.clone();
-        async { Ok(ConnectedServer::new(service, std::future::pending())) }
-    };
-    let server = Supervisor::new("s".into(), connect).spawn();
+    let server = serving(service).await;
     let notification = || Request::notify("notifications/cancelled", Object::new());
-    assert_eq!(server.gate().call(notification()).await.unwrap_err().code(), 2000);
-    server.start();
-    server.ready(secs(1)).await.unwrap();
     server.gate().call(notification()).await.unwrap();
+    server.stop(OperatorRequest, secs(1)).await;
+    assert_eq!(server.gate().call(notification()).await.unwrap_err().code(), 2000);
     assert_eq!(seen.load(Ordering::SeqCst), 1);
 }
 
@@ -144,14 +132,7 @@ impl Service<Request> for Full {
 async fn the_room_of_the_incarnation_is_waited_for() {
     for broken in [false, true] {
         let (room, has_room) = tokio::sync::watch::channel(false);
-        let service = Full { room: has_room, broken, asked: false };
-        let connect = move || {
-            let service = service.clone();
-            async { Ok(ConnectedServer::new(service, std::future::pending())) }
-        };
-        let server = Supervisor::new("s".into(), connect).spawn();
-        server.start();
-        server.ready(secs(1)).await.unwrap();
+        let server = serving(Full { room: has_room, broken, asked: false }).await;
         let mut gate = server.gate();
         let answer = tokio::spawn(gate.call(request()));
         for _ in 0..5 {
@@ -179,7 +160,7 @@ async fn no_call_gets_in_once_a_server_is_shut_whatever_the_threads_do() {
         takes: Duration::ZERO,
         answers_after: Some(Duration::ZERO),
         closes_within: Duration::ZERO,
-        ..ScriptedAttempt::new(AttemptOutcome::Lives)
+        ..LIVES
     };
     let world = FakeServerHost::with_script([], act);
     let server = running(&world).await;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::*;
-use crate::doubles::{AttemptOutcome, ScriptedAttempt};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt};
 use crate::random_source::RandomSource;
 use crate::supervise::{ProbeMethod, ProbeResult, ProbeSettings, ServerHealth, Supervisor, probe};
 
@@ -27,8 +27,8 @@ fn probed(world: &FakeServerHost, settings: ProbeSettings) -> Supervisor<FakeSer
 // covers: MGP-11.3-01..02
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_restarted_after_as_many_missing_answers_as_it_may_have() {
-    let hung = ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) };
-    let world = FakeServerHost::with_script([hung], ScriptedAttempt::new(AttemptOutcome::Lives));
+    let hung = ScriptedAttempt { answers_after: None, ..LIVES };
+    let world = FakeServerHost::with_script([hung], LIVES);
     let server = probed(&world, every(secs(10), 3)).spawn();
     up(&server).await;
     let (mut changes, mut health) = (server.changes(), server.watch_health());
@@ -91,7 +91,7 @@ async fn what_a_server_says_of_itself_is_reported_and_not_acted_upon() {
 async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_tried_until_it_is_back() {
     let says = Arc::new(Mutex::new(ProbeResult::Answered(Healthy)));
     let said = Arc::clone(&says);
-    let lives = ScriptedAttempt::new(AttemptOutcome::Lives);
+    let lives = LIVES;
     // It is away for longer than any budget of restarts lasts.
     let script = [lives].into_iter().chain((0..60).map(|_| ScriptedAttempt::new(AttemptOutcome::Refuses)));
     let world = FakeServerHost::with_script(script, lives);
@@ -122,8 +122,8 @@ async fn a_remote_server_that_is_away_is_noticed_within_fifteen_seconds_and_trie
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_that_works_has_longer_than_one_that_has_nothing_to_do() {
     for (works, seconds) in [(false, 4..15), (true, 32..60)] {
-        let hung = ScriptedAttempt { answers_after: None, ..ScriptedAttempt::new(AttemptOutcome::Lives) };
-        let world = FakeServerHost::with_script([hung], ScriptedAttempt::new(AttemptOutcome::Lives));
+        let hung = ScriptedAttempt { answers_after: None, ..LIVES };
+        let world = FakeServerHost::with_script([hung], LIVES);
         let server = probed(&world, ProbeSettings::remote()).spawn();
         up(&server).await;
         let start = Instant::now();

@@ -5,7 +5,7 @@ use mgp_types::mgp::ShutdownReason::KernelShutdown;
 
 use super::*;
 use crate::ServerEnd;
-use crate::doubles::{AttemptOutcome, ScriptedAttempt};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt};
 
 /// Runs fifty servers, of which every 100 ms another one dies, for two minutes; half of them are called all the time
 /// and never die, and none of their calls may fail or take longer.
@@ -15,14 +15,8 @@ async fn servers_that_die_do_not_affect_the_others() {
     let worlds: Vec<_> = (0..50)
         .map(|number| match number % 5 {
             // Some dying servers do not even close, or come back only at the second attempt.
-            0 => FakeServerHost::with_script(
-                [],
-                ScriptedAttempt { closes_within: secs(3600), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-            ),
-            1 => FakeServerHost::with_script(
-                [ScriptedAttempt::new(AttemptOutcome::Lives), ScriptedAttempt::new(AttemptOutcome::Hangs)],
-                ScriptedAttempt::new(AttemptOutcome::Lives),
-            ),
+            0 => FakeServerHost::with_script([], ScriptedAttempt { closes_within: secs(3600), ..LIVES }),
+            1 => FakeServerHost::with_script([LIVES, ScriptedAttempt::new(AttemptOutcome::Hangs)], LIVES),
             _ => FakeServerHost::new(AttemptOutcome::Lives),
         })
         .collect();

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mgp_types::mgp::ServerState;
-use mgp_types::{Error, Object, Request, Response};
+use mgp_types::{Error, Object, Request, Response, RpcService};
 use tower_service::Service;
 
-use super::{Supervised, SupervisedService};
+use super::{ConnectedServer, Supervised, SupervisedService, Supervisor};
 use crate::doubles::{FakeServerHost, Incarnation, millis, secs};
 use mgp_types::mgp::RestartPolicy;
 
@@ -28,6 +28,18 @@ type Server = Supervised<Incarnation>;
 async fn running(world: &FakeServerHost) -> Server {
     let server = world.supervisor("s").spawn();
     up(&server).await;
+    server
+}
+
+/// Returns a server with this service, which was started and is connected.
+async fn serving<S: RpcService + Sync>(service: S) -> Supervised<S> {
+    let connect = move || {
+        let service = service.clone();
+        async { Ok(ConnectedServer::new(service, std::future::pending())) }
+    };
+    let server = Supervisor::new("s".into(), connect).spawn();
+    server.start();
+    server.ready(secs(1)).await.unwrap();
     server
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::ServerEnd;
-use crate::doubles::{AttemptOutcome, ScriptedAttempt};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt};
 
 #[tokio::test(start_paused = true)]
 async fn orders_can_be_given_twice_and_dropped() {
@@ -109,10 +109,7 @@ async fn one_that_does_not_listen_is_closed_all_the_same() {
 #[tokio::test(start_paused = true)]
 async fn a_stop_while_connecting_takes_the_attempt_back() {
     for (wait, state) in [(50, Connecting), (150, Restarting)] {
-        let world = FakeServerHost::with_script(
-            [ScriptedAttempt::new(AttemptOutcome::Refuses)],
-            ScriptedAttempt::new(AttemptOutcome::Lives),
-        );
+        let world = FakeServerHost::with_script([ScriptedAttempt::new(AttemptOutcome::Refuses)], LIVES);
         let server = world.supervisor("s").spawn();
         server.start();
         tokio::time::sleep(millis(wait)).await;
@@ -131,10 +128,7 @@ async fn a_stop_while_connecting_takes_the_attempt_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_ends_a_wait_and_an_attempt_that_began_before_it() {
-    let world = FakeServerHost::with_script(
-        [ScriptedAttempt::new(AttemptOutcome::Refuses)],
-        ScriptedAttempt::new(AttemptOutcome::Lives),
-    );
+    let world = FakeServerHost::with_script([ScriptedAttempt::new(AttemptOutcome::Refuses)], LIVES);
     let settings = RestartSettings { backoff_base_ms: 30_000, ..RestartSettings::default() };
     let server = world.supervisor("s").with_restarts(settings).spawn();
     server.start();
@@ -176,8 +170,8 @@ async fn a_stop_while_a_server_is_set_up_closes_it_gracefully() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restart_that_fails_says_so_and_is_followed_up() {
-    let acts = [ScriptedAttempt::new(AttemptOutcome::Lives), ScriptedAttempt::new(AttemptOutcome::Refuses)];
-    let world = FakeServerHost::with_script(acts, ScriptedAttempt::new(AttemptOutcome::Lives));
+    let acts = [LIVES, ScriptedAttempt::new(AttemptOutcome::Refuses)];
+    let world = FakeServerHost::with_script(acts, LIVES);
     let server = running(&world).await;
     let error = server.restart(OperatorRequest).await.unwrap_err();
     assert_eq!((error.code(), server.state()), (2002, Restarting));

@@ -78,8 +78,12 @@ async fn run(mut random: Random) -> Seen {
                 for _ in 0..random.below(5) {
                     made += 1;
                     let (gate, world, before) = (server.gate(), world.clone(), world.attempts());
+                    // Half of the callers give up after a while.
+                    let gives_up = (random.below(2) == 0).then(|| millis(random.below(5000)));
                     calls.spawn(async move {
-                        call(gate).await.map(|response| {
+                        let patience = gives_up.unwrap_or(secs(3600));
+                        let outcome = tokio::time::timeout(patience, call(gate)).await;
+                        outcome.unwrap_or_else(|_| Err(Error::cancelled())).map(|response| {
                             // A call is not answered by an earlier incarnation than there was when it was made.
                             let by = usize::try_from(by(&response)).unwrap();
                             assert!(by >= before && by <= world.attempts());

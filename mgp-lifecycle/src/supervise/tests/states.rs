@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::ServerEnd;
-use crate::doubles::{AttemptOutcome, ScriptedAttempt};
+use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt};
 use crate::supervise::TimeLimits;
 
 // covers: MGP-11.2-01..02, MGP-11.2-09..11
@@ -35,10 +35,7 @@ async fn a_server_is_registered_until_it_is_started_and_connected_once_it_can_ta
 #[tokio::test(start_paused = true)]
 async fn a_failed_connect_is_an_error_and_tried_again() {
     for fate in [AttemptOutcome::Refuses, AttemptOutcome::Hangs, AttemptOutcome::Panics] {
-        let world = FakeServerHost::with_script(
-            [ScriptedAttempt::new(fate); 2],
-            ScriptedAttempt::new(AttemptOutcome::Lives),
-        );
+        let world = FakeServerHost::with_script([ScriptedAttempt::new(fate); 2], LIVES);
         let server = world.supervisor("s").spawn();
         let mut changes = server.changes();
         server.start();
@@ -102,9 +99,9 @@ async fn a_step_that_fails_hangs_or_panics_is_a_failed_connect() {
             [if kind == 3 {
                 ScriptedAttempt::new(AttemptOutcome::Ends(millis(5), ServerEnd::InOrder))
             } else {
-                ScriptedAttempt::new(AttemptOutcome::Lives)
+                LIVES
             }],
-            ScriptedAttempt::new(AttemptOutcome::Lives),
+            LIVES,
         );
         let step = move |service: Incarnation| async move {
             match (service.number, kind) {
@@ -127,7 +124,7 @@ async fn a_step_that_fails_hangs_or_panics_is_a_failed_connect() {
 
 #[tokio::test(start_paused = true)]
 async fn no_step_takes_longer_than_it_may() {
-    let act = ScriptedAttempt { closes_within: secs(3600), ..ScriptedAttempt::new(AttemptOutcome::Lives) };
+    let act = ScriptedAttempt { closes_within: secs(3600), ..LIVES };
     let world = FakeServerHost::with_script([ScriptedAttempt::new(AttemptOutcome::Hangs)], act);
     let limits = TimeLimits { connect: secs(7), ..TimeLimits::default() };
     let server = world.supervisor("s").with_limits(limits).spawn();
@@ -166,10 +163,7 @@ async fn a_handle_that_is_dropped_leaves_nothing_behind_in_any_state() {
 
 async fn in_state(state: ServerState) -> (FakeServerHost, Server) {
     let script = matches!(state, Restarting | Error).then(|| ScriptedAttempt::new(AttemptOutcome::Refuses));
-    let world = FakeServerHost::with_script(
-        script,
-        ScriptedAttempt { closes_within: secs(2), ..ScriptedAttempt::new(AttemptOutcome::Lives) },
-    );
+    let world = FakeServerHost::with_script(script, ScriptedAttempt { closes_within: secs(2), ..LIVES });
     let kind = if state == Error { RestartPolicy::Never } else { RestartPolicy::OnFailure };
     let server = world.supervisor("s").with_restarts(policy(kind)).spawn();
     if state != Registered {

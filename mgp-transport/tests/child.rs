@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_transport::child::{ChildCommand, ChildProcess, ChildStdin, ExitCause, OrphanGuard, StderrTarget};
+use mgp_transport::child::{ChildCommand, ChildProcess, ChildStdin, ExitCause, StderrTarget};
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::ChildStdout;
@@ -58,25 +58,20 @@ async fn nobody_is_left_of(group: i32) {
     }
 }
 
-#[tokio::test]
-async fn a_well_behaved_server_exits_when_its_stdin_closes() {
-    let (process, _stdout, _stdin, group) =
-        ready(shell("echo ready; cat >/dev/null; exit 3").exit_timeout(SHORT * 50)).await;
-    let report = process.shutdown().await;
-    assert_eq!(report.how, ExitCause::StdinClosed);
-    assert_eq!(report.status.unwrap().code(), Some(3));
-    nobody_is_left_of(group).await;
-}
-
 // covers: BASE-27
 #[tokio::test]
-async fn a_server_that_ignores_the_end_of_stdin_is_terminated() {
-    let script = "trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done";
-    let (process, _stdout, _stdin, group) = ready(shell(script).terminate_timeout(SHORT * 50)).await;
-    let report = process.shutdown().await;
-    assert_eq!(report.how, ExitCause::Terminated);
-    assert_eq!(report.status.unwrap().code(), Some(4));
-    nobody_is_left_of(group).await;
+async fn a_server_exits_when_its_stdin_closes_or_is_terminated() {
+    for (script, how, code) in [
+        ("echo ready; cat >/dev/null; exit 3", ExitCause::StdinClosed, 3),
+        ("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done", ExitCause::Terminated, 4),
+    ] {
+        let patience = if how == ExitCause::StdinClosed { SHORT * 50 } else { SHORT };
+        let command = shell(script).exit_timeout(patience).terminate_timeout(SHORT * 50);
+        let (process, _stdout, _stdin, group) = ready(command).await;
+        let report = process.shutdown().await;
+        assert_eq!((report.how, report.status.unwrap().code()), (how, Some(code)));
+        nobody_is_left_of(group).await;
+    }
 }
 
 // covers: BASE-27
@@ -118,23 +113,19 @@ async fn a_grandchild_that_outlives_the_server_is_killed() {
 
 #[tokio::test]
 async fn a_grandchild_goes_when_the_server_is_seen_to_have_exited() {
-    for guard in [OrphanGuard::Process, OrphanGuard::Nothing] {
-        let script = "(trap '' TERM; exec sleep 1000) & echo ready; read -r _; exit 0";
-        let (mut process, _stdout, stdin, group) = ready(shell(script).guard(guard)).await;
-        drop(stdin);
-        assert!(process.wait().await.unwrap().success());
-        nobody_is_left_of(group).await;
-    }
+    let script = "(trap '' TERM; exec sleep 1000) & echo ready; read -r _; exit 0";
+    let (mut process, _stdout, stdin, group) = ready(shell(script)).await;
+    drop(stdin);
+    assert!(process.wait().await.unwrap().success());
+    nobody_is_left_of(group).await;
 }
 
 #[tokio::test]
 async fn dropping_a_server_kills_its_group() {
-    for guard in [OrphanGuard::Process, OrphanGuard::Nothing] {
-        let script = "trap '' TERM; sleep 1000 & echo ready; wait";
-        let (process, _stdout, _stdin, group) = ready(shell(script).guard(guard)).await;
-        drop(process);
-        nobody_is_left_of(group).await;
-    }
+    let script = "trap '' TERM; sleep 1000 & echo ready; wait";
+    let (process, _stdout, _stdin, group) = ready(shell(script)).await;
+    drop(process);
+    nobody_is_left_of(group).await;
 }
 
 #[tokio::test]

@@ -21,21 +21,9 @@ use super::process::{ChildProcess, ExitSlot, ShutdownPatience};
 pub struct ChildCommand {
     command: Command,
     stderr: StderrTarget,
-    guard: OrphanGuard,
     patience: ShutdownPatience,
     id_into: Option<Arc<AtomicU32>>,
     exit_into: Option<ExitSlot>,
-}
-
-/// The safeguard that ends a server when this process dies without closing it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum OrphanGuard {
-    /// A small guard process beside each server; see the [module](super).
-    #[default]
-    Process,
-    /// No guard; the server only sees the end of its stdin.
-    Nothing,
 }
 
 impl ChildCommand {
@@ -44,7 +32,6 @@ impl ChildCommand {
         Self {
             command: Command::new(program),
             stderr: StderrTarget::default(),
-            guard: OrphanGuard::default(),
             patience: ShutdownPatience::default(),
             id_into: None,
             exit_into: None,
@@ -93,12 +80,6 @@ impl ChildCommand {
         self
     }
 
-    /// Sets the safeguard that ends the server when this process dies. Default: [`OrphanGuard::Process`].
-    pub fn guard(mut self, guard: OrphanGuard) -> Self {
-        self.guard = guard;
-        self
-    }
-
     /// Sets the place to which the process id is written when the server starts, for display.
     pub fn id_into(mut self, place: Arc<AtomicU32>) -> Self {
         self.id_into = Some(place);
@@ -133,7 +114,7 @@ impl ChildCommand {
     pub fn spawn(mut self) -> io::Result<(ChildProcess, ChildStdout, ChildStdin)> {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.to_stdio());
         self.command.kill_on_drop(true);
-        let group = ProcessGroup::new(self.guard);
+        let group = ProcessGroup::new();
         group.prepare(&mut self.command);
         let mut child = self.command.spawn()?;
         let group = group.with(&child);

@@ -5,7 +5,6 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::OrphanGuard;
 use super::process::AwaitedChild;
 
 /// The process group of one server. Dropping it kills every process in the group.
@@ -20,12 +19,9 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Creates a group that has at most a guard.
-    pub(super) fn new(guard: OrphanGuard) -> Self {
-        let guard = match guard {
-            OrphanGuard::Process => start_guard(),
-            OrphanGuard::Nothing => None,
-        };
+    /// Creates a group that has a guard, if one can be started.
+    pub(super) fn new() -> Self {
+        let guard = start_guard();
         let id = guard.as_ref().and_then(pid);
         let awaited = guard.as_ref().and_then(Child::id).map(AwaitedChild::new);
         Self { guard, _awaited: awaited, id }

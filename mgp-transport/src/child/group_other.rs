@@ -2,14 +2,12 @@
 
 use tokio::process::{Child, Command};
 
-use super::OrphanGuard;
-
 /// An empty stand-in for the process group of Unix; the owner of the child kills the child itself.
 #[derive(Debug)]
 pub(super) struct ProcessGroup;
 
 impl ProcessGroup {
-    pub(super) fn new(_: OrphanGuard) -> Self {
+    pub(super) fn new() -> Self {
         Self
     }
 

@@ -43,6 +43,6 @@ mod group;
 mod pipes;
 mod process;
 
-pub use self::command::{ChildCommand, OrphanGuard};
+pub use self::command::ChildCommand;
 pub use self::pipes::{ChildStdin, StderrTarget};
 pub use self::process::{ChildProcess, ExitCause, ExitReport, is_awaited};

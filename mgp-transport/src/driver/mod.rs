@@ -45,15 +45,9 @@ pub struct Connection<R, W, S: RpcService> {
     incoming: IncomingDispatcher<S>,
     /// The time limit of a peer that reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
-    reading: ReadState,
+    /// The time that calls in work have to finish, once nothing more is read.
+    drain: Option<Pin<Box<Sleep>>>,
     limits: ConnectionLimits,
-}
-
-/// The state of the reading side.
-enum ReadState {
-    Open,
-    /// The peer sends no more; calls in work may finish until then.
-    Ended(Pin<Box<Sleep>>),
 }
 
 /// Opens a connection: returns the way to the peer, and the future that carries it.
@@ -81,7 +75,7 @@ where
         writes: WriteBuffer::new(writer),
         incoming,
         stalled: None,
-        reading: ReadState::Open,
+        drain: None,
         limits,
     };
     (wire, connection)
@@ -96,7 +90,7 @@ where
     /// Stops reading from the peer. Calls in work may go on for `drain`, and are answered; then the connection ends.
     pub fn end_reading(&mut self, drain: Duration) {
         self.incoming.lose_answers();
-        self.reading = ReadState::Ended(Box::pin(sleep(drain)));
+        self.drain = Some(Box::pin(sleep(drain)));
     }
 
     /// Carries the connection until the peer closes it, or `end` is done: then no more is read from the peer, and calls in
@@ -136,7 +130,7 @@ where
                 any = true;
             }
             let congested = self.writes.unwritten() >= self.limits.max_unwritten_bytes;
-            if any || congested || !matches!(self.reading, ReadState::Open) {
+            if any || congested || self.drain.is_some() {
                 return Ok(any);
             }
             match pin!(self.reader.read_buf(self.lines.space())).poll(cx) {
@@ -177,7 +171,7 @@ where
     }
 
     fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let ReadState::Ended(patience) = &mut self.reading else { return Poll::Pending };
+        let Some(patience) = &mut self.drain else { return Poll::Pending };
         if self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }

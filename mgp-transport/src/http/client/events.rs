@@ -32,24 +32,21 @@ impl AnswerEvents {
     ///
     /// Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Option<SseEvent>, Error> {
-        loop {
-            if let Some(event) = self.decoded()? {
-                return Ok(Some(event));
-            }
-            match self.body.next_chunk().await? {
-                Some(chunk) => self.push(&chunk)?,
-                None => return Ok(None),
-            }
-        }
+        self.read(true).await
     }
 
     /// Returns the next event if it has arrived already.
     pub(super) async fn arrived(&mut self) -> Result<Option<SseEvent>, Error> {
+        self.read(false).await
+    }
+
+    async fn read(&mut self, waits: bool) -> Result<Option<SseEvent>, Error> {
         loop {
             if let Some(event) = self.decoded()? {
                 return Ok(Some(event));
             }
-            match self.body.arrived().await {
+            let chunk = if waits { self.body.next_chunk().await? } else { self.body.arrived().await };
+            match chunk {
                 Some(chunk) => self.push(&chunk)?,
                 None => return Ok(None),
             }

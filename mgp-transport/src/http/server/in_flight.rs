@@ -1,8 +1,10 @@
 //! The calls of one session that are in work: bounded in number, found and cancelled by their ids, each with its way back.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use foldhash::fast::RandomState;
 use mgp_types::{
     BoxFuture, CallSide, Error, Id, Outbox, OutboxPort, Params, Request, Response, StreamId, code,
 };
@@ -14,16 +16,10 @@ use super::stream::ResponseStream;
 use crate::about::{UNNAMED, take_id};
 use crate::sent_future::SentFuture;
 
-/// The calls in work, as a slab: entering and leaving cost a few instructions, and only the rare search walks it.
+/// The calls in work, by their ids. An entry belongs to its call until the call is dropped.
 pub(super) struct InFlightCalls {
     max: usize,
-    slots: Mutex<Slots>,
-}
-
-#[derive(Default)]
-struct Slots {
-    entries: Vec<Option<(Id, CallPort)>>,
-    free: Vec<usize>,
+    open: Mutex<HashMap<Id, CallPort, RandomState>>,
 }
 
 /// The way to a call in work: to its client, and to itself when it has to stop.
@@ -61,21 +57,16 @@ impl CallPort {
 
 impl InFlightCalls {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, slots: Mutex::default() }
+        Self { max, open: Mutex::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let slots = self.slots.lock();
-        slots.entries.len() == slots.free.len()
+        self.open.lock().is_empty()
     }
 
-    /// Cancels the call with this id, if it is in work.
+    /// Cancels the call with this id, if it is in work; a second time does no harm.
     pub(super) fn cancel(&self, id: &Id) {
-        let mut slots = self.slots.lock();
-        let entry = slots.entries.iter_mut().flatten().find(|(known, _)| known == id);
-        // The entry stays, because it belongs to the call until the call is dropped; a second cancel does no harm.
-        let port = entry.map(|(_, port)| port.clone());
-        drop(slots);
+        let port = self.open.lock().get(id).cloned();
         if let Some(port) = port {
             port.cancel();
         }
@@ -83,23 +74,19 @@ impl InFlightCalls {
 
     /// Returns the outbox of the call with this id, if it is in work.
     pub(super) fn outbox(&self, id: &Id) -> Option<Outbox> {
-        let slots = self.slots.lock();
-        let mut entries = slots.entries.iter().flatten();
-        entries.find(|(known, _)| known == id).map(|(_, port)| port.outbox())
+        self.open.lock().get(id).map(CallPort::outbox)
     }
 
     pub(super) fn cancel_all(&self) {
-        let ids: Vec<Id> = self.slots.lock().entries.iter().flatten().map(|(id, _)| id.clone()).collect();
-        for id in &ids {
-            self.cancel(id);
-        }
+        let ports: Vec<_> = self.open.lock().values().cloned().collect();
+        ports.into_iter().for_each(CallPort::cancel);
     }
 }
 
 /// A call in work. Dropping it removes the entry.
 pub(super) struct InFlightCall {
     session: Arc<HttpSession>,
-    slot: usize,
+    id: Id,
 }
 
 impl InFlightCall {
@@ -121,36 +108,26 @@ impl InFlightCall {
             None if is_about => port.stream().standalone_outbox(),
             None => port.outbox(),
         };
-        let mut slots = session.calls.slots.lock();
-        if slots.entries.len() - slots.free.len() >= session.calls.max {
+        let mut open = session.calls.open.lock();
+        if open.len() >= session.calls.max {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many calls are in work"));
         }
-        if slots.entries.iter().flatten().any(|(known, _)| known == id) {
+        if open.contains_key(id) {
             return Err(Error::invalid_request("the id is that of a call in work"));
         }
-        let entry = Some((id.clone(), port));
-        let slot = if let Some(slot) = slots.free.pop() {
-            slots.entries[slot] = entry;
-            slot
-        } else {
-            slots.entries.push(entry);
-            slots.entries.len() - 1
-        };
-        drop(slots);
-        Ok(Self { session: Arc::clone(session), slot })
+        open.insert(id.clone(), port);
+        drop(open);
+        Ok(Self { session: Arc::clone(session), id: id.clone() })
     }
 }
 
 impl Drop for InFlightCall {
     fn drop(&mut self) {
-        let mut slots = self.session.calls.slots.lock();
-        let entry = slots.entries[self.slot].take();
-        slots.free.push(self.slot);
-        drop(slots);
-        if let Some((_, CallPort::Task(way))) = &entry {
+        let port = self.session.calls.open.lock().remove(&self.id);
+        if let Some(CallPort::Task(way)) = &port {
             way.end();
         }
-        drop(entry);
+        drop(port);
         self.session.touch();
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Error, Id, Method, Params, Principal, RequestKind, RpcService, code};
+use mgp_types::{Error, Id, Method, Params, RequestKind, RpcService, code};
 
 use super::HttpServer;
 use super::batch::spawn_call;
@@ -17,7 +17,6 @@ use super::respond::{HttpRefusal, PostAnswer, events};
 use super::session_table::{LiveSession, SessionId, SessionTable};
 use super::stream::StreamKind;
 use crate::Accept;
-use crate::accept::CaughtService;
 use crate::http::sse::Event;
 
 /// The parameter that names the session in the path of messages.
@@ -47,7 +46,7 @@ impl<A: Accept> HttpServer<A> {
         parts: &Arc<Parts>,
         body: &Bytes,
     ) -> Response<HttpBody> {
-        let taken = self.sse_session(session, parts).and_then(|live| {
+        let taken = self.session(session, parts, true).and_then(|live| {
             match frame::decode(body, self.config().limits.json) {
                 Frame::Single(message) => take(&live, parts, message),
                 Frame::Batch(messages)
@@ -65,17 +64,6 @@ impl<A: Accept> HttpServer<A> {
             Ok(()) => PostAnswer::ACCEPTED.into_response(),
             Err(refusal) => refusal.into_response(),
         }
-    }
-
-    pub(super) fn sse_session(
-        &self,
-        id: SessionId,
-        parts: &Parts,
-    ) -> Result<Arc<LiveSession<CaughtService<A>>>, HttpRefusal> {
-        let live = self.sessions().find(id, parts.extensions.get::<Principal>());
-        let live = live.filter(|live| live.session.is_sse).ok_or_else(HttpRefusal::no_session)?;
-        live.session.touch();
-        Ok(live)
     }
 }
 

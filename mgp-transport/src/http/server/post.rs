@@ -20,7 +20,7 @@ use super::head::{BodyHeaders, SessionMark};
 use super::in_flight::{CallPort, InFlightCall, named};
 use super::respond::{HttpRefusal, PostAnswer, stateless_status};
 use super::session::HttpSession;
-use super::session_table::LiveSession;
+use super::session_table::{LiveSession, SessionId};
 use super::stream::{ResponseStream, StreamKind};
 use super::{HttpServer, batch, decide};
 use crate::Accept;
@@ -88,12 +88,9 @@ impl<A: Accept> HttpServer<A> {
             }
             Ok(MessageRoute::Session(mark)) => {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
-                let session = Arc::clone(&live.session);
                 match id {
-                    Some(id) => {
-                        session_call(&live, session, parts, id, method, params).map(PostStep::Calling)
-                    }
-                    None => Ok(session_notify(&live, session, parts, method, params)),
+                    Some(id) => session_call(&live, parts, id, method, params).map(PostStep::Calling),
+                    None => Ok(session_notify(&live, parts, method, params)),
                 }
             }
             Ok(MessageRoute::Initialize) => match id {
@@ -202,8 +199,18 @@ impl<A: Accept> HttpServer<A> {
     /// Returns the session that a request names, for the principal that the request comes from.
     pub(super) fn find(&self, mark: SessionMark, parts: &Parts) -> Result<FoundSession<A>, HttpRefusal> {
         let SessionMark::Id(id) = mark else { return Err(HttpRefusal::no_session()) };
+        self.session(id, parts, false)
+    }
+
+    /// Returns a session of the principal that the request comes from, if it is one of HTTP+SSE or none, as asked for.
+    pub(super) fn session(
+        &self,
+        id: SessionId,
+        parts: &Parts,
+        is_sse: bool,
+    ) -> Result<FoundSession<A>, HttpRefusal> {
         let live = self.sessions().find(id, parts.extensions.get::<Principal>());
-        let live = live.filter(|live| !live.session.is_sse).ok_or_else(HttpRefusal::no_session)?;
+        let live = live.filter(|live| live.session.is_sse == is_sse).ok_or_else(HttpRefusal::no_session)?;
         live.session.touch();
         Ok(live)
     }
@@ -228,29 +235,28 @@ impl<A: Accept> HttpServer<A> {
 }
 
 /// Makes a call in a session.
-pub(super) fn session_call<S: RpcService>(
+fn session_call<S: RpcService>(
     live: &LiveSession<S>,
-    session: Arc<HttpSession>,
     parts: Arc<Parts>,
     id: Id,
     method: Method,
     params: Params,
 ) -> Result<RunningCall, HttpRefusal> {
+    let session = &live.session;
     let mut request = request(RequestKind::Call, method, params, parts);
     let stream = Arc::new(session.new_stream().of_call(id.clone()));
     let port = CallPort::Stream(Arc::clone(&stream));
-    let guard = InFlightCall::enter(&session, &id, &mut request, port);
+    let guard = InFlightCall::enter(session, &id, &mut request, port);
     let guard = guard.map_err(|error| crowded(error).of(Some(id.clone())))?;
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
     let call = Box::pin(HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard)));
-    Ok(RunningCall::new(call, stream, CallOwner::Session(session)))
+    Ok(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(session))))
 }
 
 fn session_notify<S: RpcService>(
     live: &LiveSession<S>,
-    session: Arc<HttpSession>,
     parts: Arc<Parts>,
     method: Method,
     params: Params,
@@ -258,6 +264,7 @@ fn session_notify<S: RpcService>(
     match notification(live, parts, method, params) {
         None => accepted(),
         Some(call) => {
+            let session = Arc::clone(&live.session);
             let stream = Arc::clone(session.standalone());
             PostStep::Calling(RunningCall::new(call, stream, CallOwner::Notification(session)))
         }

@@ -80,7 +80,7 @@ impl<A: Accept> Routes<A> {
         }
         HttpServer::<A>::check_body(&head)?;
         let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(HttpRefusal::no_session()) };
-        self.server.sse_session(id, parts)?;
+        self.server.session(id, parts, true)?;
         Ok(CheckedHead::Post(PostTarget::Sse(id)))
     }
 }

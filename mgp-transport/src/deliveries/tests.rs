@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, OutboxPort, Response, code};
+use mgp_types::{BoxFuture, OutboxPort, Response};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -57,19 +57,6 @@ fn put(deliveries: &CallDeliveries, n: usize, bytes: usize) -> QueueRoom {
     deliveries.put(Method::STREAM_CHUNK, params, bytes)
 }
 
-#[tokio::test]
-async fn everything_is_delivered_in_order_before_the_answer() {
-    let reader = reader(Semaphore::MAX_PERMITS);
-    let deliveries = deliveries(&reader, 1024, 1 << 20);
-    for n in 0..500 {
-        assert_eq!(put(&deliveries, n, 10), QueueRoom::Left);
-    }
-    deliveries.answer(Ok(RawJson::null()));
-    assert!(deliveries.run().await.expect("it was answered").is_null());
-    let expected: Vec<_> = (0..500).map(|n| n.to_string()).collect();
-    assert_eq!(*reader.taken.lock(), expected);
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_full_queue_has_room_again_when_half_is_taken() {
     for (messages, bytes) in [(4, 1 << 20), (1024, 4 * (10 + PLACE_BYTES))] {
@@ -119,40 +106,6 @@ fn slow(seconds: u64) -> (Arc<CallDeliveries>, JoinHandle<PeerOutcome>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_is_spent_in_sum() {
-    let (deliveries, caller) = slow(2);
-    tokio::task::yield_now().await;
-    let (began, mut stalls) = (Instant::now(), stalls());
-    loop {
-        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
-        stalls.begin(&deliveries);
-        if !over(&mut stalls).await {
-            break;
-        }
-    }
-    assert_eq!(began.elapsed().as_secs(), 5);
-    let outcome = caller.await.expect("it did not panic");
-    assert_eq!(outcome.expect_err("it failed").code(), code::RESOURCE_EXHAUSTED);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_reader_leaves_patience_for_others() {
-    let (began, mut stalls) = (Instant::now(), stalls());
-    let mut failed_after = Vec::new();
-    for _ in 0..100 {
-        let (deliveries, caller) = slow(1000);
-        tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
-        stalls.begin(&deliveries);
-        assert!(!over(&mut stalls).await);
-        assert!(caller.await.expect("it did not panic").is_err());
-        failed_after.push(began.elapsed().as_millis());
-    }
-    assert_eq!(failed_after[..2], [5000, 10_000], "each may be slow for as long as one may");
-    assert!(failed_after[99] < 12_500, "all together may not: {failed_after:?}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn one_who_only_had_no_turn_yet_is_not_slow() {
     let mut stalls = stalls();
     for _ in 0..2 {
@@ -172,25 +125,6 @@ async fn one_who_only_had_no_turn_yet_is_not_slow() {
     stalls.begin(&deliveries);
     assert!(over(&mut stalls).await, "no patience was left");
     caller.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn without_any_room_one_message_at_a_time_is_taken() {
-    let reader = reader(Semaphore::MAX_PERMITS);
-    let deliveries = deliveries(&reader, 0, 0);
-    let caller = tokio::spawn({
-        let deliveries = Arc::clone(&deliveries);
-        async move { deliveries.run().await }
-    });
-    let mut stalls = stalls();
-    for n in 0..10 {
-        assert_eq!(put(&deliveries, n, 10), QueueRoom::None);
-        stalls.begin(&deliveries);
-        assert!(over(&mut stalls).await);
-    }
-    deliveries.answer(Ok(RawJson::null()));
-    assert!(caller.await.expect("it did not panic").is_ok());
-    assert_eq!(reader.taken.lock().len(), 10);
 }
 
 #[tokio::test]
@@ -227,18 +161,4 @@ async fn a_call_that_ends_stalls_nobody_any_more() {
         assert!(caught_up);
         assert_eq!(began.elapsed().as_secs(), 1);
     }
-}
-
-#[tokio::test]
-async fn the_call_ends_with_its_feed_and_frees_its_reader() {
-    let reader = reader(1);
-    let deliveries = deliveries(&reader, 8, 1 << 20);
-    let feed = DeliveryFeed::new(&deliveries);
-    let _ = put(&deliveries, 0, 1);
-    drop(feed);
-    let error = deliveries.run().await.expect_err("the connection is gone");
-    assert_eq!(error.origin(), mgp_types::Origin::Connection);
-    assert_eq!(*reader.taken.lock(), ["0"]);
-    drop(deliveries);
-    assert_eq!(Arc::strong_count(&reader), 1);
 }

@@ -161,51 +161,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_the_two_directions_do_not_mix() {
-        let mut table = Correlation::default();
-        table.ours.insert(1, "ours");
-        table.theirs.insert(Id::Number(1), "theirs");
-        assert_eq!(table.theirs.remove(&Id::Number(1)), Some("theirs"));
-        assert_eq!(table.answered(&Id::Number(1)), Some("ours"));
-    }
-
-    #[test]
     fn only_the_work_that_is_meant_ends() {
         let mut table: Correlation<(), _> = Correlation::default();
         table.theirs.insert(Id::Number(1), "new");
         assert_eq!(table.ended_if(1.into(), |work| *work == "old"), None);
         assert_eq!(table.ended_if(1.into(), |work| *work == "new"), Some((1.into(), "new")));
         assert_eq!(table.ended_if(1.into(), |_| true), None);
-    }
-
-    #[test]
-    fn a_string_and_a_number_are_different_ids() {
-        let mut table = Correlation::default();
-        table.ours.insert(1, "ours");
-        table.theirs.insert("1".into(), "theirs");
-        assert_eq!(table.answered(&"1".into()), None);
-        assert_eq!(table.theirs.remove(&Id::Number(1)), None);
-        assert_eq!(table.theirs.remove(&"1".into()), Some("theirs"));
-    }
-
-    #[test]
-    fn a_second_answer_finds_nobody() {
-        let mut table: Correlation<_, ()> = Correlation::default();
-        table.ours.insert(1, ());
-        assert!(table.answered(&Id::Number(1)).is_some());
-        assert!(table.answered(&Id::Number(1)).is_none());
-        assert!(table.answered(&Id::Number(7)).is_none());
-    }
-
-    #[test]
-    fn answers_leave_together() {
-        let mut batches = Batches::default();
-        let id = batches.open();
-        batches.expect(id);
-        batches.expect(id);
-        assert_eq!(batches.answered(id, |out| out.push(b'1')), None);
-        assert_eq!(batches.answered(id, |_| {}), None);
-        assert_eq!(batches.answered(id, |out| out.push(b'2')).as_deref(), Some(&b"[1,2]"[..]));
     }
 
     #[test]
@@ -225,12 +186,5 @@ mod tests {
         assert_eq!(streams.subscription(stream), None);
         streams.ended(stream);
         assert_eq!(streams.id(stream, || None), None);
-    }
-
-    #[test]
-    fn a_subscription_is_known_from_the_start() {
-        let (mut streams, stream) = (RequestStreams::default(), StreamId::fresh());
-        streams.subscribed(stream, "a".into());
-        assert_eq!(streams.subscription(stream), Some(&"a".into()));
     }
 }

@@ -23,7 +23,7 @@ use super::wire::{OutgoingMessage, Waiter, closed};
 use crate::about::{self, UNNAMED};
 use crate::accept::accept_caught;
 use crate::deliveries::ReadStalls;
-use crate::era::tag_subscription;
+use crate::era::{tag_result, tag_subscription};
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
 
 /// A function that takes a line that is no message, or returns false.
@@ -476,13 +476,5 @@ impl<S: RpcService> IncomingDispatcher<S> {
         if let Some(answers) = self.batches.answered(batch, write) {
             writes.message(|out| out.extend_from_slice(&answers));
         }
-    }
-}
-
-fn tag_result(response: &mut Response, id: &Id) {
-    if let Ok(mut result) = Object::from_raw(&response.to_raw()) {
-        tag_subscription(&mut result, id);
-        response.result = result.to_raw().into();
-        response.context.stamp = None;
     }
 }

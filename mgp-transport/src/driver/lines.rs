@@ -174,15 +174,6 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_needs_no_end() {
-        let mut lines = lines(100);
-        feed(&mut lines, b"one\ntwo");
-        assert_eq!(lines.next(), frame("one"));
-        assert_eq!(lines.next(), FramedLine::Partial);
-        assert_eq!(lines.rest().as_deref(), Some(&b"two"[..]));
-    }
-
-    #[test]
     fn an_overlong_line_is_reported_when_it_is_and_when_it_ends() {
         let part = |text: &'static str| Bytes::from_static(text.as_bytes());
         let mut lines = lines(4);

@@ -8,9 +8,11 @@ mod server;
 
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Negotiated, Offer};
-use mgp_types::{Error, Id, Object, Params};
+use mgp_types::{Error, Id, Object, Params, Response};
 
 pub(crate) use self::client::RoundHandler;
+#[cfg(test)]
+pub(crate) use self::client::tests::script;
 pub use self::client::{
     Agreement, ClientEra, ClientIdentity, ClientInbound, Era, EraFuture, EraMemory, EraMode, EraOptions,
     InboundGate, NextStep, ProbeEndedConnection, ResendRule, UnsupportedVersion, WireKind,
@@ -38,6 +40,15 @@ pub fn tag_subscription(params: &mut Params, id: &Id) {
     let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::SUBSCRIPTION_ID, id.to_raw());
     params.set("_meta", meta.to_raw());
+}
+
+/// Writes the subscription that a result belongs to into its `_meta`.
+pub(crate) fn tag_result(response: &mut Response, id: &Id) {
+    if let Ok(mut result) = Object::from_raw(&response.to_raw()) {
+        tag_subscription(&mut result, id);
+        response.result = result.to_raw().into();
+        response.context.stamp = None;
+    }
 }
 
 /// Returns the extensions of MGP that both sides have. A malformed offer counts as none.

@@ -10,9 +10,8 @@ use mgp_types::{Method, Outbox, Request, Response, Revision, StreamId, code};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::doubles::Does;
-use crate::reader::*;
 use crate::server::*;
+use crate::support::{Does, Reader, followed, reader, reader_of, settle};
 
 fn chunk(id: i64, index: usize) -> String {
     about(id, "stream.chunk", &format!(r#""index":{index}"#))
@@ -45,10 +44,6 @@ fn on(stream: StreamId, revision: Revision, mut request: Request) -> Request {
 }
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
-
-async fn settle() {
-    tokio::time::sleep(Duration::from_millis(1)).await;
-}
 
 // covers: MGP-12.4-01, MGP-12.4-02, MGP-12.6-02
 #[tokio::test(start_paused = true)]

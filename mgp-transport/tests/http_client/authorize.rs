@@ -104,10 +104,6 @@ fn login_needed() -> Error {
     Error::new(code::AUTH_REQUIRED, "nobody has logged in")
 }
 
-fn list() -> Request {
-    within(Revision::V2026_07_28, Request::call("tools/list", Params::new()))
-}
-
 fn token(exchange: &Exchange) -> Vec<&str> {
     let values = exchange.head.headers.get_all(AUTHORIZATION);
     values.iter().map(|value| value.to_str().unwrap()).collect()

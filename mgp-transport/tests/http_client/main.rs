@@ -4,14 +4,12 @@
 
 mod about_calls;
 mod authorize;
-#[path = "../support/doubles.rs"]
-mod doubles;
 mod early;
 mod legacy;
-#[path = "../support/reader.rs"]
-mod reader;
 mod redirect;
 mod resume;
 mod server;
 mod session;
 mod stateless;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,12 +1,8 @@
 //! Redirects keep method, body and origin, or are not followed.
 
-use mgp_types::{Origin, Params, Request, Revision};
+use mgp_types::Origin;
 
 use crate::server::*;
-
-fn list() -> Request {
-    within(Revision::V2026_07_28, Request::call("tools/list", Params::new()))
-}
 
 #[tokio::test(start_paused = true)]
 async fn a_redirect_within_the_origin_is_followed_with_the_body() {

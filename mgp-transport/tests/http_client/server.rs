@@ -16,12 +16,13 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use mgp_transport::http::{HttpClient, HttpClientBuilder};
-use mgp_types::{
-    BoxFuture, Error, Object, Params, Request, RequestKind, Response, Revision, RpcService, Session,
-};
+use mgp_types::{BoxFuture, Error, Object, Params, Request, RequestKind, Response, Revision, Session};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
+
+use crate::support::in_time;
+pub(crate) use crate::support::start;
 
 pub(crate) const URL: &str = "http://server.example/mcp";
 
@@ -106,6 +107,14 @@ impl Server {
     pub(crate) async fn streams(&mut self) -> (i64, Stream) {
         let asked = self.next_is("POST").await;
         (asked.id(), asked.events())
+    }
+
+    /// The client takes a call back, and sends nothing more.
+    pub(crate) async fn has_a_call_taken_back(&mut self) {
+        let cancelled = self.next_is("POST").await;
+        assert_eq!(cancelled.method(), "notifications/cancelled");
+        cancelled.status(202);
+        self.is_left_alone().await;
     }
 
     /// Asserts that the client sends no request for a minute.
@@ -264,29 +273,30 @@ impl Service<Request> for Recorder {
     }
 }
 
-/// Waits for `coming`, and fails the test in place of hanging; the clock of the tests costs no time.
-async fn in_time<T>(coming: impl Future<Output = T>) -> T {
-    let outcome = tokio::time::timeout(Duration::from_hours(1), coming).await;
-    outcome.expect("it should have come long ago")
-}
-
 /// Returns a request in a session of `revision`.
 pub(crate) fn within(revision: Revision, mut request: Request) -> Request {
     request.context.session = Some(Arc::new(Session::new(revision)));
     request
 }
 
-pub(crate) fn params(json: &str) -> Params {
-    Params::parse(json.to_owned()).unwrap()
+/// Opens a session.
+pub(crate) async fn initialize(client: &HttpClient<Recorder>, server: &mut Server, id: &str) {
+    let call = start(client, Request::call("initialize", Params::new()));
+    let asked = server.next().await;
+    assert_eq!(asked.header("mcp-session-id"), None);
+    assert_eq!(asked.header("mcp-protocol-version"), None);
+    let body = reply(asked.id());
+    asked.respond(200, &[("content-type", "application/json"), ("mcp-session-id", id)], body);
+    is_ok(call.await);
 }
 
-/// Starts a call as a task; aborting the task drops the call.
-pub(crate) fn start<S>(client: &S, request: Request) -> tokio::task::JoinHandle<Result<Response, Error>>
-where
-    S: RpcService,
-    S::Future: 'static,
-{
-    tokio::spawn(in_time(client.clone().call(request)))
+/// Returns a call that stands alone.
+pub(crate) fn list() -> Request {
+    within(Revision::V2026_07_28, Request::call("tools/list", Params::new()))
+}
+
+pub(crate) fn params(json: &str) -> Params {
+    Params::parse(json.to_owned()).unwrap()
 }
 
 pub(crate) fn is_ok(outcome: Result<Result<Response, Error>, tokio::task::JoinError>) {

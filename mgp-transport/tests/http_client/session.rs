@@ -7,8 +7,8 @@ use mgp_transport::ConnectionLimits;
 use mgp_transport::http::{HttpClient, HttpStatus, SessionLost};
 use mgp_types::{Origin, Params, Request, Revision, Session};
 
-use crate::doubles::{handed, settle};
 use crate::server::*;
+use crate::support::{handed, settle};
 
 const REVISION: Revision = Revision::V2025_11_25;
 
@@ -27,16 +27,6 @@ async fn opened(limits: ConnectionLimits) -> (HttpClient<Recorder>, Server, Reco
     let client = builder.limits(limits).connect_with(recorder.clone()).unwrap();
     initialize(&client, &mut server, "s1").await;
     (client, server, recorder)
-}
-
-async fn initialize(client: &HttpClient<Recorder>, server: &mut Server, id: &str) {
-    let call = start(client, Request::call("initialize", Params::new()));
-    let asked = server.next().await;
-    assert_eq!(asked.header("mcp-session-id"), None);
-    assert_eq!(asked.header("mcp-protocol-version"), None);
-    let body = reply(asked.id());
-    asked.respond(200, &[("content-type", "application/json"), ("mcp-session-id", id)], body);
-    is_ok(call.await);
 }
 
 /// Says that the session is open, and lets the server send on its own stream.

@@ -12,10 +12,6 @@ use crate::server::*;
 
 const REVISION: Revision = Revision::V2026_07_28;
 
-fn list() -> Request {
-    within(REVISION, Request::call("tools/list", Params::new()))
-}
-
 async fn refused(respond: impl FnOnce(Exchange)) -> Error {
     let (client, mut server, _) = connected();
     let call = start(&client, list());
@@ -56,10 +52,10 @@ async fn a_call_is_posted_with_its_headers_and_answered_by_json() {
 #[tokio::test(start_paused = true)]
 async fn a_probe_is_sent_under_the_version_in_its_meta() {
     let (client, mut server, _) = connected();
-    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01"}}"#;
     let call = start(&client, Request::call("server/discover", params(meta)));
     let asked = server.next().await;
-    assert_eq!(asked.header("mcp-protocol-version"), Some("2026-07-28"));
+    assert_eq!(asked.header("mcp-protocol-version"), Some("2027-01-01"));
     assert_eq!(asked.header("mcp-method"), Some("server/discover"));
     asked.ok();
     is_ok(call.await);

@@ -54,13 +54,20 @@ async fn a_standard_header_comes_once() {
     ] {
         assert_eq!(peer.refusal(Ask::tool("x").and(name, value)).await, (400, -32020), "{name}");
     }
-    for (name, value) in [("mcp-session-id", "x"), ("mcp-param-a", "1")] {
+    for (name, value) in [
+        ("mcp-session-id", "x"),
+        ("mcp-param-a", "1"),
+        ("origin", "http://localhost"),
+        ("last-event-id", "1-0"),
+    ] {
         assert_eq!(
             peer.refusal(Ask::tool("x").with(name, value).and(name, value)).await,
             (400, -32020),
             "{name}"
         );
     }
+    let twice = Ask::tool("x").with("accept", "application/json").and("accept", "text/event-stream");
+    assert_eq!(peer.send(twice.and("x", "1").and("x", "1")).await.status, StatusCode::OK);
 }
 
 #[tokio::test]

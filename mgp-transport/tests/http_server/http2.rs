@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use mgp_transport::http::HttpConfig;
 
 use crate::peer::{Ask, initialize};
-use crate::secure::{Http2, Secured, in_time, json, on_http2, secured, secured_with, until};
+use crate::secure::{Http2, Secured, in_time, json, on_http2, over_http2, secured_with, until};
 
 /// Reads the next piece of a stream of events that is no comment.
 async fn event(stream: &mut http::Response<Incoming>) -> String {
@@ -43,8 +43,7 @@ async fn dropped(server: &Secured, calls: usize) {
 
 #[tokio::test]
 async fn calls_of_both_eras_are_answered_on_one_connection() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (_server, client) = over_http2().await;
     assert_eq!(client.json(Ask::tool("x")).await["result"]["done"], true);
     for revision in ["2025-03-26", "2025-11-25"] {
         let session = open(&client, revision).await;
@@ -60,8 +59,7 @@ async fn calls_of_both_eras_are_answered_on_one_connection() {
 
 #[tokio::test]
 async fn a_panic_ends_one_call_and_the_connection_goes_on() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (server, client) = over_http2().await;
     let waiting = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
     assert_eq!(client.json(Ask::tool("panic")).await["error"]["code"], -32603);
@@ -74,8 +72,7 @@ async fn a_panic_ends_one_call_and_the_connection_goes_on() {
 
 #[tokio::test]
 async fn slow_calls_hold_up_no_others_on_their_connection() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (server, client) = over_http2().await;
     let slow: Vec<_> = (0..50).map(|_| client.begin(Ask::tool("wait"))).collect();
     started(&server, 50).await;
     assert_eq!(client.json(Ask::tool("x")).await["result"]["done"], true);
@@ -87,8 +84,7 @@ async fn slow_calls_hold_up_no_others_on_their_connection() {
 
 #[tokio::test]
 async fn a_stream_of_events_comes_event_by_event() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (server, client) = over_http2().await;
     let mut stream = client.send(Ask::tool("notify then wait")).await.unwrap();
     assert!(event(&mut stream).await.contains(r#""progress":1"#));
     server.world.gate.add_permits(1);
@@ -99,8 +95,7 @@ async fn a_stream_of_events_comes_event_by_event() {
 
 #[tokio::test]
 async fn http_sse_works_beside() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (_server, client) = over_http2().await;
     let ask = Ask::new(http::Method::GET, "/sse").with("accept", "text/event-stream");
     let mut stream = client.send(ask).await.unwrap();
     let endpoint = event(&mut stream).await;
@@ -114,8 +109,7 @@ async fn http_sse_works_beside() {
 
 #[tokio::test]
 async fn a_stream_that_the_client_takes_back_cancels_its_call_alone_2026() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (server, client) = over_http2().await;
     let other = client.begin(Ask::tool("wait"));
     started(&server, 1).await;
 
@@ -134,31 +128,8 @@ async fn a_stream_that_the_client_takes_back_cancels_its_call_alone_2026() {
 }
 
 #[tokio::test]
-async fn a_stream_that_the_client_takes_back_leaves_the_call_of_a_session_2025() {
-    let server = secured().await;
-    let client = server.client().http2().await;
-    let session = open(&client, "2025-11-25").await;
-    let call = Ask::call(&session, 1, "tools/call", r#"{"name":"notify then wait"}"#);
-    let mut stream = client.send(call).await.unwrap();
-    event(&mut stream).await;
-    drop(stream);
-    let again = Ask::call(&session, 1, "tools/list", "{}");
-    assert_eq!(client.send(again.clone()).await.unwrap().status(), StatusCode::BAD_REQUEST);
-    server.world.gate.add_permits(1);
-    // The id is free when the call is done.
-    in_time(async {
-        while client.send(again.clone()).await.unwrap().status() != StatusCode::OK {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    assert_eq!(server.world.dropped.load(Ordering::SeqCst), 0);
-}
-
-#[tokio::test]
 async fn a_client_that_hangs_up_cancels_all_its_calls_2026() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (server, client) = over_http2().await;
     for _ in 0..3 {
         client.begin(Ask::tool("wait"));
     }
@@ -169,8 +140,7 @@ async fn a_client_that_hangs_up_cancels_all_its_calls_2026() {
 
 #[tokio::test]
 async fn the_host_in_the_url_is_judged_as_a_header_is() {
-    let server = secured().await;
-    let client = server.client().http2().await;
+    let (_server, client) = over_http2().await;
     let mut request = on_http2(Ask::tool("x"));
     *request.uri_mut() = "https://evil.example/mcp".parse().unwrap();
     let answer = in_time(client.sender.clone().send_request(request)).await.unwrap();

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use mgp_transport::ConnectionLimits;
 use mgp_transport::http::HttpConfig;
+use mgp_transport::{Accept, ConnectionLimits};
 
-use crate::peer::{Ask, initialize, peer, peer_with, settle};
+use crate::peer::{Ask, Peer, initialize, peer, peer_with, settle};
 use crate::stack::chunk;
 
 /// A body in chunks that says nothing about its length, and may never end.
@@ -83,11 +83,7 @@ async fn one_client_takes_no_session_from_others() {
     let config = HttpConfig::default().max_sessions(5).max_sessions_per_principal(2);
     let counted = config.clone();
     let peer = peer_with(config);
-    let by = |agent: &str, ask: Ask| {
-        let mut request = ask.0;
-        request.extensions_mut().insert(mgp_types::Principal::new(agent));
-        Ask(request)
-    };
+    let by = |agent: &str, ask: Ask| ask.by(agent);
     let opened = peer.send(by("agent.bad", initialize("2025-11-25"))).await;
     let first = opened.headers["mcp-session-id"].to_str().unwrap().to_owned();
     assert_eq!(peer.send(by("agent.bad", initialize("2025-11-25"))).await.status, 200);
@@ -118,12 +114,16 @@ async fn a_call_beside_one_in_work_is_refused_if_it_is_too_many_or_takes_its_id(
     }
 }
 
+/// Returns the peer of a server that keeps eight messages for it, for a minute.
+fn short_of_room() -> Peer<impl Accept> {
+    let mut limits = limits();
+    (limits.max_queued, limits.write_timeout) = (8, Duration::from_mins(1));
+    peer_with(HttpConfig::default().limits(limits))
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_slows_the_writer_down() {
-    let mut limits = limits();
-    limits.max_queued = 8;
-    limits.write_timeout = Duration::from_mins(1);
-    let peer = peer_with(HttpConfig::default().limits(limits));
+    let peer = short_of_room();
     let session = peer.open("2025-06-18").await;
     for ask in [Ask::tool("flood"), Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)] {
         peer.world.written.store(0, Ordering::SeqCst);
@@ -139,10 +139,7 @@ async fn a_slow_reader_slows_the_writer_down() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_never_reads_is_sent_away() {
-    let mut limits = limits();
-    limits.max_queued = 8;
-    limits.write_timeout = Duration::from_mins(1);
-    let peer = peer_with(HttpConfig::default().limits(limits));
+    let peer = short_of_room();
     let session = peer.open("2025-06-18").await;
     let mut answer = peer.send(Ask::call(&session, 1, "tools/call", r#"{"name":"flood"}"#)).await;
     tokio::time::sleep(Duration::from_secs(61)).await;

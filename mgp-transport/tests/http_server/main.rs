@@ -22,5 +22,7 @@ mod socket;
 mod sse;
 mod stack;
 mod stateless;
+#[path = "../support/mod.rs"]
+mod support;
 #[cfg(feature = "tls-server")]
 mod tls;

@@ -94,6 +94,13 @@ pub(crate) async fn secured() -> Secured {
     secured_with(HttpConfig::default(), |tls| tls).await
 }
 
+/// Returns a server with TLS, and a client that has a connection of HTTP/2 to it.
+pub(crate) async fn over_http2() -> (Secured, Http2) {
+    let server = secured().await;
+    let client = server.client().http2().await;
+    (server, client)
+}
+
 pub(crate) async fn secured_with(config: HttpConfig, change: impl FnOnce(TlsConfig) -> TlsConfig) -> Secured {
     let world = world();
     let authority = Authority::new();

@@ -30,6 +30,8 @@ async fn a_session_serves_calls_in_every_revision() {
 // covers: BASE-21
 #[tokio::test]
 async fn initialize_never_agrees_on_what_has_no_sessions() {
+    let named = initialize("2025-11-25").with("mcp-protocol-version", "2025-11-25");
+    assert_eq!(peer().send(named).await.status, StatusCode::OK);
     for requested in ["2026-07-28", "1.0.0"] {
         let answer = peer().send(initialize(requested)).await;
         assert!(answer.headers.contains_key("mcp-session-id"));

@@ -44,11 +44,20 @@ async fn every_row_of_the_decision_table_holds() {
         ("no version header", list().without("mcp-protocol-version"), (400, -32020)),
         ("no method header", list().without("mcp-method"), (400, -32020)),
         ("wrong method header", list().with("mcp-method", "tools/call"), (400, -32020)),
+        ("method header in capitals", list().with("mcp-method", "Tools/list"), (400, -32020)),
         ("unknown version in both", versions("1900-01-01", "1900-01-01"), (400, -32022)),
         ("unknown version in the body", versions("2026-07-28", "v999"), (400, -32020)),
+        ("two unknown versions", versions("v1", "v999"), (400, -32020)),
+        ("legacy version in the body", versions("2026-07-28", "2025-11-25"), (400, -32020)),
         ("legacy version in both", versions("2025-11-25", "2025-11-25"), (400, -32022)),
         ("legacy version in the header", versions("2025-11-25", "2026-07-28"), (400, -32020)),
         ("no _meta", modern(plain), (400, -32602)),
+        ("no _meta, but a session", modern(plain).with("mcp-session-id", &"1".repeat(32)), (400, -32602)),
+        (
+            "no version header, but a session",
+            list().without("mcp-protocol-version").with("mcp-session-id", &"1".repeat(32)),
+            (400, -32020),
+        ),
         ("no capabilities", modern(bare), (400, -32602)),
         (
             "modern header, initialize",
@@ -144,9 +153,11 @@ async fn the_name_is_mirrored_for_each_method_that_has_one() {
 async fn a_notification_is_accepted() {
     let peer = peer();
     let body = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let answer = peer.send(Ask::post(body).with("mcp-protocol-version", "2026-07-28")).await;
+    let notification = || Ask::post(body).with("mcp-protocol-version", "2026-07-28");
+    let answer = peer.send(notification()).await;
     assert_eq!(answer.status, StatusCode::ACCEPTED);
     assert_eq!(answer.text().await, "");
+    assert_eq!(peer.refusal(notification().with("mcp-method", "x")).await, (400, -32020));
     assert_eq!(*peer.world.seen.lock(), ["notifications/x"]);
 }
 

@@ -1,20 +1,17 @@
 //! TLS at the listener.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
 use mgp_transport::http::{ClientCertificates, HttpConfig, TlsConfig};
 use mgp_types::PeerCertificate;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tracing::field::Field;
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::Level;
 
 use crate::peer::Ask;
 use crate::secure::{Authority, TlsClient, in_time, json, secured, secured_with, until};
+use crate::support::Notes;
 
 /// Calls a tool over a new connection of HTTP/1.1.
 async fn call(client: &TlsClient, tool: &str) -> Value {
@@ -200,34 +197,9 @@ async fn handshakes_in_work_make_room_for_others() {
     assert_eq!(in_time(slow[0].read(&mut [0])).await.unwrap_or_default(), 0);
 }
 
-/// The messages of warnings.
-#[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<Vec<String>>>);
-
-impl Subscriber for Warnings {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() == Level::WARN
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
-            self.0.lock().push(format!("{field}={value:?}"));
-        });
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
 #[tokio::test]
 async fn a_request_without_tls_is_not_answered_and_the_operator_hears_why() {
-    let warnings = Warnings::default();
+    let warnings = Notes::up_to(Level::WARN);
     let _heard = tracing::subscriber::set_default(warnings.clone());
     let server = secured().await;
     let mut stream = server.tcp().await;
@@ -235,7 +207,7 @@ async fn a_request_without_tls_is_not_answered_and_the_operator_hears_why() {
     let mut answer = Vec::new();
     let _ = in_time(stream.read_to_end(&mut answer)).await;
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
-    let heard = || warnings.0.lock().join(" ");
+    let heard = || warnings.noted().join(" ");
     until(|| heard().contains("clients have to use https://")).await;
     assert!(heard().contains("peer=127.0.0.1"), "{}", heard());
 }

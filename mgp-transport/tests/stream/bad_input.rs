@@ -1,9 +1,11 @@
 //! Bad messages of a peer: each gets the exact error of the specification, and the connection lives on.
 
-mod support;
+use std::future::Ready;
 
 use mgp_transport::ConnectionLimits;
-use support::{Peer, server};
+use mgp_types::{Error, Response};
+
+use crate::support::*;
 
 // covers: GGEN-2-01, GGEN-5-01, GGEN-8.1-01
 #[tokio::test]
@@ -13,7 +15,7 @@ async fn broken_json_is_answered_and_the_connection_lives() {
         let answer = peer.round_trip(line).await;
         assert!(answer.contains(r#""code":-32700"#) && !answer.contains(r#""id""#), "{line}: {answer}");
     }
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 // covers: GGEN-2-01, GGEN-5-02
@@ -35,7 +37,7 @@ async fn what_is_not_a_request_is_an_invalid_request() {
         let answer = peer.round_trip(line).await;
         assert!(answer.contains(r#""code":-32600"#), "{line}: {answer}");
     }
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -67,7 +69,7 @@ async fn a_line_that_is_too_long_is_refused_and_skipped_whatever_its_length() {
     }
     // A notification is not answered.
     peer.send(&format!(r#"{{"jsonrpc":"2.0","method":"test/x","params":{{"x":"{long}"}}}}"#)).await;
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -108,7 +110,7 @@ async fn an_id_in_use_is_refused() {
     peer.send(r#"{"jsonrpc":"2.0","id":1,"method":"test/hang"}"#).await;
     let answer = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"test/later"}"#).await;
     assert!(answer.contains(r#""code":-32600"#), "{answer}");
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -124,7 +126,7 @@ async fn answers_nobody_waits_for_are_ignored() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#,
     ] {
         peer.send(line).await;
-        peer.is_quiet().await;
+        peer.lives_on().await;
     }
 }
 
@@ -137,7 +139,7 @@ async fn the_second_of_two_answers_is_ignored() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#;
     assert!(peer.round_trip(answer).await.contains(r#""action":"decline""#));
     peer.send(answer).await;
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -148,7 +150,7 @@ async fn an_answer_after_the_cancel_is_ignored() {
     let received = peer.line().await;
     assert_eq!(received, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
     peer.send(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await;
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -156,7 +158,7 @@ async fn a_cancelled_request_is_not_answered() {
     let mut peer = Peer::in_session(&server()).await;
     peer.send(r#"{"jsonrpc":"2.0","id":1,"method":"test/hang"}"#).await;
     peer.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
-    peer.is_quiet().await;
+    peer.lives_on().await;
     let again = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"test/later"}"#).await;
     assert!(again.contains(r#""later":true"#), "{again}");
 }
@@ -166,7 +168,7 @@ async fn a_handler_that_panics_is_answered() {
     let mut peer = Peer::in_session(&server()).await;
     let answer = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"test/panic"}"#).await;
     assert!(answer.contains(r#""id":1"#) && answer.contains(r#""code":-32603"#), "{answer}");
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -175,36 +177,19 @@ async fn a_flood_beyond_the_limit_is_refused() {
     limits.max_in_flight = 8;
     let mut peer = Peer::with_limits(&server(), limits);
     for id in 0..9 {
-        peer.send(&support::stateless(id, "test/hang", "")).await;
+        peer.send(&stateless(id, "test/hang", "")).await;
     }
     let answer = peer.line().await;
     assert!(answer.contains(r#""id":8"#) && answer.contains("too many requests"), "{answer}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_peer_that_never_reads_is_given_up() {
-    let mut limits = ConnectionLimits::default();
-    limits.max_unwritten_bytes = 1 << 10;
-    let accept = server();
-    let ((_reader, mut writer), (far_reader, far_writer)) = mgp_transport::memory::pair(1 << 10);
-    let (_, connection) = mgp_transport::connect(far_reader, far_writer, &accept, limits);
-    let connection = tokio::spawn(connection);
-    let flood = tokio::spawn(async move {
-        let line = support::stateless(1, "tools/list", "") + "\n";
-        while tokio::io::AsyncWriteExt::write_all(&mut writer, line.as_bytes()).await.is_ok() {}
-    });
-    let error = connection.await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("does not read"), "{error}");
-    flood.await.unwrap();
-}
-
 #[tokio::test]
 async fn a_panic_before_the_first_await_leaves_the_connection_alive() {
-    let accept = |_: mgp_types::Outbox| support::Panics;
-    let mut peer = Peer::of(&accept);
+    let broken = Does(|_| -> Ready<Result<Response, Error>> { panic!("the service is broken") });
+    let (_, mut peer) = connected(broken, ConnectionLimits::default());
     let answer = peer.round_trip(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#).await;
     assert!(answer.contains(r#""code":-32603"#), "{answer}");
-    peer.is_quiet().await;
+    peer.lives_on().await;
 }
 
 #[tokio::test]
@@ -212,12 +197,12 @@ async fn notifications_that_are_never_done_are_bounded() {
     let mut limits = ConnectionLimits::default();
     limits.max_in_flight = 2;
     let mut peer = Peer::with_limits(&server(), limits);
-    peer.send(support::INITIALIZE).await;
+    peer.send(INITIALIZE).await;
     peer.line().await;
     let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     for _ in 0..10 {
         peer.send(r#"{"jsonrpc":"2.0","method":"test/hang"}"#).await;
     }
-    peer.is_quiet().await;
+    peer.lives_on().await;
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), before + 2);
 }

@@ -3,7 +3,7 @@
 use mgp_transport::ConnectionLimits;
 use mgp_types::{Method, Params, RawJson, Request, Response};
 
-use crate::doubles::*;
+use crate::support::*;
 
 const BATCH: &str =
     r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]"#;
@@ -53,7 +53,7 @@ async fn a_session_that_takes_a_while_to_open_has_them_as_well() {
                 if request.method == Method::INITIALIZE { initialized("2025-03-26") } else { "{}".into() };
             Ok(Response::plain(RawJson::parse(text).unwrap()))
         });
-        let (_wire, mut peer) = connected_to(&move |_| service.clone(), ConnectionLimits::default());
+        let (_wire, mut peer) = connected(service, ConnectionLimits::default());
         peer.send(BATCH).await;
         assert!(is_refused(&peer.line().await));
         peer.send(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#).await;

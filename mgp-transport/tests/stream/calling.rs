@@ -6,7 +6,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_types::mgp::{StreamCancelled, method};
 use mgp_types::{Method, Origin, Outbox, Params, Request, RequestKind, StreamId};
 
-use crate::doubles::*;
+use crate::support::*;
 
 fn cancel(stream: StreamId) -> Request {
     about(stream, Request::call(Method::STREAM_CANCEL, Params::parse(r#"{"reason":"user"}"#).unwrap()))

@@ -1,12 +1,11 @@
 //! The answers of a server on one connection in each era.
 
-mod support;
-
 use mgp_transport::era::{ServerEraGate, ServerIdentity, VersionMismatch};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Gate as _, Revision};
-use support::{Peer, server, server_with, stateless};
+use mgp_types::{Gate as _, RawJson, Response, Revision};
+
+use crate::support::*;
 
 fn initialize(version: &str, capabilities: &str) -> String {
     format!(
@@ -343,15 +342,21 @@ async fn questions_wait_until_the_client_has_initialized() {
     let mut peer = Peer::of(&server());
     peer.round_trip(&initialize("2025-11-25", r#"{"elicitation":{}}"#)).await;
     peer.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask"}}"#).await;
-    peer.is_quiet().await;
+    peer.lives_on().await;
     let asked = peer.round_trip(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     assert!(asked.contains("elicitation/create"), "{asked}");
 }
 
 #[tokio::test]
 async fn a_description_from_elsewhere_names_each_member_once() {
+    // Members of the stateless era are in the description of this server.
+    let relayed = Does(|_| async {
+        let text =
+            r#"{"resultType":"complete","capabilities":{},"ttlMs":7,"cacheScope":"public","_meta":{"a":1}}"#;
+        Ok(Response::new(RawJson::parse(text)?))
+    });
     let identity = std::sync::Arc::new(identity());
-    let accept = move |outbox| ServerEraGate::new(identity.clone(), outbox).layer(support::Relayed);
+    let accept = move |outbox| ServerEraGate::new(identity.clone(), outbox).layer(relayed.clone());
     let mut peer = Peer::of(&accept);
     let discover = peer.round_trip(&stateless(1, "server/discover", "")).await;
     let result = mgp_types::Object::parse(discover).expect("no member is repeated").get("result").unwrap();

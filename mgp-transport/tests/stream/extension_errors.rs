@@ -1,12 +1,8 @@
 //! Errors in the forms that peers declare: structured ones, and those of the tool registry, beside plain ones.
 
-#![cfg(feature = "ext")]
-#![allow(clippy::unwrap_used, reason = "a test helper")]
-
-mod support;
-
 use serde_json::{Value, json};
-use support::{Peer, server};
+
+use crate::support::{Peer, server};
 
 const PREFIX: &str = "io.github.mcp-extension-proposals/";
 

@@ -10,7 +10,7 @@ use mgp_types::{Method, Object, Params, RawJson, Request, Response};
 use tokio::sync::Semaphore;
 use tower_service::Service;
 
-use crate::doubles::*;
+use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn what_a_handler_says_leaves_before_its_answer() {
@@ -29,7 +29,7 @@ async fn what_a_handler_says_leaves_before_its_answer() {
             Ok(Response::plain(RawJson::parse("{}").unwrap()))
         }
     });
-    let (_wire, mut peer) = connected_to(&move |_| service.clone(), ConnectionLimits::default());
+    let (_wire, mut peer) = connected(service, ConnectionLimits::default());
     for n in 0..200 {
         peer.send(&format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/call","params":{{"n":{n}}}}}"#))
             .await;

@@ -4,7 +4,7 @@ use mgp_transport::{ConnectionLimits, Wire};
 use mgp_types::Request;
 use tower_service::Service;
 
-use crate::doubles::*;
+use crate::support::*;
 
 /// Returns a client, a gateway between, and the server behind it.
 fn gateway() -> (Peer, Peer) {
@@ -21,7 +21,7 @@ fn gateway() -> (Peer, Peer) {
         let mut wire: Wire = wire.clone();
         async move { Service::call(&mut wire, request).await }
     });
-    (connected_to(&move |_| service.clone(), ConnectionLimits::default()).1, server)
+    (connected(service, ConnectionLimits::default()).1, server)
 }
 
 fn call(id: &str) -> String {

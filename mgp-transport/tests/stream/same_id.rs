@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mgp_transport::ConnectionLimits;
 
-use crate::doubles::*;
+use crate::support::*;
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{}}"#;
 const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;

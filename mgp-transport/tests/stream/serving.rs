@@ -4,7 +4,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_types::mgp::method;
 use mgp_types::{Method, Request, Response, StreamId};
 
-use crate::doubles::*;
+use crate::support::*;
 
 fn server() -> (Peer, Requests) {
     let (service, requests) = handed();
@@ -75,7 +75,7 @@ async fn chunks_leave_before_the_answer_of_a_handler_that_does_not_wait() {
             }
             Ok(Response::empty())
         });
-        let (_, mut peer) = connected_to(&move |_| service.clone(), ConnectionLimits::default());
+        let (_, mut peer) = connected(service, ConnectionLimits::default());
         peer.send(&call("1")).await;
         for index in 0..chunks {
             assert_eq!(
@@ -98,7 +98,7 @@ async fn an_answer_waits_for_the_chunks_of_many_calls() {
         }
         Ok(Response::empty())
     });
-    let (_, mut peer) = connected_to(&move |_| service.clone(), ConnectionLimits::default());
+    let (_, mut peer) = connected(service, ConnectionLimits::default());
     for id in 0..50 {
         peer.send(&call(&id.to_string())).await;
     }

@@ -6,7 +6,7 @@ use mgp_transport::ConnectionLimits;
 use mgp_types::{Params, Request, code};
 use tokio::time::Instant;
 
-use crate::doubles::*;
+use crate::support::*;
 
 fn limits(messages: usize, bytes: usize) -> ConnectionLimits {
     let mut limits = ConnectionLimits::default();

@@ -2,9 +2,8 @@
 
 use mgp_transport::{ConnectionLimits, TooLong};
 use mgp_types::{Error, Params, Request};
-use tower_service::Service as _;
 
-use crate::doubles::*;
+use crate::support::*;
 
 /// Two calls are in work, the answer to the second is written by `answer` with this much text in it; what comes of it.
 async fn answered(answer: impl Fn(&str) -> String) -> Error {
@@ -12,12 +11,7 @@ async fn answered(answer: impl Fn(&str) -> String) -> Error {
     limits.max_frame_bytes = 10_000;
     let (service, _requests) = handed();
     let (wire, mut peer) = connected(service, limits);
-    let call = || {
-        tokio::spawn({
-            let mut wire = wire.clone();
-            async move { wire.call(Request::call("test", Params::new())).await }
-        })
-    };
+    let call = || start(&wire, Request::call("test", Params::new()));
     let (other, long) = (call(), call());
     for id in 1..=2 {
         let asked = peer.line().await;

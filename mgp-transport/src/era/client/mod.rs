@@ -12,7 +12,7 @@ mod resend;
 mod service;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use self::agreement::Agreement;
 pub(crate) use self::agreement::RoundHandler;

@@ -167,29 +167,6 @@ mod tests {
     }
 
     #[test]
-    fn opening_a_session_sends_neither_version_nor_session() {
-        assert!(head(&call("initialize", "{}")).is_empty());
-        assert!(head(&within(Revision::V2025_11_25, call("initialize", "{}"))).is_empty());
-    }
-
-    #[test]
-    fn a_session_is_named_with_its_revision_2025() {
-        let head = head(&within(Revision::V2025_06_18, call("tools/call", r#"{"name":"a"}"#)));
-        assert_eq!(head["mcp-protocol-version"], "2025-06-18");
-        assert_eq!(head["mcp-session-id"], "s1");
-        assert_eq!(head.len(), 2);
-    }
-
-    #[test]
-    fn a_probe_takes_its_version_from_its_meta_2026() {
-        let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01"}}"#;
-        let head = head(&call("server/discover", meta));
-        assert_eq!(head["mcp-protocol-version"], "2027-01-01");
-        assert_eq!(head["mcp-method"], "server/discover");
-        assert_eq!(head.len(), 2);
-    }
-
-    #[test]
     fn methods_about_something_name_it_2026() {
         for (method, params, name) in [
             ("tools/call", r#"{"name":"my-tool"}"#, Some("my-tool")),

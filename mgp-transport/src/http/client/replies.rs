@@ -74,33 +74,12 @@ fn ended() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::RawJson;
-
     use super::*;
-
-    #[tokio::test]
-    async fn an_answer_goes_to_whoever_waits_for_it_once() {
-        let replies = Replies::new();
-        let mut waiting = replies.wait(1).unwrap();
-        assert!(!replies.settle(2, Ok(RawJson::null())));
-        assert!(replies.settle(1, Ok(RawJson::null())));
-        assert!(!replies.settle(1, Ok(RawJson::null())));
-        assert!(waiting.answer().await.unwrap().is_null());
-    }
 
     #[test]
     fn who_waits_no_more_is_forgotten() {
         let replies = Replies::new();
         drop(replies.wait(1).unwrap());
         assert!(replies.waiting.lock().as_ref().unwrap().is_empty());
-    }
-
-    #[tokio::test]
-    async fn nobody_waits_on_after_the_end() {
-        let replies = Replies::new();
-        let mut waiting = replies.wait(1).unwrap();
-        replies.end();
-        assert!(waiting.answer().await.is_err());
-        assert!(replies.wait(2).is_err());
     }
 }

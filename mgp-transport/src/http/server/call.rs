@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::StatusCode;
-use mgp_types::{AuthorizationDemand, Error, Id, Object, Request, Response, RpcService};
+use mgp_types::{AuthorizationDemand, Error, Id, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
@@ -16,7 +16,7 @@ use super::in_flight::InFlightCall;
 use super::respond::{PostAnswer, events, is_refused_envelope, stateless_status};
 use super::session::HttpSession;
 use super::stream::ResponseStream;
-use crate::era::tag_subscription;
+use crate::era::tag_result;
 use crate::http::header;
 
 /// A call with the type of its service erased. It can move between a response, a body and a task.
@@ -86,7 +86,10 @@ impl AnswerForm {
     fn answer(&self, outcome: Result<Response, Error>) -> PostAnswer {
         match (self, outcome) {
             (Self::Stateless(id) | Self::Session(id), Ok(response)) => PostAnswer::reply(id, &response),
-            (Self::Subscription(id), Ok(response)) => PostAnswer::reply(id, &tagged(&response, id)),
+            (Self::Subscription(id), Ok(mut response)) => {
+                tag_result(&mut response, id);
+                PostAnswer::reply(id, &response)
+            }
             (Self::Opening(id, session), Ok(response)) => {
                 session.agree(&response);
                 PostAnswer::reply(id, &response)
@@ -107,16 +110,6 @@ impl AnswerForm {
             }
             (Self::Notification, _) => PostAnswer::ACCEPTED,
         }
-    }
-}
-
-fn tagged(response: &Response, id: &Id) -> Response {
-    match Object::from_raw(&response.to_raw()) {
-        Ok(mut result) => {
-            tag_subscription(&mut result, id);
-            Response::new(result.to_raw())
-        }
-        Err(_) => response.clone(),
     }
 }
 

@@ -128,36 +128,3 @@ fn spelling(name: &str) -> &'static str {
         _ => "Mcp-Name",
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderName;
-
-    use super::*;
-
-    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs
-            .iter()
-            .map(|&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
-            .fold(HeaderMap::new(), |mut map, (name, value)| {
-                map.append(name, value);
-                map
-            })
-    }
-
-    #[test]
-    fn a_standard_header_may_come_once() {
-        for name in [
-            "host", "origin", "content-type", "mcp-protocol-version", "mcp-session-id", "mcp-method",
-            "mcp-name", "last-event-id", "mcp-param-x",
-        ] {
-            assert!(RequestHead::read(&headers(&[(name, "a"), (name, "a")])).repeated.is_some(), "{name}");
-            assert!(RequestHead::read(&headers(&[(name, "a")])).repeated.is_none(), "{name}");
-        }
-        assert!(
-            RequestHead::read(&headers(&[("accept", "a"), ("accept", "b"), ("x", "1"), ("x", "1")]))
-                .repeated
-                .is_none()
-        );
-    }
-}

@@ -109,37 +109,6 @@ mod tests {
     }
 
     #[test]
-    fn events_are_sent_once_and_can_be_sent_again() {
-        let mut window = window(3);
-        assert_eq!(rest(&mut window), ["0", "1", "2"]);
-        window.resume_after(0).unwrap();
-        assert_eq!(rest(&mut window), ["1", "2"]);
-        window.resume_after(2).unwrap();
-        assert_eq!(window.take(), None);
-        assert_eq!(window.resume_after(3), Err(ResumeError::Unknown));
-    }
-
-    #[test]
-    fn what_was_forgotten_cannot_be_resumed() {
-        let mut window = window(5);
-        rest(&mut window);
-        window.trim(2, usize::MAX, false);
-        assert_eq!(window.resume_after(1), Err(ResumeError::Forgotten));
-        window.resume_after(2).unwrap();
-        assert_eq!(rest(&mut window), ["3", "4"]);
-    }
-
-    #[test]
-    fn unsent_events_are_forgotten_only_where_loss_is_allowed() {
-        let mut window = window(5);
-        window.trim(2, usize::MAX, false);
-        assert_eq!(window.next_number(), 5);
-        assert!(!window.has_room(5, usize::MAX) && window.has_room(6, usize::MAX) && !window.has_room(6, 5));
-        window.trim(2, usize::MAX, true);
-        assert_eq!(rest(&mut window), ["3", "4"]);
-    }
-
-    #[test]
     fn the_newest_event_is_kept_however_long() {
         let mut window = window(0);
         window.push(Bytes::from_static(b"long"));

@@ -125,11 +125,6 @@ impl HttpRefusal {
         self
     }
 
-    #[cfg(test)]
-    pub(super) fn error(&self) -> &Error {
-        &self.error
-    }
-
     pub(super) fn into_response(self) -> Response<HttpBody> {
         let mut response = PostAnswer::error(self.status, self.id.as_ref(), &self.error).into_response();
         if self.status == StatusCode::METHOD_NOT_ALLOWED {

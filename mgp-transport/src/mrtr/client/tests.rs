@@ -1,64 +1,34 @@
 //! Tests of questions in results, and of relayed clients.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use mgp_types::mcp::Implementation;
-use mgp_types::{
-    BoxFuture, Error, Method, Object, Outbox, Params, Principal, RawJson, Request, Response, Revision,
-    Session, StreamId,
-};
-use parking_lot::Mutex;
+use mgp_types::{Method, Object, Outbox, Params, Principal, Request, Revision, Session, StreamId};
 use tower_service::Service;
 
 use super::InputRounds;
+use crate::era::script::{Reply, Script};
 use crate::era::{Agreement, ClientEra, ClientIdentity, EraMode, EraOptions};
-
-/// A server, or the service that answers its questions; each notes the requests that it sees.
-#[derive(Clone)]
-struct Peer {
-    stateless: bool,
-    seen: Arc<Mutex<Vec<Request>>>,
-}
-
-impl Peer {
-    fn new(stateless: bool) -> Self {
-        Self { stateless, seen: Arc::default() }
-    }
-
-    fn last(&self) -> Request {
-        self.seen.lock().last().unwrap().clone()
-    }
-}
 
 const ASKED: &str = r#"{ "resultType":"input_required", "requestState":"s\u0074ate",
     "inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}} }"#;
 
-impl Service<Request> for Peer {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let answer = match request.method.as_str() {
+/// Returns a server, or the service that answers its questions; each notes the requests that it sees.
+fn peer(stateless: bool) -> Script {
+    Script::new(move |request| {
+        Reply::Result(match request.method.as_str() {
             "server/discover" => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
             "initialize" => r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#,
-            "tools/call" if self.stateless && !request.params.contains("inputResponses") => ASKED,
+            "tools/call" if stateless && !request.params.contains("inputResponses") => ASKED,
             "elicitation/create" => r#"{"action":"accept"}"#,
             _ => r#"{"content":[]}"#,
-        };
-        self.seen.lock().push(request);
-        Box::pin(std::future::ready(Ok(Response::new(RawJson::parse(answer).unwrap()))))
-    }
+        })
+    })
 }
 
 /// Returns a gateway's way to a server, the server, and the service that answers questions.
-async fn gateway(stateless: bool) -> (ClientEra<Peer, InputRounds<Peer>>, Peer, Peer) {
-    let (server, answers) = (Peer::new(stateless), Peer::new(stateless));
+async fn gateway(stateless: bool) -> (ClientEra<Script, InputRounds<Script>>, Script, Script) {
+    let (server, answers) = (peer(stateless), peer(stateless));
     let agreement = Agreement::default();
     let mode = if stateless { EraMode::Stateless } else { EraMode::Session };
     let options = EraOptions { mode, agreement: agreement.clone(), relays: true, ..EraOptions::default() };
@@ -84,7 +54,7 @@ async fn who_asks_in_rounds_gets_the_questions_as_they_were_written() {
     let sent = server.last().params;
     assert_eq!(sent.bytes("inputResponses").unwrap(), br#"{ "k": {"action":"accept"} }"#);
     assert_eq!(sent.bytes("requestState").unwrap(), br#""s\u0074ate""#);
-    assert!(answers.seen.lock().is_empty());
+    assert!(answers.methods().is_empty());
 }
 
 #[tokio::test]

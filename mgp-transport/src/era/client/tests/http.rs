@@ -75,13 +75,7 @@ async fn errors_that_only_servers_without_sessions_have_are_verdicts() {
 
 #[tokio::test]
 async fn a_lost_session_is_opened_again_and_the_call_sent_again() {
-    let mut first = true;
-    let script = Script::new(move |request| {
-        if request.method == Method::TOOLS_LIST && std::mem::take(&mut first) {
-            return lost();
-        }
-        session_server(request)
-    });
+    let script = refusing_lists(1, lost, session_server);
     let mut era = script.connect_http().await.unwrap();
     era.call(call(Method::TOOLS_LIST)).await.unwrap();
     let expected = [
@@ -93,16 +87,7 @@ async fn a_lost_session_is_opened_again_and_the_call_sent_again() {
 
 #[tokio::test]
 async fn a_session_that_is_opened_again_is_like_the_lost_one() {
-    let mut first = true;
-    let script = Script::new(move |request| {
-        if request.method == Method::TOOLS_LIST && std::mem::take(&mut first) {
-            return lost();
-        }
-        match request.method.as_str() {
-            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => Reply::Result("{}"),
-            _ => session_server(request),
-        }
-    });
+    let script = refusing_lists(1, lost, session_server);
     let mut era = script.connect_http().await.unwrap();
     for (method, params) in [
         (Method::SET_LEVEL, r#"{"level":"info"}"#),
@@ -123,10 +108,7 @@ async fn a_session_that_is_opened_again_is_like_the_lost_one() {
 
 #[tokio::test]
 async fn a_session_that_stays_lost_is_not_opened_for_ever() {
-    let script = Script::new(|request| match request.method.as_str() {
-        "tools/list" => lost(),
-        _ => session_server(request),
-    });
+    let script = refusing_lists(u32::MAX, lost, session_server);
     let mut era = script.connect_http().await.unwrap();
     let error = era.call(call(Method::TOOLS_LIST)).await.unwrap_err();
     assert_eq!(error.origin(), Origin::Connection);
@@ -135,14 +117,7 @@ async fn a_session_that_stays_lost_is_not_opened_for_ever() {
 
 #[tokio::test]
 async fn several_calls_that_lose_the_session_open_it_once() {
-    let mut losing = 3;
-    let script = Script::new(move |request| {
-        if request.method == Method::TOOLS_LIST && losing > 0 {
-            losing -= 1;
-            return lost();
-        }
-        session_server(request)
-    });
+    let script = refusing_lists(3, lost, session_server);
     let mut era = script.connect_http().await.unwrap();
     let calls: Vec<_> = (0..3).map(|_| era.call(call(Method::TOOLS_LIST))).collect();
     let tasks: Vec<_> = calls.into_iter().map(tokio::spawn).collect();

@@ -1,40 +1,23 @@
 //! Tests of the session on the server's requests.
 
-use std::future::{Ready, ready};
-use std::task::{Context, Poll};
-
-use mgp_types::{Error, Gate as _, Method, Params, Request, Response};
+use mgp_types::{Gate as _, Method, Params, Request};
 use tower_service::Service;
 
 use super::script::*;
 use crate::era::{Agreement, EraOptions, InboundGate};
 
-/// A service that answers with an error that tells whether there was a session.
-#[derive(Clone)]
-struct Tell;
-
-impl Service<Request> for Tell {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        ready(if request.context.session.is_some() {
-            Ok(Response::empty())
-        } else {
-            Err(Error::internal("none"))
-        })
-    }
+/// Returns a service that answers with an error unless there is a session.
+fn tell() -> Script {
+    Script::new(|request| match request.context.session {
+        Some(_) => Reply::Result("{}"),
+        None => refuse(-32603),
+    })
 }
 
 // covers: BASE-15
 #[tokio::test]
 async fn ping_is_answered_while_the_handshake_goes_on() {
-    let mut inbound = InboundGate::new(Agreement::default()).layer(Tell);
+    let mut inbound = InboundGate::new(Agreement::default()).layer(tell());
     inbound.call(call(Method::PING)).await.unwrap();
     assert!(inbound.call(call(Method::ROOTS_LIST)).await.is_err());
 }
@@ -42,7 +25,7 @@ async fn ping_is_answered_while_the_handshake_goes_on() {
 #[tokio::test]
 async fn what_the_server_sends_belongs_to_the_session() {
     let agreement = Agreement::default();
-    let mut inbound = InboundGate::new(agreement.clone()).layer(Tell);
+    let mut inbound = InboundGate::new(agreement.clone()).layer(tell());
     let options = EraOptions { agreement, ..EraOptions::default() };
     let era = Script::new(session_server).negotiate(options).await.unwrap();
     inbound.call(call(Method::ROOTS_LIST)).await.unwrap();

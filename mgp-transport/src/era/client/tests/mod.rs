@@ -6,5 +6,5 @@ mod inbound;
 mod mgp;
 mod relay;
 mod resend;
-mod script;
+pub(crate) mod script;
 mod versions;

@@ -30,8 +30,7 @@ fn list(caller: Option<&Arc<Session>>, params: &str) -> Request {
 }
 
 fn sent(script: &Script) -> Object {
-    let request = script.request(script.methods().len() - 1);
-    Object::from_raw(&request.params.get("_meta").unwrap()).unwrap()
+    meta(&script.last())
 }
 
 fn capabilities(meta: &Object) -> Object {
@@ -101,13 +100,7 @@ async fn a_server_with_sessions_is_not_told_about_the_client_behind() {
 
 #[tokio::test]
 async fn a_call_that_is_sent_again_is_still_the_clients() {
-    let mut refused = false;
-    let script = Script::new(move |request| {
-        if request.method == Method::TOOLS_LIST && !std::mem::replace(&mut refused, true) {
-            return unsupported(-32022, r#"["2026-07-28"]"#);
-        }
-        stateless_server(request)
-    });
+    let script = refusing_lists(1, other_version, stateless_server);
     let mut era = relaying(&script, EraOptions { relays: true, ..EraOptions::default() }).await;
     era.call(list(Some(&caller(Revision::LATEST, r#"{"roots":{}}"#)), "{}")).await.unwrap();
     assert_eq!(script.methods(), ["server/discover", "tools/list", "server/discover", "tools/list"]);

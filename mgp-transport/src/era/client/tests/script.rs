@@ -12,7 +12,7 @@ use crate::era::{ClientEra, ClientIdentity, EraOptions, WireKind};
 
 /// A wire whose server answers as a function decides.
 #[derive(Clone)]
-pub(super) struct Script(Arc<Inner>);
+pub(crate) struct Script(Arc<Inner>);
 
 struct Inner {
     answer: Mutex<Box<Answering>>,
@@ -22,35 +22,40 @@ struct Inner {
 type Answering = dyn FnMut(&Request) -> Reply + Send;
 
 /// The server's answer to a request.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Result(&'static str),
     Error(Error),
     Silence,
 }
 
 impl Script {
-    pub(super) fn new(answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+    pub(crate) fn new(answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         Self(Arc::new(Inner { answer: Mutex::new(Box::new(answer)), seen: Mutex::default() }))
     }
 
     /// Returns the methods that were sent so far.
-    pub(super) fn methods(&self) -> Vec<String> {
+    pub(crate) fn methods(&self) -> Vec<String> {
         self.0.seen.lock().iter().map(|request| request.method.to_string()).collect()
     }
 
-    pub(super) fn request(&self, index: usize) -> Request {
+    pub(crate) fn request(&self, index: usize) -> Request {
         self.0.seen.lock()[index].clone()
     }
 
-    pub(super) async fn negotiate(&self, options: EraOptions) -> Result<ClientEra<Self>, Error> {
+    /// Returns the request that was sent last.
+    pub(crate) fn last(&self) -> Request {
+        self.request(self.methods().len() - 1)
+    }
+
+    pub(crate) async fn negotiate(&self, options: EraOptions) -> Result<ClientEra<Self>, Error> {
         ClientEra::negotiate(self.clone(), identity(), options).await
     }
 
-    pub(super) async fn connect(&self) -> Result<ClientEra<Self>, Error> {
+    pub(crate) async fn connect(&self) -> Result<ClientEra<Self>, Error> {
         self.negotiate(EraOptions::default()).await
     }
 
-    pub(super) async fn connect_http(&self) -> Result<ClientEra<Self>, Error> {
+    pub(crate) async fn connect_http(&self) -> Result<ClientEra<Self>, Error> {
         self.negotiate(EraOptions { kind: http_kind(), ..EraOptions::default() }).await
     }
 }
@@ -79,31 +84,31 @@ impl Service<Request> for Script {
     }
 }
 
-pub(super) fn identity() -> ClientIdentity {
+pub(crate) fn identity() -> ClientIdentity {
     ClientIdentity::new(Implementation::new("tester", "1.0.0"))
 }
 
 /// Returns an error of the server.
-pub(super) fn refuse(code: i64) -> Reply {
+pub(crate) fn refuse(code: i64) -> Reply {
     Reply::Error(Error::from_origin(Origin::Peer, code, "no"))
 }
 
 /// Returns the error of a server that does not serve the version.
-pub(super) fn unsupported(code: i64, supported: &str) -> Reply {
+pub(crate) fn unsupported(code: i64, supported: &str) -> Reply {
     let data = format!(r#"{{"supported":{supported},"requested":"x"}}"#);
     let error = Error::from_origin(Origin::Peer, code, "Unsupported protocol version");
     Reply::Error(error.with_data(RawJson::parse(data).unwrap()))
 }
 
-pub(super) const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25"],
+pub(crate) const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25"],
     "capabilities":{"tools":{}},"instructions":"be kind",
     "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}"#;
 
-pub(super) const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+pub(crate) const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
     "serverInfo":{"name":"s","version":"1"},"instructions":"be kind"}"#;
 
 /// Answers as a server with sessions only.
-pub(super) fn session_server(request: &Request) -> Reply {
+pub(crate) fn session_server(request: &Request) -> Reply {
     match request.method.as_str() {
         "initialize" => Reply::Result(INITIALIZED),
         "server/discover" => refuse(-32601),
@@ -112,35 +117,55 @@ pub(super) fn session_server(request: &Request) -> Reply {
 }
 
 /// Answers as a server without sessions.
-pub(super) fn stateless_server(request: &Request) -> Reply {
+pub(crate) fn stateless_server(request: &Request) -> Reply {
     match request.method.as_str() {
         "server/discover" => Reply::Result(DISCOVERED),
-        "initialize" => unsupported(-32022, r#"["2026-07-28"]"#),
+        "initialize" => other_version(),
         _ => Reply::Result("{}"),
     }
 }
 
-pub(super) fn meta(request: &Request) -> Object {
+/// Returns a server that refuses the first lists of tools, and answers like `server` then.
+pub(crate) fn refusing_lists(
+    mut times: u32,
+    refusal: fn() -> Reply,
+    server: fn(&Request) -> Reply,
+) -> Script {
+    Script::new(move |request| {
+        if request.method == Method::TOOLS_LIST && times > 0 {
+            times -= 1;
+            return refusal();
+        }
+        server(request)
+    })
+}
+
+/// Refuses the version of a request, and names the one that is served.
+pub(crate) fn other_version() -> Reply {
+    unsupported(-32022, r#"["2026-07-28"]"#)
+}
+
+pub(crate) fn meta(request: &Request) -> Object {
     Object::from_raw(&request.params.get("_meta").unwrap()).unwrap()
 }
 
-pub(super) fn call(method: Method) -> Request {
+pub(crate) fn call(method: Method) -> Request {
     Request::call(method, Object::new())
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("status {0}")]
-pub(super) struct Status(pub(super) u16);
+pub(crate) struct Status(pub(crate) u16);
 
 #[derive(Debug, thiserror::Error)]
 #[error("lost")]
-pub(super) struct Lost;
+pub(crate) struct Lost;
 
-pub(super) fn lost() -> Reply {
+pub(crate) fn lost() -> Reply {
     Reply::Error(Error::disconnected("the session is lost").with_source(Lost))
 }
 
-pub(super) fn http_kind() -> WireKind {
+pub(crate) fn http_kind() -> WireKind {
     fn source<T: std::error::Error + 'static>(error: &Error) -> Option<&T> {
         std::error::Error::source(error)?.downcast_ref()
     }

@@ -112,21 +112,12 @@ async fn only_versions_of_the_client_are_offered() {
 
 #[tokio::test]
 async fn a_server_that_changes_its_versions_is_agreed_with_once_more() {
-    let mut refused = false;
-    let script = Script::new(move |request| {
-        if request.method == Method::TOOLS_LIST && !std::mem::replace(&mut refused, true) {
-            return unsupported(-32022, r#"["2026-07-28"]"#);
-        }
-        stateless_server(request)
-    });
+    let script = refusing_lists(1, other_version, stateless_server);
     let mut era = script.connect().await.unwrap();
     era.call(call(Method::TOOLS_LIST)).await.unwrap();
     assert_eq!(script.methods(), ["server/discover", "tools/list", "server/discover", "tools/list"]);
 
-    let script = Script::new(move |request| match request.method.as_str() {
-        "tools/list" => unsupported(-32022, r#"["2026-07-28"]"#),
-        _ => stateless_server(request),
-    });
+    let script = refusing_lists(u32::MAX, other_version, stateless_server);
     let mut era = script.connect().await.unwrap();
     assert_eq!(era.call(call(Method::TOOLS_LIST)).await.unwrap_err().code(), -32022);
     assert_eq!(script.methods().len(), 4);

@@ -1,0 +1,19 @@
+//! One connection over a stream of bytes: what a peer may send, and which answer belongs to which call.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod batches;
+mod calling;
+mod eras;
+#[cfg(feature = "ext")]
+mod extension_errors;
+mod order;
+mod relay;
+mod same_id;
+mod serving;
+mod slow;
+mod slow_peer;
+#[path = "../support/mod.rs"]
+mod support;
+mod too_long;
+mod trace;

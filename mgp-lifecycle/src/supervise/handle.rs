@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownReason};
 use mgp_types::{Error, RpcService};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
 use super::command::SupervisorCommand;
@@ -61,12 +61,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Returns the health of the server.
     pub fn health(&self) -> ServerHealth {
-        *self.shared.health.borrow()
-    }
-
-    /// Returns a watch on the health of the server.
-    pub fn watch_health(&self) -> watch::Receiver<ServerHealth> {
-        self.shared.health.subscribe()
+        *self.shared.health.lock()
     }
 
     /// Returns the number of calls of gates in progress, without subscriptions that listen.

@@ -49,15 +49,11 @@ impl<T> LifecycleTracker<T> {
         self.shared.position.send_modify(|position| (position.state, position.outlook) = (to, outlook));
         // A server that is down stays visible as down until there is another incarnation.
         if to == ServerState::Connected
-            || from == ServerState::Connected && self.health() != ServerHealth::Down
+            || from == ServerState::Connected && *self.shared.health.lock() != ServerHealth::Down
         {
-            self.shared.health.send_if_modified(|health| std::mem::take(health) != ServerHealth::Unknown);
+            *self.shared.health.lock() = ServerHealth::Unknown;
         }
         tell(&self.changes, &self.shared.server, from, to, reason);
-    }
-
-    fn health(&self) -> ServerHealth {
-        *self.shared.health.borrow()
     }
 
     /// Notes that all orders up to this number are carried out.

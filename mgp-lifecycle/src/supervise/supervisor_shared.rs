@@ -5,6 +5,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Error, Request};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ pub(super) struct SupervisorShared<T> {
     /// The incarnation that takes calls, as long as one is connected or drains.
     pub(super) live: ArcSwapOption<LiveServer<T>>,
     pub(super) position: watch::Sender<SupervisedStatus>,
-    pub(super) health: watch::Sender<ServerHealth>,
+    pub(super) health: Mutex<ServerHealth>,
     pub(super) orders: CommandSlot,
 }
 
@@ -68,7 +69,7 @@ impl<T> SupervisorShared<T> {
             server,
             live: ArcSwapOption::empty(),
             position: watch::Sender::new(position),
-            health: watch::Sender::default(),
+            health: Mutex::default(),
             orders: CommandSlot::default(),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mgp_types::BoxFuture;
 use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
-use tokio::sync::watch;
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{NextStep, SupervisorRun, caught, finish};
@@ -169,7 +169,7 @@ async fn ask<C: Connect>(plan: &Plan<C>, service: &C::Service, shutdown: Shutdow
 async fn until_down<T: Clone>(
     probing: Option<&Probing<T>>,
     live: &LiveServer<T>,
-    health: &watch::Sender<ServerHealth>,
+    health: &Mutex<ServerHealth>,
     chance: &RandomSource,
 ) {
     let Some(Probing { settings, ask }) = probing else { return std::future::pending().await };
@@ -190,7 +190,7 @@ async fn until_down<T: Clone>(
             Err(_) => ProbeResult::Missed,
         };
         let now = pulse.judge(beat);
-        health.send_if_modified(|health| std::mem::replace(health, now) != now);
+        *health.lock() = now;
         if now == ServerHealth::Down {
             return;
         }

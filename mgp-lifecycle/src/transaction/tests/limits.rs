@@ -19,8 +19,7 @@ async fn a_caller_has_sixteen_open_transactions() {
 
 #[tokio::test(start_paused = true)]
 async fn a_transaction_has_a_hundred_steps_and_a_step_has_its_id_alone() {
-    let book = TransactionBook::in_memory();
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, _) = begun().await;
     carry_out(&book, "step-2").await;
     let error = book.begin_step(&ada(), &step("step-2"), create()).await.unwrap_err();
     assert_eq!(error.code(), 2021);

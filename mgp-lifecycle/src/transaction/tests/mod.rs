@@ -45,6 +45,13 @@ fn undo(id: &str) -> StepOutcome {
     StepOutcome::Undoable(Compensation::new("delete", arguments))
 }
 
+/// Returns a book with an open transaction, and what takes its steps back.
+async fn begun() -> (TransactionBook, Arc<Recorder>) {
+    let book = TransactionBook::in_memory();
+    book.begin(&ada(), &begin()).await.unwrap();
+    (book, Arc::default())
+}
+
 /// Carries out a step that is taken back by a call of its own.
 async fn carry_out(book: &TransactionBook, id: &str) {
     book.begin_step(&ada(), &step(id), create()).await.unwrap().end(undo(id)).await.unwrap();

@@ -8,8 +8,7 @@ use crate::doubles::secs;
 // covers: EXT-05-26, EXT-05-27, EXT-05-42
 #[tokio::test(start_paused = true)]
 async fn steps_are_taken_back_in_reverse_order_each_with_a_key_of_its_own() {
-    let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     for id in ["one", "two", "three"] {
         carry_out(&book, id).await;
     }
@@ -56,8 +55,7 @@ async fn a_step_that_is_not_taken_back_stops_no_other_and_is_told_with_its_error
 
 #[tokio::test(start_paused = true)]
 async fn a_rollback_waits_for_the_step_that_runs_and_lets_no_other_begin() {
-    let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     carry_out(&book, "one").await;
     let open = book.begin_step(&ada(), &step("two"), create()).await.unwrap();
     let (rolling, undoing) = (book.clone(), Arc::clone(&recorder));
@@ -75,8 +73,7 @@ async fn a_rollback_waits_for_the_step_that_runs_and_lets_no_other_begin() {
 
 #[tokio::test(start_paused = true)]
 async fn two_rollbacks_are_one_and_a_client_that_leaves_stops_none() {
-    let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     for id in ["one", "two"] {
         carry_out(&book, id).await;
     }

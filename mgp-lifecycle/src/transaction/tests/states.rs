@@ -28,8 +28,7 @@ async fn a_transaction_is_begun_once_and_a_commit_counts_its_steps() {
 // covers: EXT-05-30
 #[tokio::test(start_paused = true)]
 async fn for_everybody_else_a_transaction_does_not_exist() {
-    let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     for stranger in [Principal::new("bob"), Principal::operator("ada")] {
         assert_eq!(book.commit(&stranger, &tx()).await.unwrap_err().code(), 2020);
         assert_eq!(book.status(&stranger, &tx()).unwrap_err().code(), 2020);
@@ -70,12 +69,10 @@ async fn a_transaction_without_steps_for_its_time_is_rolled_back_and_a_late_comm
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_after_the_time_is_refused_though_nobody_has_noticed_yet() {
-    let book = TransactionBook::in_memory();
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     carry_out(&book, "one").await;
     advance(millis(60_000)).await;
     assert_eq!(book.commit(&ada(), &tx()).await.unwrap_err().code(), 2022);
-    let recorder = Arc::<Recorder>::default();
     let report = roll_back(&book, &recorder).await.unwrap();
     assert_eq!(report.status, Some(RolledBack));
     assert_eq!(recorder.undone(), ["one"]);
@@ -83,23 +80,20 @@ async fn a_commit_after_the_time_is_refused_though_nobody_has_noticed_yet() {
 
 #[tokio::test(start_paused = true)]
 async fn a_step_that_runs_is_no_silence_until_the_transaction_is_an_hour_old() {
-    let book = TransactionBook::in_memory();
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     let open = book.begin_step(&ada(), &step("long"), create()).await.unwrap();
     advance(secs(3599)).await;
     assert_eq!(state(&book), Active);
     advance(secs(1)).await;
     assert_eq!(state(&book), TransactionState::RollingBack);
     open.end(undo("long")).await.unwrap();
-    let recorder = Arc::<Recorder>::default();
     assert_eq!(roll_back(&book, &recorder).await.unwrap().status, Some(RolledBack));
     assert_eq!(recorder.undone(), ["long"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_transaction_with_a_step_of_unknown_end_is_not_committed() {
-    let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-    book.begin(&ada(), &begin()).await.unwrap();
+    let (book, recorder) = begun().await;
     let open = book.begin_step(&ada(), &step("one"), create()).await.unwrap();
     let error = book.commit(&ada(), &tx()).await.unwrap_err();
     assert_eq!(error.code(), 2021);
@@ -116,8 +110,7 @@ async fn a_transaction_with_a_step_of_unknown_end_is_not_committed() {
 #[tokio::test(start_paused = true)]
 async fn of_a_commit_and_a_rollback_at_once_one_alone_is_done() {
     for _ in 0..20 {
-        let (book, recorder) = (TransactionBook::in_memory(), Arc::<Recorder>::default());
-        book.begin(&ada(), &begin()).await.unwrap();
+        let (book, recorder) = begun().await;
         carry_out(&book, "one").await;
         let (ada, id) = (ada(), tx());
         let (commit, rollback) = tokio::join!(book.commit(&ada, &id), roll_back(&book, &recorder));

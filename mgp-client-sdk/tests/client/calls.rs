@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_client_sdk::Client;
-use mgp_types::mcp::{CancelledParams, ListToolsParams, Map, Role};
+use mgp_types::mcp::{CancelledParams, ListToolsParams, Role};
 use mgp_types::{BoxedService, Origin, Revision, code};
 use serde_json::json;
 
@@ -15,21 +15,6 @@ async fn arguments_that_are_no_object_are_not_sent() {
     assert_eq!(fails(client.call_tool("add", 7)).await.code(), code::INVALID_PARAMS);
     assert_eq!(fails(client.request("x/y", [1])).await.code(), code::INVALID_PARAMS);
     assert_eq!(peer.all().len(), 1);
-}
-
-#[tokio::test]
-async fn errors_of_the_server_come_as_they_are() {
-    for era in ERAS {
-        let (_, client) = Peer::connect(
-            era,
-            builder(),
-            |_, _| json!({"error": {"code": 1234, "message": "odd", "data": {"a": 1}}}),
-        )
-        .await;
-        let error = fails(client.call_tool("add", ())).await;
-        assert_eq!((error.code(), error.message(), error.origin()), (1234, "odd", Origin::Peer));
-        assert_eq!(error.data().unwrap().as_bytes(), br#"{"a":1}"#);
-    }
 }
 
 #[tokio::test]
@@ -52,66 +37,6 @@ async fn unknown_members_and_values_do_not_kill_a_result() {
             other => panic!("{other:?}"),
         };
         assert_eq!(audience, [Role::from("robot"), Role::User]);
-    }
-}
-
-#[tokio::test]
-async fn any_method_can_be_called() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |method, _| match method {
-            "acme/greet" => json!({"hello": "you"}),
-            "tools/list" => json!({"tools": []}),
-            "completion/complete" => json!({"completion": {"values": ["b"]}}),
-            "prompts/get" => {
-                json!({"messages": [{"role": "user", "content": {"type": "text", "text": "x"}}]})
-            }
-            "resources/read" => json!({"contents": [{"uri": "a:b", "text": "c"}]}),
-            _ => json!({}),
-        })
-        .await;
-        assert_eq!(
-            client.request("acme/greet", json!({"a": 1})).await.unwrap().as_bytes(),
-            br#"{"hello":"you"}"#
-        );
-        client.send(&ListToolsParams::new()).await.unwrap();
-        let reference = mgp_types::mcp::PromptReference::new("p");
-        let given: Map<String> = [("x", "y".to_owned())].into_iter().collect();
-        let completed = client.complete(reference, "a", "b", given).await.unwrap();
-        assert_eq!(completed.completion.values, ["b"]);
-        assert_eq!(peer.params("completion/complete")[0]["context"], json!({"arguments": {"x": "y"}}));
-        client.get_prompt("p", json!({"a": "b"})).await.unwrap();
-        client.read_resource("a:b").await.unwrap();
-        client.ping().await.unwrap();
-        let asked = if era.is_stateless() { "server/discover" } else { "ping" };
-        assert!(!peer.seen(asked).is_empty());
-    }
-}
-
-#[tokio::test]
-async fn the_log_level_is_set_as_each_era_does_it() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |_, _| text("")).await;
-        client.set_log_level(mgp_types::mcp::LogLevel::Warning).await.unwrap();
-        client.call_tool("a", ()).await.unwrap();
-        let in_meta = &peer.params("tools/call")[0]["_meta"]["io.modelcontextprotocol/logLevel"];
-        if era.is_stateless() {
-            assert_eq!(in_meta, "warning");
-        } else {
-            assert_eq!(peer.params("logging/setLevel"), [json!({"level": "warning"})]);
-            assert!(in_meta.is_null());
-        }
-    }
-}
-
-#[tokio::test]
-async fn metadata_of_a_call_is_kept_beside_that_of_the_era() {
-    for era in ERAS {
-        let (peer, client) = Peer::connect(era, builder(), |_, _| text("")).await;
-        let parent = mgp_types::RawJson::parse(r#""00-1""#).unwrap();
-        client.call_tool("a", ()).meta("traceparent", parent).await.unwrap();
-        let meta = &peer.params("tools/call")[0]["_meta"];
-        assert_eq!(meta["traceparent"], "00-1");
-        assert_eq!(meta.get("io.modelcontextprotocol/protocolVersion").is_some(), era.is_stateless());
     }
 }
 

@@ -1,11 +1,7 @@
 //! The handlers of the client, and the capabilities that follow from them.
 
-use std::sync::Arc;
-
 use mgp_client_sdk::Elicited;
-use mgp_types::mcp::Root;
-use mgp_types::{RawJson, Revision};
-use parking_lot::Mutex;
+use mgp_types::Revision;
 use serde_json::{Value, json};
 
 use crate::peer::*;
@@ -105,47 +101,6 @@ async fn a_failed_handshake_closes_the_connection_2025() {
     let methods: Vec<_> =
         peer.all().iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect();
     assert_eq!(methods, ["server/discover", "initialize"]);
-}
-
-#[tokio::test]
-async fn roots_can_be_replaced() {
-    for era in ERAS {
-        let (peer, client) =
-            Peer::connect(era, builder().roots([Root::new("file:///a")]), |_, _| json!({})).await;
-        client.set_roots([Root::new("file:///b"), Root::new("file:///c")]).await.unwrap();
-        if !era.is_stateless() {
-            peer.until_seen("notifications/roots/list_changed").await;
-        }
-        let roots = ask(&peer, "roots/list", json!({})).await;
-        assert_eq!(roots["result"]["roots"], json!([{"uri": "file:///b"}, {"uri": "file:///c"}]));
-    }
-    let (_, client) = Peer::connect(Revision::LATEST, builder(), |_, _| json!({})).await;
-    assert!(client.set_roots([]).await.is_err());
-}
-
-#[tokio::test]
-async fn notifications_and_methods_of_others_have_their_handlers() {
-    for era in ERAS {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (noted, logged) = (heard.clone(), heard.clone());
-        let builder = builder()
-            .on_notification("notifications/acme", move |params, _| {
-                noted.lock().push(params.text("a").unwrap().into_owned());
-                std::future::ready(())
-            })
-            .on_log(move |message| logged.lock().push(message.data.to_text().unwrap()))
-            .on_request("acme/add", |params, _| async move {
-                let sum: i64 = params.get("a").unwrap().to::<i64>().unwrap() + 1;
-                RawJson::from_value(&json!({"sum": sum})).map_err(|_| mgp_types::Error::internal("no"))
-            });
-        let (peer, _client) = Peer::connect(era, builder, |_, _| json!({})).await;
-        peer.push(&json!({"jsonrpc": "2.0", "method": "notifications/acme", "params": {"a": "one"}}));
-        peer.push(&json!({"jsonrpc": "2.0", "method": "notifications/unheard"}));
-        let log = json!({"level": "odd", "data": "two"});
-        peer.push(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": log}));
-        assert_eq!(ask(&peer, "acme/add", json!({"a": 1})).await["result"], json!({"sum": 2}));
-        assert_eq!(*heard.lock(), ["one", "two"]);
-    }
 }
 
 #[tokio::test]

@@ -1,13 +1,10 @@
 //! Messages that a client writes to a server over HTTP, with binary arguments and with keys.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use mgp_client_sdk::mgp::EventSeverity;
-use mgp_client_sdk::types::ext::SubscriptionRequest;
-use mgp_client_sdk::{Client, EventItem, Object, RpcService, json};
+use mgp_client_sdk::{Client, RpcService, json};
 use mgp_server_sdk::types::ext::ToolDeclaration;
-use mgp_server_sdk::{Publisher, Server, ServerCore, Tool, schemars};
+use mgp_server_sdk::{Server, ServerCore, Tool, schemars};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -138,26 +135,6 @@ async fn bytes_go_in_parts_to_a_tool_that_takes_them_and_in_base64_to_any_other(
             let wrong = client.call_listed(&tool, json!({})).attach("before", "image/png\r\nX: y", "a");
             assert_eq!(wrong.await.unwrap_err().code(), -32602);
         }
-    }
-}
-
-// covers: EXT-15-08
-#[tokio::test]
-async fn events_come_over_http_in_order_and_unasked() {
-    for mode in MODES {
-        let publisher = Publisher::new(["commit_to_main"]).unwrap();
-        let server = Overheard::start(Server::new("git", "1.0.0").events(&publisher)).await;
-        let client = Client::builder("tester", "1.0.0").era(mode).event_subscriptions();
-        let client = client.connect_http(&server.url).await.unwrap();
-        let mut events =
-            client.subscribe_events(&SubscriptionRequest::new(["commit_to_main"])).await.unwrap();
-        for number in 1..=3 {
-            publisher.publish("commit_to_main", EventSeverity::Info, &Object::new()).unwrap();
-            let item = tokio::time::timeout(Duration::from_mins(1), events.next()).await.unwrap();
-            let Some(EventItem::Event(event)) = item else { panic!("{item:?}") };
-            assert_eq!(event.seq, Some(number), "{mode:?}");
-        }
-        assert!(!holds(&server.sent.lock(), b"mgp/events/replay"), "nothing was asked for");
     }
 }
 

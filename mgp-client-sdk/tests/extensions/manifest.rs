@@ -73,17 +73,3 @@ async fn a_manifest_that_changed_is_asked_for_again_at_once() {
         assert_eq!(revision(&client).await, "r4");
     }
 }
-
-// covers: EXT-01-14
-#[tokio::test]
-async fn members_that_a_manifest_leaves_out_have_their_defaults() {
-    for era in ERAS {
-        let (_, client) = tracker(era, json!({})).await;
-        let tool = client.manifest().await.unwrap().tools.remove(0);
-        assert_eq!(tool.mcp_name(), "search");
-        let declared = tool.declaration;
-        assert!(!declared.idempotent && !declared.requires_confirmation && !declared.supports_pagination);
-        assert_eq!((declared.risk_level, declared.cost, declared.latency), (None, None, None));
-        assert!(declared.required_scopes.is_empty());
-    }
-}

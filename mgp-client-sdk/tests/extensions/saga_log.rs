@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use mgp_client_sdk::Error;
 use mgp_client_sdk::types::code;
-use mgp_client_sdk::{Error, Saga, SagaOutcome};
 use mgp_lifecycle::store::EffectStore;
 use mgp_lifecycle::transaction::TransactionBook;
 
-use crate::office::{Office, page, ticket};
+use crate::office::Office;
 use crate::servers::MODES;
 
 /// Has the log at `path` refuse what is written after so many events.
@@ -34,58 +34,6 @@ fn change(path: &Path, statement: &str) {
 pub(crate) fn is_refusal(error: &Error) -> bool {
     error.code() == code::RESOURCE_EXHAUSTED
         && error.message().contains("the log of transactions cannot be written")
-}
-
-/// Makes what is missing of three steps, and takes all back.
-async fn go_on(saga: &mut Saga, made: &mut usize) -> Result<SagaOutcome, Error> {
-    for step in [ticket("a"), page("b"), ticket("c")].into_iter().skip(*made) {
-        saga.step(step).await?;
-        *made += 1;
-    }
-    saga.rollback().await
-}
-
-#[tokio::test]
-async fn a_log_that_takes_no_more_is_told_before_the_next_effect_and_the_saga_goes_on_where_it_stood() {
-    for mode in MODES {
-        let mut refused = 0;
-        for events in 1.. {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("sagas.db");
-            let office = Office::open(mode).await;
-            let log = TransactionBook::open(EffectStore::open(&path).unwrap()).unwrap();
-            let mut saga = office.saga().log(&log).begin().await.unwrap();
-            refuse_after(&path, events);
-            let mut made = 0;
-            let outcome = match go_on(&mut saga, &mut made).await {
-                Ok(outcome) => outcome,
-                Err(error) => {
-                    assert!(is_refusal(&error), "{error}");
-                    let done = office.world.done();
-                    assert!(is_refusal(&go_on(&mut saga, &mut made).await.unwrap_err()));
-                    assert_eq!(office.world.done(), done, "what cannot be logged is not done");
-                    let creations = done.iter().filter(|call| call.contains("create")).count();
-                    assert_eq!(creations, made, "a step that was made has told its result");
-                    refuse_nothing(&path);
-                    refused += 1;
-                    go_on(&mut saga, &mut made).await.unwrap()
-                }
-            };
-            assert_eq!(outcome, SagaOutcome::Clean);
-            assert_eq!(
-                office.world.done(),
-                [
-                    "jira create a", "wiki create b", "jira create c", "jira delete c", "wiki delete b",
-                    "jira delete a"
-                ],
-            );
-            // Its beginning is the first event of a saga; each step and each call that takes one back has two.
-            if events > 14 {
-                break;
-            }
-        }
-        assert_eq!(refused, 14, "each event but the first was refused once");
-    }
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Sagas: calls at several servers that are taken back together, whatever breaks in between.
 
 use std::future::ready;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +8,11 @@ use mgp_client_sdk::types::code;
 use mgp_client_sdk::types::ext::Compensation;
 use mgp_client_sdk::types::ext::transaction::{CompensatedStep, CompensationStatus};
 use mgp_client_sdk::{Error, Object, Saga, SagaOutcome, SagaStep, UndoCall};
-use mgp_lifecycle::store::EffectStore;
-use mgp_lifecycle::transaction::TransactionBook;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::office::{BLINKS, BREAKS, Office, UP, page, ticket, title, titled};
+use crate::office::{BLINKS, BREAKS, Office, page, ticket, title, titled};
 use crate::servers::MODES;
 
 fn failed(outcome: SagaOutcome) -> Vec<CompensatedStep> {
@@ -127,55 +124,6 @@ async fn a_call_that_takes_back_is_repeated_with_its_key_and_has_one_effect() {
         for (key, step) in keys[2..].iter().map(|(key, _)| key).zip(["page-b", "ticket-a"]) {
             assert!(key.starts_with(&format!("compensate-order-7-{step}")), "{key}");
         }
-    }
-}
-
-/// Opens the log once the process before has let go of it.
-async fn log(path: &Path) -> TransactionBook {
-    let deadline = Instant::now() + Duration::from_mins(1);
-    loop {
-        match EffectStore::open(path) {
-            Ok(store) => return TransactionBook::open(store).unwrap(),
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-// covers: EXT-05-43
-#[tokio::test]
-async fn a_client_that_crashes_resumes_from_its_log_and_takes_back_what_it_never_heard_of() {
-    for mode in MODES {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sagas.db");
-        let office = Office::open(mode).await;
-        {
-            let mut saga = office.saga().log(&log(&path).await).begin().await.unwrap();
-            for step in [ticket("a"), page("b")] {
-                saga.step(step).await.unwrap();
-            }
-            // The last thing that this client does is to make calls whose answers it never gets.
-            office.lines.iter().for_each(|line| line.set(BREAKS));
-            for step in [ticket("c"), page("d")] {
-                saga.step(step).await.unwrap_err();
-            }
-        }
-        office.lines.iter().for_each(|line| line.set(UP));
-        assert_eq!(office.world.things(), ["a", "b", "c", "d"]);
-
-        let mut saga = office.saga().log(&log(&path).await).resume().unwrap();
-        let statuses: Vec<_> =
-            entries(&saga).as_array().unwrap().iter().map(|e| e["status"].clone()).collect();
-        assert_eq!(statuses, ["pending", "pending", "unknown", "unknown"]);
-        assert_eq!(saga.finish().await.unwrap_err().code(), code::TRANSACTION_CONFLICT);
-        assert_eq!(saga.rollback().await.unwrap(), SagaOutcome::Clean);
-        assert_eq!(
-            office.world.done()[4..],
-            ["wiki delete d", "jira delete c", "wiki delete b", "jira delete a"],
-            "each thing is taken back once"
-        );
-        let other = office.saga().resume().unwrap_err();
-        assert_eq!(other.code(), code::TRANSACTION_NOT_FOUND, "another log knows nothing of it");
     }
 }
 

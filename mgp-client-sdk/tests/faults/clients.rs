@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use mgp_client_sdk::Change;
+use mgp_types::Revision;
+use mgp_types::mcp::SubscriptionFilter;
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::invariants::violations;
@@ -9,6 +14,7 @@ use crate::peer::Process;
 use crate::play::{connect, connect_all, play};
 use crate::runner::seeds;
 use crate::schedule::{Family, Schedule};
+use crate::turn::{Act, Noise};
 
 // covers: BASE-28
 #[tokio::test(start_paused = true)]
@@ -68,3 +74,19 @@ async fn handshakes_that_go_wrong() {
 
 /// Each question may be asked twice, `server/discover` once more at the end; each may take ten seconds.
 const LONGEST_HANDSHAKE: Duration = Duration::from_secs(61);
+
+#[tokio::test(start_paused = true)]
+async fn of_ten_thousand_changes_that_nobody_takes_a_few_are_kept() {
+    for era in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let process = Process::acting(era, &[Act::After(Noise::Storm(10_000))]);
+        let client = connect(process.open(0)).await.unwrap();
+        let filter = SubscriptionFilter::new().with_tools_list_changed(true).with_prompts_list_changed(true);
+        let mut changes = client.subscribe(filter).await.unwrap();
+        client.call_tool("echo", json!({"nonce": 0})).await.unwrap();
+        let mut kept = Vec::new();
+        while let Some(change) = changes.next().now_or_never() {
+            kept.push(change.unwrap().unwrap());
+        }
+        assert!(kept.contains(&Change::Missed) && kept.len() <= 256, "{}", kept.len());
+    }
+}

@@ -10,7 +10,6 @@
 //! | `runner`, `tally` | runs a family of seeds, looks for panics and for tasks that are left, and counts |
 //! | `clients`, `servers` | the families of plain calls, of either side |
 //! | `stage`, `reading` | streamed results: a client against a server by hand |
-//! | `storms` | more of one thing than a client has room for |
 //! | `processes`, `machine` | real servers that are killed, and what is left of them |
 //!
 //! `mgp-stream` and `mgp-lifecycle` play schedules of callbacks, events, retries and supervised servers by themselves,
@@ -23,7 +22,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and says why")]
 
 mod clients;
-mod driver;
 mod frames;
 mod guest;
 mod invariants;
@@ -41,7 +39,6 @@ mod runner;
 mod schedule;
 mod servers;
 mod stage;
-mod storms;
 mod tally;
 mod turn;
 mod visit;

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::dial::builder;
+use crate::host::builder;
 use crate::leg::{Builder, Leg, Transport};
 use crate::runner::tests;
 
@@ -141,4 +141,5 @@ async fn a_client_that_cannot_answer_is_not_asked(leg: Leg) {
         let error = client.call_tool(tool, ()).await.unwrap_err();
         assert_eq!(error.code(), if leg.is_stateless() { -32021 } else { -32600 }, "{tool}");
     }
+    assert!(client.set_roots([]).await.is_err(), "it declared no roots");
 }

@@ -3,8 +3,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `leg` | the eras and transports |
-//! | `dial` | how to connect over them |
-//! | `server` | the server of all tests; a child process of the test binary runs it, too |
+//! | `host` | a server on a leg, and how its clients connect |
+//! | `server` | the server of the tests of MCP; a child process of the test binary runs it, too |
+//! | `sections` | the tests of the sections of MGP, with a server of their own |
 //! | `seen` | the layer that both sides have around them, and a stack whose type is forgotten |
 //! | `runner` | runs each test on each leg and names both when one fails |
 //!
@@ -15,13 +16,13 @@
 mod asking;
 mod calls;
 mod changes;
-mod dial;
-#[path = "../support/leg.rs"]
+mod host;
 mod leg;
 mod lists;
 mod mgp;
 mod reading;
 mod runner;
+mod sections;
 mod seen;
 mod server;
 mod session;
@@ -33,10 +34,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, speaks] = &arguments[..]
+    if let [first, kind] = &arguments[..]
         && first == leg::SERVE
     {
-        return server::serve_stdio(speaks);
+        return host::serve_stdio(kind);
     }
     let tests = [
         asking::TESTS,
@@ -50,5 +51,5 @@ fn main() -> ExitCode {
         telling::TESTS,
         vendor::TESTS,
     ];
-    runner::run(&tests.concat())
+    runner::run(&[tests.concat(), sections::tests()].concat())
 }

@@ -4,7 +4,7 @@ use mgp_types::mgp::{Category, Extension, ExtensionSet, Offer};
 use serde_json::json;
 
 use crate::calls::text;
-use crate::dial::{Speaks, builder};
+use crate::host::{Kind, builder};
 use crate::leg::{Connected, Leg};
 use crate::runner::tests;
 
@@ -22,7 +22,7 @@ fn offer() -> Offer {
 /// Returns the pairings of §1.3: whether the client and the server speak MGP.
 async fn pairings(leg: Leg) -> [(bool, bool, Connected); 4] {
     let connect = async |client: bool, server: bool| {
-        let speaks = if server { Speaks::Mgp } else { Speaks::Mcp };
+        let speaks = if server { Kind::Mgp } else { Kind::Mcp };
         let builder = builder().mgp(client.then(offer));
         (client, server, leg.to(speaks, builder).await.unwrap())
     };
@@ -52,7 +52,7 @@ async fn all_four_pairings_work_as_they_are(leg: Leg) {
 
 // covers: MGP-1.2-02, MGP-2.4-01
 async fn extensions_are_active_only_where_both_sides_have_them(leg: Leg) {
-    let client = leg.to(Speaks::Mgp, builder().mgp(offer())).await.unwrap();
+    let client = leg.to(Kind::Mgp, builder().mgp(offer())).await.unwrap();
     let session = client.session().unwrap();
     let negotiated = session.mgp.as_ref().unwrap();
     for (extension, active) in [

@@ -1,6 +1,5 @@
 //! The server of the matrix, with members and methods that this implementation does not know.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tower_layer::{Identity, Stack};
 
-use crate::dial::Speaks;
+use crate::host::Kind;
 use crate::seen::Seen;
 
 /// Members that this implementation does not know, in forms that others could lose.
@@ -27,26 +26,19 @@ pub(crate) const STRANGE: &str =
 /// The number of entries that a page of a list holds.
 pub(crate) const PAGE: usize = 8;
 
-/// Serves on this process' standard input and output, which the client of a test is at the other end of.
-pub(crate) fn serve_stdio(speaks: &str) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(server(Speaks::named(speaks)).serve_stdio()).unwrap();
-    ExitCode::SUCCESS
-}
-
-/// Returns the server of all tests. What happened in it, its tools tell.
-pub(crate) fn server(speaks: Speaks) -> Server<Stack<Seen, Identity>> {
+/// Returns the server of the tests of MCP. What happened in it, its tools tell.
+pub(crate) fn server(kind: Kind) -> Server<Stack<Seen, Identity>> {
     let (heard, listening) = mpsc::unbounded_channel();
     let seen = Seen::default();
     let (stopped, begun) = (Notify::new(), Notify::new());
     let state = State { seen: seen.clone(), stopped, begun, heard: Mutex::new(listening) };
     let server = Server::new("matrix", "2.0.0").instructions("Test.").page_size(PAGE).state(Arc::new(state));
     let server = open(working(asking(telling(reading(calls(server))))), heard);
-    let server = match speaks {
-        Speaks::Mcp => server,
-        Speaks::Mgp => {
+    let server = match kind {
+        Kind::Mgp => {
             server.mgp(mgp::Offer::new(mgp::ExtensionSet::from_names(["audit", "streaming", "lifecycle"])))
         }
+        _ => server,
     };
     server.layer(seen)
 }

@@ -7,7 +7,7 @@ use mgp_types::{Error, Origin, RawJson, Revision};
 use serde_json::{Value, json};
 
 use crate::calls::text;
-use crate::dial::{Speaks, builder};
+use crate::host::{Kind, builder};
 use crate::leg::{Leg, Transport};
 use crate::runner::tests;
 
@@ -17,7 +17,7 @@ tests![
     both_sides_find_the_newest_revision_of_both,
     a_server_that_lacks_what_the_client_needs_is_left,
     calls_after_the_end_fail,
-    clients_of_one_server_are_kept_apart if shared,
+    clients_of_one_server_are_kept_apart if Leg::is_shared,
     calls_in_work_fail_when_the_server_dies if own_process,
 ];
 
@@ -51,7 +51,7 @@ async fn the_server_knows_who_its_client_is(leg: Leg) {
 }
 
 async fn both_sides_find_the_newest_revision_of_both(leg: Leg) {
-    let client = leg.dial(Speaks::Mcp, builder()).await.unwrap();
+    let client = leg.dial(Kind::Mcp, builder()).await.unwrap();
     let expected = match leg.transport {
         // There the newest that has sessions.
         Transport::Sse => Revision::LATEST_SESSION,
@@ -64,7 +64,7 @@ async fn both_sides_find_the_newest_revision_of_both(leg: Leg) {
         if leg.transport == Transport::Sse && revision.is_stateless() {
             continue;
         }
-        let client = leg.dial(Speaks::Mcp, builder().revisions([revision])).await.unwrap();
+        let client = leg.dial(Kind::Mcp, builder().revisions([revision])).await.unwrap();
         assert_eq!(client.revision(), Some(revision));
         assert_eq!(text(&client, "echo", json!({"text": "hi"})).await, "hi");
     }
@@ -72,8 +72,8 @@ async fn both_sides_find_the_newest_revision_of_both(leg: Leg) {
 
 // covers: BASE-25
 async fn a_server_that_lacks_what_the_client_needs_is_left(leg: Leg) {
-    leg.to(Speaks::Mcp, builder().require(["tools", "logging"])).await.unwrap();
-    let error = leg.to(Speaks::Mcp, builder().require(["tools", "antigravity"])).await.unwrap_err();
+    leg.to(Kind::Mcp, builder().require(["tools", "logging"])).await.unwrap();
+    let error = leg.to(Kind::Mcp, builder().require(["tools", "antigravity"])).await.unwrap_err();
     assert!(error.message().contains("antigravity") && !error.message().contains("tools"), "{error}");
     let data = error.data().unwrap().to::<Value>().unwrap();
     assert_eq!(data, json!({"missing_capabilities": ["antigravity"]}));
@@ -102,12 +102,9 @@ async fn calls_in_work_fail_when_the_server_dies(leg: Leg) {
     client.close().await.unwrap();
 }
 
-fn shared(leg: Leg) -> bool {
-    matches!(leg.transport, Transport::Http | Transport::Sse)
-}
-
 async fn clients_of_one_server_are_kept_apart(leg: Leg) {
-    let [first, second] = leg.connect_two().await;
+    let mut host = leg.host(Kind::Mcp).await;
+    let (first, second) = (host.client(builder()).await, host.client(builder()).await);
     // Both number their requests alike.
     let calls = (0..64).map(|number| {
         let client = if number % 2 == 0 { first.clone() } else { second.clone() };

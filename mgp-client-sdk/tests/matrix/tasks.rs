@@ -6,7 +6,7 @@ use mgp_types::{BoxedService, Origin};
 use serde_json::json;
 
 use crate::calls::text;
-use crate::dial::builder;
+use crate::host::builder;
 use crate::leg::{Connected, Leg, Transport};
 use crate::runner::tests;
 

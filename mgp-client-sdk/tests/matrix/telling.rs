@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::dial::builder;
+use crate::host::builder;
 use crate::leg::Leg;
 use crate::runner::tests;
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::calls::text;
-use crate::dial::{Speaks, builder};
+use crate::host::{Kind, builder};
 use crate::leg::Leg;
 use crate::runner::tests;
 use crate::seen::Seen;
@@ -127,7 +127,7 @@ async fn layers_on_both_sides_see_every_request(leg: Leg) {
         .layer(sent.clone())
         .inbound_layer(asked.clone())
         .on_notification("notifications/vendor/told", |_, _| std::future::ready(()));
-    let client = leg.to(Speaks::Mcp, builder).await.unwrap();
+    let client = leg.to(Kind::Mcp, builder).await.unwrap();
     text(&client, "seen", json!({})).await;
     sent.take();
 

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -11,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_transport::era::EraMode;
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::Error;
 use parking_lot::Mutex;
 use rmcp::ServiceExt;
 use rmcp::model::ProtocolVersion;
@@ -19,8 +18,6 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::server::Theirs;
 
@@ -44,7 +41,7 @@ pub(crate) const WAYS: [(EraMode, Via); 6] = [
 
 /// A client of ours that is connected to a server of rmcp.
 pub(crate) struct Pair {
-    pub(crate) client: Client<Boxed>,
+    pub(crate) client: Client,
     pub(crate) events: mpsc::UnboundedReceiver<&'static str>,
     /// Lets the tool that is held go on.
     pub(crate) release: Arc<Notify>,
@@ -74,7 +71,7 @@ impl Pair {
         let connections = Connections::default();
         let theirs =
             Theirs { revisions, events: tell.clone(), changed: Arc::default(), release: release.clone() };
-        let builder = builder.era(mode).layer(Boxing);
+        let builder = builder.era(mode);
         let client = match via {
             Via::Stream => {
                 let (near, far) = tokio::io::duplex(1 << 16);
@@ -87,7 +84,7 @@ impl Pair {
                     }
                 });
                 let (reader, writer) = tokio::io::split(near);
-                within(builder.connect_io(reader, writer)).await?
+                within(builder.connect_io(reader, writer)).await?.boxed()
             }
             Via::Http | Via::HttpJson => {
                 let in_session = via == Via::Http;
@@ -122,7 +119,7 @@ impl Pair {
                 };
                 let connecting =
                     builder.connect_http_with("http://localhost/mcp", |http| http.dial_with(dial.clone()));
-                within(connecting).await?
+                within(connecting).await?.boxed()
             }
         };
         Ok(Self { client, events, release, sessions, connections })
@@ -151,41 +148,4 @@ pub(crate) async fn within<F: IntoFuture>(future: F) -> F::Output {
 
 pub(crate) async fn next<T>(received: &mut mpsc::UnboundedReceiver<T>) -> T {
     within(received.recv()).await.unwrap()
-}
-
-/// Makes clients over different transports one type.
-#[derive(Clone)]
-pub(crate) struct Boxing;
-
-type Answer = BoxFuture<'static, Result<Response, Error>>;
-
-#[derive(Clone)]
-pub(crate) struct Boxed(Arc<dyn Fn(Request) -> Answer + Send + Sync>);
-
-impl<S: RpcService + Sync> Layer<S> for Boxing {
-    type Service = Boxed;
-
-    fn layer(&self, inner: S) -> Boxed {
-        Boxed(Arc::new(move |request| {
-            let mut inner = inner.clone();
-            Box::pin(async move {
-                std::future::poll_fn(|cx| inner.poll_ready(cx)).await?;
-                inner.call(request).await
-            })
-        }))
-    }
-}
-
-impl Service<Request> for Boxed {
-    type Response = Response;
-    type Error = Error;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Answer {
-        (self.0)(request)
-    }
 }

@@ -1,0 +1,60 @@
+//! Refused requests: each is refused by the layer that is in charge, and by it alone.
+
+use crate::peer::{Era, Peer};
+use mgp_server_sdk::{CompletionRequest, Prompt, Resource, Server, Tool};
+use serde_json::json;
+
+/// Returns a server that offers only this, and nothing of the rest.
+fn offering(capability: &str) -> Server {
+    let server = Server::new("test", "1");
+    match capability {
+        "tools" => server.tool(Tool::new("a", "A."), async || "a"),
+        "prompts" => server.prompt(Prompt::new("a", "A."), async || "a"),
+        "resources" => server.resource(Resource::new("a:a", "a"), async || "a"),
+        "completions" => server
+            .prompt(Prompt::new("a", "A.").required("b", "B."), async || "a")
+            .complete_prompt("a", "b", async |_: CompletionRequest| ["c"]),
+        _ => server,
+    }
+}
+
+// covers: BASE-03, BASE-13
+#[tokio::test]
+async fn what_is_declared_is_served_and_what_is_not_is_no_method() {
+    let completion =
+        json!({"ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "b", "value": ""}});
+    let methods = [
+        ("tools", "tools/list", json!({})),
+        ("tools", "tools/call", json!({"name": "a"})),
+        ("prompts", "prompts/list", json!({})),
+        ("prompts", "prompts/get", json!({"name": "a"})),
+        ("resources", "resources/list", json!({})),
+        ("resources", "resources/templates/list", json!({})),
+        ("resources", "resources/read", json!({"uri": "a:a"})),
+        ("completions", "completion/complete", completion),
+    ];
+    for era in Era::BOTH {
+        for offered in ["tools", "prompts", "resources", "completions", "nothing"] {
+            let mut peer = Peer::open(offering(offered), era).await;
+            let declared = match era {
+                Era::Session => peer.initialized["capabilities"].clone(),
+                Era::Stateless => {
+                    peer.call("server/discover", json!({})).await.unwrap()["capabilities"].clone()
+                }
+            };
+            for (capability, method, params) in &methods {
+                let has = declared.get(capability).is_some();
+                // A prompt comes with the completion of its argument.
+                let expected = offered == *capability || (offered, *capability) == ("completions", "prompts");
+                assert_eq!(has, expected, "{offered}: {declared}");
+                let outcome = peer.call(method, params.clone()).await;
+                match outcome {
+                    Err(error) if !has => assert_eq!(error.code(), -32601, "{method}"),
+                    // The only argument of that prompt is missing.
+                    Err(error) => assert_eq!((error.code(), offered), (-32602, "completions"), "{method}"),
+                    Ok(_) => assert!(has, "{offered} serves {method}"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The same server over HTTP, in both eras.
+
+use http_body_util::{BodyExt, Full};
+use mgp_server_sdk::types::RpcService;
+use mgp_server_sdk::{Cx, Server, ServerAccept, Tool};
+use mgp_transport::http::{HttpBody, HttpServer};
+use serde_json::{Value, json};
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Mirrored {
+    #[schemars(extend("x-mcp-header" = "Value"))]
+    value: Option<i64>,
+}
+
+fn server() -> Server {
+    Server::new("test", "1")
+        .tool(Tool::new("agent", "Reads a header."), async |cx: Cx| {
+            let agent = cx.http_parts().and_then(|parts| parts.headers.get("user-agent")?.to_str().ok());
+            agent.unwrap_or_default().to_owned()
+        })
+        .tool(Tool::new("mirrored", "Takes a number."), async |Mirrored { value }: Mirrored| {
+            value.unwrap_or_default()
+        })
+}
+
+/// A client of one `HttpServer`, without a socket between them.
+struct Client<S: RpcService + Sync> {
+    server: HttpServer<ServerAccept<S>>,
+    session: Option<String>,
+}
+
+impl<S: RpcService + Sync + Unpin> Client<S> {
+    fn new(accept: ServerAccept<S>) -> Self {
+        Self { server: HttpServer::new(accept), session: None }
+    }
+
+    async fn in_session(accept: ServerAccept<S>) -> Self {
+        let mut client = Self::new(accept);
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"}});
+        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let response = client.post(&message, &[]).await;
+        client.session =
+            response.headers().get("mcp-session-id").map(|id| id.to_str().expect("ASCII").into());
+        client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &[]).await;
+        client
+    }
+
+    async fn post(&self, message: &Value, headers: &[(&str, &str)]) -> http::Response<HttpBody> {
+        let mut request = http::Request::post("/mcp")
+            .header("host", "localhost")
+            .header("user-agent", "tests")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(session) = &self.session {
+            request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::<bytes::Bytes>::from(message.to_string())).expect("a request");
+        self.server.handle(request).await.expect("an answer")
+    }
+
+    /// Calls a tool, and returns the answer.
+    async fn tool(&self, name: &str, params: Value, headers: &[(&str, &str)]) -> Value {
+        let mut params = params;
+        params["name"] = json!(name);
+        let mut all = headers.to_vec();
+        if self.session.is_none() {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            all.extend([
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", "tools/call"),
+                ("mcp-name", name),
+            ]);
+        }
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let body = self.post(&message, &all).await.into_body().collect().await.expect("a body").to_bytes();
+        let body = std::str::from_utf8(&body).expect("text");
+        let mut events = body.lines().filter_map(|line| line.strip_prefix("data: "));
+        serde_json::from_str(events.next_back().unwrap_or(body)).expect("an answer in JSON")
+    }
+}
+
+fn accept() -> ServerAccept<impl RpcService + Sync + Unpin> {
+    server().accept().expect("it can be served")
+}
+
+// covers: GGEN-10-02
+#[tokio::test]
+async fn handlers_see_the_head_of_their_request() {
+    for client in [Client::new(accept()), Client::in_session(accept()).await] {
+        let answer = client.tool("agent", json!({}), &[]).await;
+        assert_eq!(answer["result"]["content"][0]["text"], "tests", "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn headers_that_repeat_arguments_have_to_say_the_same_2026() {
+    let client = Client::new(accept());
+    let seven = json!({"arguments": {"value": 7}});
+    for (params, headers, code) in [
+        (&seven, &[("mcp-param-value", "7")][..], None),
+        (&seven, &[("mcp-param-value", "7.0")], None),
+        (&seven, &[("mcp-param-value", "=?base64?Nw==?=")], None),
+        (&seven, &[("mcp-param-value", "8")], Some(-32020)),
+        (&seven, &[("mcp-param-value", "=?base64?Nw?=")], Some(-32020)),
+        (&seven, &[("mcp-param-value", "7"), ("mcp-param-value", "7")], Some(-32020)),
+        (&seven, &[], Some(-32020)),
+        (&json!({"arguments": {"value": null}}), &[], None),
+        (&json!({}), &[("mcp-param-other", "x")], None),
+    ] {
+        let answer = client.tool("mirrored", params.clone(), headers).await;
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{headers:?}: {answer}");
+    }
+}

@@ -1,0 +1,242 @@
+//! The service manifest of a server: what it offers in one document.
+
+use std::num::NonZeroU32;
+
+use crate::peer::{Era, Peer, declaring};
+use mgp_security::limit::{LimitGate, Limits, Rates};
+use mgp_server_sdk::types::ext::{
+    Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, ServerRecommendation, ServiceManifest,
+    ToolDeclaration,
+};
+use mgp_server_sdk::types::{Gate, RpcService, code};
+use mgp_server_sdk::{Cx, RawJson, Server, ServerCore, Tool};
+use serde_json::{Value, json};
+use tower_layer::Layer;
+
+const METHOD: &str = "mgp/manifest/get";
+
+/// A tracker of tickets, whose tool `delete` declares all that it can.
+fn server() -> Server {
+    let delete = Tool::new("Tickets.Delete", "Deletes a ticket.").declare(ToolDeclaration {
+        latency: Some(LatencyClass::Seconds),
+        cost: Some(Cost::metered(2.0, "credits")),
+        idempotent: true,
+        requires_confirmation: true,
+        confirmation_message: Some("Delete {ticket}?".into()),
+        risk_level: Some(Impact::Destructive),
+        required_scopes: vec!["write:tickets".into(), "read:tickets".into()],
+        input_types: vec!["application/json".into()],
+        output_types: vec!["text/plain".into()],
+        max_input_size_bytes: Some(4096),
+        supports_streaming: true,
+        supports_batch: true,
+        ..ToolDeclaration::default()
+    });
+    let search = Tool::new("search", "Searches tickets.").declare(ToolDeclaration {
+        required_scopes: vec!["read:tickets".into()],
+        ..ToolDeclaration::default()
+    });
+    Server::new("tracker", "1.4.2")
+        .description("Tickets of a project.")
+        .offer_manifest()
+        .tool(delete, async || "gone")
+        .tool(search, async || "found")
+        .tool(Tool::new("about", "Tells about the tracker."), async || "a tracker")
+}
+
+async fn client<L, S>(server: Server<L>, era: Era, extensions: &[&str]) -> Peer
+where
+    L: Layer<ServerCore, Service = S>,
+    S: RpcService + Sync + Unpin,
+{
+    Peer::silent(server, era, declaring(extensions)).await
+}
+
+async fn manifest(server: Server, era: Era) -> (Value, ServiceManifest) {
+    let mut peer = client(server, era, &["service_manifest"]).await;
+    let written = peer.call(METHOD, json!({})).await.unwrap();
+    let read = serde_json::from_value(written.clone()).unwrap();
+    (written, read)
+}
+
+// covers: EXT-01-08, EXT-01-14, EXT-10-01
+#[tokio::test]
+async fn a_tool_has_what_it_declares_and_else_the_defaults() {
+    for era in Era::BOTH {
+        let (written, read) = manifest(server(), era).await;
+        assert_eq!(
+            (&written["manifest_version"], &written["server"]["name"]),
+            (&json!("0.1.0"), &json!("tracker"))
+        );
+        let delete = &written["tools"][0];
+        assert_eq!(
+            (&delete["name"], &delete["x_mcp_name"]),
+            (&json!("tickets__delete"), &json!("Tickets.Delete"))
+        );
+        assert_eq!(delete["latency"], "seconds");
+        assert_eq!(delete["cost"]["estimated_units"], 2.0);
+        assert_eq!((&delete["idempotent"], &delete["requires_confirmation"]), (&json!(true), &json!(true)));
+        assert_eq!(delete["confirmation_message"], "Delete {ticket}?");
+        assert_eq!(delete["risk_level"], "destructive");
+        assert_eq!(delete["required_scopes"], json!(["write:tickets", "read:tickets"]));
+        assert_eq!(delete["input_types"], json!(["application/json"]));
+        assert_eq!(delete["output_types"], json!(["text/plain"]));
+        assert_eq!(delete["max_input_size_bytes"], 4096);
+        assert_eq!((&delete["supports_streaming"], &delete["supports_batch"]), (&json!(true), &json!(true)));
+        assert_eq!(delete.get("supports_pagination"), None);
+
+        let about = &read.tools[2];
+        assert_eq!(about.mcp_name(), "about");
+        assert_eq!(about.declaration, ToolDeclaration::default());
+        let defaults = &about.declaration;
+        assert!(!defaults.idempotent && !defaults.requires_confirmation && defaults.risk_level.is_none());
+        assert!(!defaults.supports_streaming && !defaults.supports_pagination && !defaults.supports_batch);
+    }
+}
+
+// covers: EXT-01-06
+#[tokio::test]
+async fn a_scope_has_a_name_a_description_and_the_tools_that_exist_and_need_it() {
+    let (written, read) = manifest(server(), Era::Stateless).await;
+    let scopes = &read.auth.unwrap().scopes;
+    let grants: Vec<_> = scopes
+        .iter()
+        .map(|scope| (&*scope.name, scope.grants.iter().map(|tool| &**tool).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(
+        grants,
+        [("read:tickets", vec!["tickets__delete", "search"]), ("write:tickets", vec!["tickets__delete"])]
+    );
+    for scope in scopes {
+        assert!(!scope.description.is_empty());
+        for tool in &scope.grants {
+            assert!(written["tools"].as_array().unwrap().iter().any(|known| known["name"] == **tool));
+        }
+    }
+}
+
+// covers: EXT-01-10
+#[tokio::test]
+async fn a_server_recommends_others_in_its_manifest() {
+    let mut figma = ServerRecommendation::new("design_mockup", "figma", MatchConfidence::High);
+    figma.registry_url = Some("https://registry.example.com/figma".into());
+    let (written, read) = manifest(server().recommend(figma.clone()), Era::Session).await;
+    assert_eq!(
+        written["recommendations"],
+        json!([{
+            "capability": "design_mockup", "server_name": "figma", "match_confidence": "high",
+            "registry_url": "https://registry.example.com/figma",
+        }])
+    );
+    assert_eq!(read.recommendations, [figma]);
+    assert_eq!(manifest(server(), Era::Session).await.0.get("recommendations"), None);
+}
+
+// covers: EXT-00-06
+#[tokio::test]
+async fn the_manifest_lists_exactly_the_extensions_that_are_on() {
+    let listed: Vec<_> = ExtensionId::ALL.iter().filter(|id| id.is_listed()).collect();
+    assert_eq!(listed.len(), 14);
+    for era in Era::BOTH {
+        let plain = Server::new("plain", "1.0.0").offer_manifest();
+        assert_eq!(manifest(plain, era).await.0.get("supported_extensions"), None);
+        let confirmed = json!(["human_in_the_loop"]);
+        assert_eq!(manifest(server(), era).await.0["supported_extensions"], confirmed, "a tool is confirmed");
+        let (written, _) = manifest(server().hints(), era).await;
+        let hints = json!(["intent_hints", "human_in_the_loop", "provenance", "multimodal_signatures"]);
+        assert_eq!(written["supported_extensions"], hints, "costs are no name of the list");
+        let all = ExtensionId::ALL.iter();
+        let all = all.fold(server(), |server, id| server.extension(id.id(), RawJson::empty_object()));
+        let (written, read) = manifest(all.extension("com.example/own", RawJson::empty_object()), era).await;
+        assert_eq!(written["supported_extensions"].as_array().unwrap().len(), 14);
+        assert_eq!(
+            read.supported_extensions.iter().map(|one| one.id()).collect::<Vec<_>>(),
+            listed.iter().map(|id| **id).collect::<Vec<_>>()
+        );
+        let mut other = written.clone();
+        other["supported_extensions"] = json!(["telepathy"]);
+        assert!(serde_json::from_value::<ServiceManifest>(other).is_err(), "the list is closed");
+    }
+}
+
+// covers: EXT-01-16
+#[tokio::test]
+async fn a_tool_has_limits_costs_and_times_of_its_own_and_its_limit_trips_alone() {
+    let limits = Limits::new().for_tool(
+        "tracker".into(),
+        "export".into(),
+        Rates::new().per_minute(NonZeroU32::new(2).unwrap()),
+    );
+    let export = Tool::new("export", "Exports all tickets.")
+        .member("rate_limits", RawJson::parse(r#"{"requests_per_minute":2}"#).unwrap())
+        .member("latency_ms", RawJson::parse(r#"{"p50":1200,"p99":9000}"#).unwrap())
+        .declare(ToolDeclaration {
+            latency: Some(LatencyClass::Seconds),
+            cost: Some(Cost::metered(5.0, "credits")),
+            ..ToolDeclaration::default()
+        });
+    let server = server()
+        .hints()
+        .tool(export, async |cx: Cx| {
+            cx.cost(4.5, "credits");
+            "exported"
+        })
+        .layer(LimitGate::new(limits).for_server("tracker".into()).into_layer());
+    let known = ["service_manifest", "cost_transparency", "structured_errors"];
+    let mut peer = client(server, Era::Session, &known).await;
+    let manifest = peer.call(METHOD, json!({})).await.unwrap();
+    let [_, _, about, export] = manifest["tools"].as_array().unwrap().as_slice() else {
+        panic!("{manifest}")
+    };
+    assert_eq!(export["rate_limits"], json!({"requests_per_minute": 2}));
+    assert_eq!(export["latency_ms"], json!({"p50": 1200, "p99": 9000}));
+    assert_eq!((&export["latency"], &export["cost"]["estimated_units"]), (&json!("seconds"), &json!(5.0)));
+    assert!(["rate_limits", "latency_ms", "cost"].iter().all(|member| about.get(member).is_none()));
+
+    for _ in 0..2 {
+        let result = peer.tool("export", json!({})).await.unwrap();
+        assert_eq!(result["_meta"]["cost"]["units"], 4.5, "the result tells what the call has cost");
+    }
+    let refused = peer.tool("export", json!({})).await.unwrap_err();
+    let data: Value = refused.data().unwrap().to().unwrap();
+    assert_eq!((&data["code"], &data["category"]), (&json!("RATE_LIMIT_EXCEEDED"), &json!("rate_limited")));
+    assert!(data["retry_after_seconds"].as_u64().unwrap() >= 1, "{data}");
+    for _ in 0..5 {
+        peer.tool("about", json!({})).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_asks_for_some_tools_and_only_for_what_is_new() {
+    let mut peer = client(server(), Era::Session, &["service_manifest"]).await;
+    let whole = peer.call(METHOD, json!({})).await.unwrap();
+    let revision = &whole["revision"];
+    let same = peer.call(METHOD, json!({"if_revision": revision})).await.unwrap();
+    assert_eq!(same, json!({"not_modified": true, "revision": revision}));
+    for name in ["tickets__delete", "Tickets.Delete"] {
+        let one = peer.call(METHOD, json!({"tools": [name]})).await.unwrap();
+        assert_eq!(one["tools"].as_array().unwrap().len(), 1);
+        assert_eq!(one["tools"][0]["name"], "tickets__delete");
+    }
+    let unknown = peer.call(METHOD, json!({"tools": ["none"]})).await.unwrap_err();
+    assert!(unknown.message().contains("none"), "{unknown}");
+
+    let changing = server();
+    let handle = changing.handle();
+    let mut peer = client(changing, Era::Session, &["service_manifest"]).await;
+    assert_eq!(peer.call(METHOD, json!({})).await.unwrap()["revision"], *revision);
+    handle.add_tool(Tool::new("more", "More."), async || "more").unwrap();
+    let changed = peer.call(METHOD, json!({"if_revision": revision})).await.unwrap();
+    assert_eq!(changed["tools"].as_array().unwrap().len(), 4);
+    assert_ne!(changed["revision"], *revision);
+}
+
+#[tokio::test]
+async fn the_manifest_is_not_there_for_clients_that_do_not_ask_for_it_nor_at_other_servers() {
+    let mut plain = client(server(), Era::Session, &[]).await;
+    let error = plain.call(METHOD, json!({})).await.unwrap_err();
+    assert_eq!(error.code(), code::METHOD_NOT_FOUND);
+    let without = Server::new("test", "1").tool(Tool::new("one", "One."), async || "1");
+    let mut peer = client(without, Era::Session, &["service_manifest"]).await;
+    assert_eq!(peer.call(METHOD, json!({})).await.unwrap_err().code(), code::METHOD_NOT_FOUND);
+}

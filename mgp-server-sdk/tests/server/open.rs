@@ -1,0 +1,163 @@
+//! The additions of third parties: methods, notifications, layers, members.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+use crate::peer::{Era, Peer};
+use mgp_server_sdk::types::{Error, Object, RawJson, Request, Response, RpcService};
+use mgp_server_sdk::{Cx, Server, Tool};
+use mgp_transport::Accept;
+use serde_json::json;
+use tower_layer::Layer;
+use tower_service::Service;
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Thing {
+    size: u32,
+}
+
+fn server() -> Server {
+    Server::new("test", "1")
+        .method("vendor/double", async |Thing { size }: Thing| Ok::<_, Error>(Thing { size: size * 2 }))
+        .method("vendor/cx", async |_: Object, cx: Cx| {
+            Ok::<_, Error>(cx.session().revision.as_str().to_owned())
+        })
+        .method("vendor/raw", async |request: Request| Ok::<_, Error>(Response::new(request.params.to_raw())))
+}
+
+#[derive(Clone)]
+struct Everything;
+
+impl Service<Request> for Everything {
+    type Response = Response;
+    type Error = Error;
+    type Future = std::future::Ready<Result<Response, Error>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let method = RawJson::from_value(request.method.as_str()).expect("a text is JSON");
+        let mut result = Object::new();
+        result.set("method", method);
+        std::future::ready(Ok(Response::new(result.to_raw())))
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_answers_what_nobody_knows() {
+    for era in Era::BOTH {
+        let mut peer = Peer::open(server().fallback(Everything), era).await;
+        assert_eq!(peer.call("vendor/double", json!({"size": 1})).await.unwrap()["size"], 2);
+        assert_eq!(peer.call("other/thing", json!({})).await.unwrap()["method"], "other/thing");
+        assert_eq!(peer.call("tools/list", json!({})).await.unwrap()["method"], "tools/list");
+    }
+}
+
+/// Counts what passes, and notes that it did in the request's extensions.
+#[derive(Clone)]
+struct Count(Arc<AtomicUsize>, &'static str);
+
+#[derive(Clone)]
+struct Counted<S>(S, Count);
+
+impl<S> Layer<S> for Count {
+    type Service = Counted<S>;
+
+    fn layer(&self, inner: S) -> Counted<S> {
+        Counted(inner, self.clone())
+    }
+}
+
+impl<S: RpcService> Service<Request> for Counted<S> {
+    type Response = Response;
+    type Error = Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request) -> S::Future {
+        assert!(request.context.session.is_some(), "layers sit behind the era");
+        self.1.0.fetch_add(1, Ordering::Relaxed);
+        let before = request.extensions.get::<String>().cloned().unwrap_or_default();
+        request.extensions.insert(before + self.1.1);
+        self.0.call(request)
+    }
+}
+
+#[tokio::test]
+async fn layers_sit_between_era_and_handlers_the_first_outermost() {
+    for era in Era::BOTH {
+        let count = Arc::new(AtomicUsize::new(0));
+        let server = Server::new("test", "1")
+            .tool(Tool::new("who", "Who passed."), async |cx: Cx| {
+                cx.extensions().get::<String>().cloned().unwrap_or_default()
+            })
+            .layer(Count(count.clone(), "a"))
+            .layer(Count(count.clone(), "b"));
+        let mut peer = Peer::open(server, era).await;
+        // Answered behind everything that opened the session.
+        peer.text("who", json!({})).await;
+        let before = count.load(Ordering::Relaxed);
+        assert_eq!(peer.text("who", json!({})).await, "ab");
+        assert_eq!(count.load(Ordering::Relaxed), before + 2);
+    }
+}
+
+#[tokio::test]
+async fn a_server_says_what_it_is_and_what_it_serves() {
+    let server = Server::new("test", "1")
+        .title("Test")
+        .instructions("Do this.")
+        .extension("com.example/x", RawJson::parse(r#"{"a":1}"#).unwrap())
+        .experimental("y", RawJson::empty_object())
+        .tool(Tool::new("a", "A."), async || ());
+    let mut peer = Peer::open(server, Era::Session).await;
+    let said = std::mem::take(&mut peer.initialized);
+    assert_eq!(said["serverInfo"], json!({"name": "test", "title": "Test", "version": "1"}));
+    assert_eq!(said["instructions"], "Do this.");
+    assert_eq!(
+        said["capabilities"],
+        json!({
+            "tools": {"listChanged": true}, "logging": {},
+            "experimental": {"y": {}}, "extensions": {"com.example/x": {"a": 1}},
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_handler_does_not_run_in_the_first_look() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = |runs: &Arc<AtomicUsize>| {
+        let runs = runs.clone();
+        move || {
+            let runs = runs.clone();
+            async move { _ = runs.fetch_add(1, Ordering::Relaxed) }
+        }
+    };
+    let server = Server::new("test", "1")
+        .tool(Tool::new("handed", "Handed on."), count(&runs))
+        .tool(Tool::new("inline", "Inline.").inline(), count(&runs));
+    let accept = server.accept().unwrap();
+    let mut service = accept.accept(mgp_server_sdk::types::Outbox::CLOSED);
+    for (tool, first_look) in [("handed", 0), ("inline", 1)] {
+        runs.store(0, Ordering::Relaxed);
+        let params = json!({"name": tool, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }});
+        let call = service.call(Request::call("tools/call", Object::from_value(&params).unwrap()));
+        let mut call = std::pin::pin!(call);
+        let look = call.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop()));
+        assert_eq!(look.is_ready(), first_look == 1);
+        assert_eq!(runs.load(Ordering::Relaxed), first_look);
+        if look.is_pending() {
+            call.await.unwrap();
+            assert_eq!(runs.load(Ordering::Relaxed), 1);
+        }
+    }
+}

@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 use std::future::Future;
 
-use mgp_types::mcp::{CompleteParams, CompleteResult, Completion, Map, Reference};
-use mgp_types::mgp::written;
-use mgp_types::{BoxFuture, Error, Response};
+use mgp_types::mcp::{Completion, Map};
+use mgp_types::{BoxFuture, Error};
 
-use crate::catalog::Catalog;
 use crate::cx::Cx;
 use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
@@ -126,53 +124,19 @@ impl Completers {
         self.0.insert((owner, argument.into()), erased);
     }
 
+    /// Runs the completion of an argument; `None` if it has none.
+    pub(crate) fn run(
+        &self,
+        owner: ArgumentOwner,
+        argument: Box<str>,
+        wanted: CompletionRequest,
+        input: CallInput,
+    ) -> Option<CompletionFuture> {
+        Some(self.0.get(&(owner, argument))?.call((wanted, input)))
+    }
+
     /// Returns the prompts and templates with a completion, to check that they exist.
     pub(crate) fn owners(&self) -> impl Iterator<Item = (&ArgumentOwner, &str)> {
         self.0.keys().map(|(owner, argument)| (owner, &**argument))
     }
-}
-
-/// Completes an argument; an argument without a completion has no values.
-pub(crate) fn complete(
-    catalog: &Catalog,
-    input: CallInput,
-) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
-    let params: CompleteParams = input.request.body()?;
-    let owner = match &params.reference {
-        Reference::Prompt(prompt) => {
-            catalog.prompts.get(&prompt.name).ok_or_else(|| Error::invalid_params("unknown prompt"))?;
-            ArgumentOwner::Prompt(prompt.name.as_str().into())
-        }
-        Reference::Resource(template) => {
-            let known = catalog.templates.get(&template.uri).is_some()
-                || catalog.resources.get(&template.uri).is_some();
-            known.then_some(()).ok_or_else(|| Error::invalid_params("unknown resource template"))?;
-            ArgumentOwner::Template(template.uri.as_str().into())
-        }
-        _ => return Err(Error::invalid_params("unknown kind of reference")),
-    };
-    let completer = catalog.completers.0.get(&(owner, params.argument.name.into())).cloned();
-    let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
-    let wanted = CompletionRequest { value: params.argument.value, arguments };
-    let values = completer.map(|completer| completer.call((wanted, input)));
-    Ok(Box::pin(async move {
-        let completion = match values {
-            Some(values) => bounded(values.await?),
-            None => Completion::new([]),
-        };
-        written(&CompleteResult::new(completion)).map(Response::plain)
-    }))
-}
-
-const MAX_VALUES: usize = 100;
-
-/// Cuts the values to the number that the specification allows.
-fn bounded(mut completion: Completion) -> Completion {
-    if completion.values.len() > MAX_VALUES {
-        let all = i64::try_from(completion.values.len()).unwrap_or(i64::MAX);
-        completion.total.get_or_insert(all);
-        completion.has_more = Some(true);
-        completion.values.truncate(MAX_VALUES);
-    }
-    completion
 }

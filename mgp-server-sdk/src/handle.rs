@@ -6,6 +6,7 @@ use mgp_types::RawJson;
 
 use crate::catalog::Catalog;
 use crate::change::Change;
+use crate::cx::Cx;
 use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
@@ -13,6 +14,17 @@ use crate::server_shared::ServerShared;
 #[cfg(feature = "ext")]
 use crate::step_undo::StepRule;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
+
+impl Cx {
+    /// Returns a handle of the server that runs the call, to change its catalog.
+    pub fn server(&self) -> ServerHandle {
+        let handle = ServerHandle::default();
+        if let Ok(shared) = ServerShared::of(self.extras()) {
+            handle.attach(shared);
+        }
+        handle
+    }
+}
 
 /// The handle of a running server, for changes of its catalog and notifications to its clients.
 ///
@@ -23,14 +35,6 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 pub struct ServerHandle(Arc<OnceLock<Arc<ServerShared>>>);
 
 impl ServerHandle {
-    pub(crate) fn of(shared: Option<Arc<ServerShared>>) -> Self {
-        let slot = OnceLock::new();
-        if let Some(shared) = shared {
-            let _ = slot.set(shared);
-        }
-        Self(Arc::new(slot))
-    }
-
     pub(crate) fn attach(&self, shared: Arc<ServerShared>) {
         let _ = self.0.set(shared);
     }
@@ -42,12 +46,9 @@ impl ServerHandle {
     /// take too long.
     pub fn add_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
-        let shared = self.shared()?;
         #[cfg(feature = "ext")]
-        entry.check_registration(&shared.about.registry)?;
-        shared.try_change(|catalog| Arc::make_mut(&mut catalog.tools).insert(entry))?;
-        self.announce(&Change::Tools);
-        Ok(())
+        entry.check_registration(&self.shared()?.context.about.registry)?;
+        self.add(&Change::Tools, |catalog| Arc::make_mut(&mut catalog.tools).insert(entry))
     }
 
     /// Adds a tool whose name no other one has.
@@ -59,7 +60,7 @@ impl ServerHandle {
     pub fn register_tool<H: ToolHandler<M>, M>(&self, tool: Tool, handler: H) -> Result<(), Error> {
         let entry = ToolEntry::new(tool, handler)?;
         let shared = self.shared()?;
-        entry.check_registration(&shared.about.registry)?;
+        entry.check_registration(&shared.context.about.registry)?;
         shared.try_change(|catalog| Arc::make_mut(&mut catalog.tools).insert_new(entry))??;
         self.announce(&Change::Tools);
         Ok(())

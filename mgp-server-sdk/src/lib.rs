@@ -90,6 +90,7 @@ mod cx;
 mod erased;
 mod error;
 mod handle;
+mod list;
 mod method;
 mod preset;
 mod prompt;
@@ -99,6 +100,7 @@ mod resource;
 mod router;
 mod schema;
 mod server;
+mod server_context;
 mod server_shared;
 #[cfg(feature = "ext")]
 mod signature;

@@ -12,10 +12,10 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::catalog::{ListDialect, ListEntry};
 use crate::cx::Cx;
 use crate::erased::Erased;
 use crate::error::Fault;
+use crate::list::{ListDialect, ListEntry};
 use crate::tool::{CallInput, ToolError, form};
 use crate::{schema, strings};
 

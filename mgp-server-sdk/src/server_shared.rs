@@ -1,33 +1,24 @@
 //! The state that all connections of a server share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_stream::callback::Callbacks;
-#[cfg(feature = "ext")]
-use mgp_types::ext::ServerRecommendation;
-#[cfg(feature = "ext")]
-use mgp_types::mcp::Implementation;
 use mgp_types::mcp::task_extension;
 use mgp_types::mcp::{
-    ForRevision, ListCapability, Map, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
+    ForRevision, ListCapability, Marker, ResourcesCapability, ServerCapabilities, ServerTaskRequests,
     ServerTasksCapability, ToolTaskRequests,
 };
 use mgp_types::mgp::written;
-use mgp_types::{CacheHint, Error, Extensions, RawJson, Response, Revision};
+use mgp_types::{Error, RawJson, Response, Revision};
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::change::{Change, Listeners};
-#[cfg(feature = "ext")]
-use crate::reference::ReferenceStore;
-#[cfg(feature = "ext")]
-use crate::signature::RegistrySettings;
+use crate::cx::CallExtras;
+use crate::server_context::{OfferedFeatures, ServerContext, ServerDescription};
 use crate::task::TaskStore;
-#[cfg(feature = "ext")]
-use crate::tokens::TokenSettings;
 use crate::tool::TaskMode;
 
 /// The state that all connections of a server share.
@@ -36,74 +27,34 @@ pub(crate) struct ServerShared {
     catalog: ArcSwap<Catalog>,
     /// The lock of changes, so that no change is lost.
     changing: Mutex<()>,
-    pub(crate) about: ServerDescription,
+    pub(crate) context: Arc<ServerContext>,
     pub(crate) listeners: Arc<Listeners>,
-    pub(crate) tasks: Arc<TaskStore>,
-}
-
-/// The description of a server beside its catalog.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ServerDescription {
-    pub(crate) instructions: Option<String>,
-    pub(crate) extensions: Map<RawJson>,
-    pub(crate) experimental: Map<RawJson>,
-    pub(crate) cache: Option<CacheHint>,
-    /// The values that handlers share, one per type.
-    pub(crate) state: Extensions,
-    /// True if a layer numbers the parts that handlers stream.
-    pub(crate) streams: bool,
-    /// The open questions of handlers.
-    pub(crate) callbacks: Callbacks,
-    /// The sections that are offered even while they are empty, because entries may come.
-    pub(crate) dynamic: OfferedFeatures,
-    #[cfg(feature = "ext")]
-    pub(crate) registry: RegistrySettings,
-    #[cfg(feature = "ext")]
-    pub(crate) manifest: ManifestFacts,
-    #[cfg(feature = "ext")]
-    pub(crate) tokens: TokenSettings,
-    /// The data that is held for other servers.
-    #[cfg(feature = "ext")]
-    pub(crate) references: Option<ReferenceStore>,
-}
-
-/// The facts for the manifest of a server that no other part of the server knows.
-#[cfg(feature = "ext")]
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ManifestFacts {
-    /// The description of the server, once it is built.
-    pub(crate) info: Option<Implementation>,
-    pub(crate) recommendations: Vec<ServerRecommendation>,
-}
-
-/// The sections of MCP that a server offers.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each part is offered or not")]
-pub(crate) struct OfferedFeatures {
-    pub(crate) tools: bool,
-    pub(crate) prompts: bool,
-    pub(crate) resources: bool,
-    pub(crate) completions: bool,
-    pub(crate) tasks: bool,
-    pub(crate) logging: bool,
 }
 
 impl ServerShared {
-    pub(crate) fn new(catalog: Catalog, about: ServerDescription, tasks: TaskStore) -> Self {
-        let mut about = about;
+    pub(crate) fn new(catalog: Catalog, mut about: ServerDescription, tasks: TaskStore) -> Arc<Self> {
         let now = offers(&catalog);
         // A section that had entries once stays offered: a capability cannot be taken back from a session.
         about.dynamic.tools |= now.tools;
         about.dynamic.prompts |= now.prompts;
         about.dynamic.resources |= now.resources;
         about.dynamic.tasks |= now.tasks;
-        Self {
+        Arc::new_cyclic(|server: &Weak<Self>| Self {
             catalog: ArcSwap::from_pointee(catalog),
             changing: Mutex::new(()),
-            about,
             listeners: tasks.listeners().clone(),
-            tasks: Arc::new(tasks),
-        }
+            context: Arc::new(ServerContext { about, tasks: Arc::new(tasks), server: server.clone() }),
+        })
+    }
+
+    /// Returns the server that runs a call.
+    ///
+    /// # Errors
+    /// The call came to no server, or the server is gone.
+    pub(crate) fn of(call: &CallExtras) -> Result<Arc<Self>, Error> {
+        let server = call.server.as_ref().and_then(|context| context.server.upgrade());
+        let server = server.and_then(|server| server.downcast().ok());
+        server.ok_or_else(|| Error::internal("the request came to no server"))
     }
 
     pub(crate) fn catalog(&self) -> arc_swap::Guard<Arc<Catalog>> {
@@ -133,7 +84,7 @@ impl ServerShared {
 
     #[cfg(feature = "ext")]
     fn lock_timeout(&self) -> Duration {
-        self.about.registry.timeouts.unwrap_or_default().of_lock()
+        self.context.about.registry.timeouts.unwrap_or_default().of_lock()
     }
 
     #[cfg(not(feature = "ext"))]
@@ -145,13 +96,13 @@ impl ServerShared {
     pub(crate) fn announce(&self, change: &Change) {
         #[cfg(feature = "ext")]
         self.catalog().forget_contents(change);
-        self.listeners.announce(change, &self.tasks);
+        self.context.tasks.tell(change);
     }
 
     pub(crate) fn offered(&self) -> OfferedFeatures {
         let catalog = self.catalog();
         let now = offers(&catalog);
-        let dynamic = &self.about.dynamic;
+        let dynamic = &self.context.about.dynamic;
         OfferedFeatures {
             tools: now.tools || dynamic.tools,
             prompts: now.prompts || dynamic.prompts,
@@ -166,10 +117,10 @@ impl ServerShared {
     pub(crate) fn describe(&self, revision: Revision) -> Result<Response, Error> {
         let described = DescribedServer {
             capabilities: self.capabilities(revision),
-            instructions: self.about.instructions.as_deref(),
+            instructions: self.context.about.instructions.as_deref(),
         };
         let mut response = Response::plain(written(&described)?);
-        response.context.cache.clone_from(&self.about.cache);
+        response.context.cache.clone_from(&self.context.about.cache);
         Ok(response)
     }
 
@@ -182,13 +133,13 @@ impl ServerShared {
         capabilities.completions = offered.completions.then(Marker::new);
         capabilities.logging = offered.logging.then(Marker::new);
         capabilities.tasks = offered.tasks.then(session_tasks);
-        let mut extensions = self.about.extensions.clone();
+        let mut extensions = self.context.about.extensions.clone();
         if offered.tasks && revision.is_stateless() {
             extensions.insert(task_extension::EXTENSION_ID, RawJson::empty_object());
         }
         capabilities.extensions = Some(extensions).filter(|extensions| !extensions.is_empty());
         capabilities.experimental =
-            Some(self.about.experimental.clone()).filter(|members| !members.is_empty());
+            Some(self.context.about.experimental.clone()).filter(|members| !members.is_empty());
         capabilities.for_revision(revision)
     }
 }

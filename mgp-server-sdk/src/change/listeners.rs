@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::{Change, PendingChanges, WantedChanges};
-use crate::task::TaskStore;
 
 /// The listeners to changes: open sessions, and requests that listen.
 #[derive(Debug, Default)]
@@ -28,7 +27,7 @@ struct ListeningSession {
 }
 
 /// The number of resources that one client may subscribe to.
-pub(super) const MAX_SUBSCRIPTIONS: usize = 1024;
+pub(crate) const MAX_SUBSCRIPTIONS: usize = 1024;
 
 impl Listeners {
     /// Pushes changes to the session from now on.
@@ -82,7 +81,7 @@ impl Listeners {
     }
 
     /// Returns the mailbox of a request that listens. The listeners forget the mailbox when it is dropped.
-    pub(super) fn listen(&self, wanted: WantedChanges) -> Arc<PendingChanges> {
+    pub(crate) fn listen(&self, wanted: WantedChanges) -> Arc<PendingChanges> {
         let mailbox = Arc::new(PendingChanges::new(wanted));
         let mut subscriptions = self.subscriptions.lock();
         subscriptions.retain(|subscription| subscription.strong_count() > 0);
@@ -97,15 +96,18 @@ impl Listeners {
         }
     }
 
-    /// Puts the change into the mailboxes of the listeners that want it.
-    pub(crate) fn announce(&self, change: &Change, tasks: &Arc<TaskStore>) {
+    /// Puts the change into the mailboxes of the listeners that want it. A session gets it as `written`, when it is pushed.
+    pub(crate) fn announce<F>(&self, change: &Change, written: F)
+    where
+        F: Fn(&Change) -> Option<Request> + Clone + Send + 'static,
+    {
         for mailbox in self.subscriptions.lock().iter().filter_map(Weak::upgrade) {
             mailbox.offer(change);
         }
         for listening in self.sessions.lock().values() {
             let Some(session) = listening.session.upgrade() else { continue };
             if listening.mailbox.offer(change) {
-                let pushing = push(session, listening.mailbox.clone(), tasks.clone());
+                let pushing = push(session, listening.mailbox.clone(), written.clone());
                 if let Some(runtime) = listening.runtime.clone().or_else(|| Handle::try_current().ok()) {
                     drop(runtime.spawn(pushing));
                 } else {
@@ -121,13 +123,13 @@ impl Listeners {
 }
 
 /// Sends the waiting changes to a session, and ends when none is left.
-async fn push(session: Arc<Session>, mailbox: Arc<PendingChanges>, tasks: Arc<TaskStore>) {
+async fn push(
+    session: Arc<Session>,
+    mailbox: Arc<PendingChanges>,
+    written: impl Fn(&Change) -> Option<Request> + Send,
+) {
     while let Some(change) = mailbox.take() {
-        let notification = match &change {
-            Change::Task(id) => tasks.session_notification(id),
-            other => Some(notification(other)),
-        };
-        let Some(notification) = notification else { continue };
+        let Some(notification) = written(&change) else { continue };
         if let Err(error) = session.outbox.notify(notification).await {
             tracing::debug!(%error, "a change was not pushed");
         }
@@ -135,7 +137,7 @@ async fn push(session: Arc<Session>, mailbox: Arc<PendingChanges>, tasks: Arc<Ta
 }
 
 /// Returns the notification of any change but that of a task.
-pub(super) fn notification(change: &Change) -> Request {
+pub(crate) fn notification(change: &Change) -> Request {
     match change {
         Change::Tools => Request::notify(Method::TOOLS_CHANGED, Object::new()),
         Change::Prompts => Request::notify(Method::PROMPTS_CHANGED, Object::new()),

@@ -1,6 +1,5 @@
 //! Changes of the catalog, resources and tasks, and the listeners that get notifications of them.
 
-mod listen;
 mod listeners;
 
 use std::collections::{BTreeSet, HashSet};
@@ -9,8 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-pub(crate) use self::listen::listen;
-pub(crate) use self::listeners::Listeners;
+pub(crate) use self::listeners::{Listeners, MAX_SUBSCRIPTIONS, notification};
 
 /// A change that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +27,7 @@ pub(crate) enum Change {
 /// A change that waits already is not added again, so the number of waiting changes is bounded by the listener's
 /// wishes, however slowly it reads.
 #[derive(Debug)]
-struct PendingChanges {
+pub(crate) struct PendingChanges {
     state: Mutex<PendingChangesState>,
     wake: Notify,
 }
@@ -44,12 +42,12 @@ struct PendingChangesState {
 
 /// The changes that a listener wants.
 #[derive(Debug, Default)]
-struct WantedChanges {
-    tools: bool,
-    prompts: bool,
-    resources: bool,
-    uris: HashSet<Arc<str>>,
-    tasks: HashSet<Arc<str>>,
+pub(crate) struct WantedChanges {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+    pub(crate) uris: HashSet<Arc<str>>,
+    pub(crate) tasks: HashSet<Arc<str>>,
 }
 
 impl PendingChanges {
@@ -81,7 +79,7 @@ impl PendingChanges {
     }
 
     /// Waits for the next change; `None` once the mailbox is closed.
-    async fn next(&self) -> Option<Change> {
+    pub(crate) async fn next(&self) -> Option<Change> {
         loop {
             let wake = self.wake.notified();
             if let Some(change) = self.take() {

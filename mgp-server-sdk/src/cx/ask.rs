@@ -120,8 +120,8 @@ impl Cx {
         if self.task().is_some() {
             return Err(Error::invalid_request("a task cannot send callbacks; use `Cx::elicit`"));
         }
-        let shared = self.extras().shared.as_ref();
-        let callbacks = shared.map_or_else(Callbacks::new, |shared| shared.about.callbacks.clone());
+        let server = self.extras().server.as_ref();
+        let callbacks = server.map_or_else(Callbacks::new, |server| server.about.callbacks.clone());
         callbacks.ask(self.context(), key, question).await
     }
 

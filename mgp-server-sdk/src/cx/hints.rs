@@ -53,15 +53,16 @@ impl Cx {
 
     /// Returns the hints of the result that the caller understands.
     pub(crate) fn result_hints(&self) -> Meta {
-        let declared = self.session().extensions();
-        let offered = self.extras().shared.as_ref().map(|shared| &shared.about.extensions);
         let mut hints = std::mem::take(&mut *self.0.hints.lock());
         if !matches!(self.intent(), Ok(Some(_))) {
             hints.suggestion = None;
         }
-        hints.for_caller(|id| {
-            declared.has(id) && offered.is_some_and(|offered| offered.get(id.id()).is_some())
-        })
+        hints.for_caller(|id| self.shares(id))
+    }
+
+    /// Returns whether caller and server declared the extension.
+    pub(super) fn shares(&self, id: ExtensionId) -> bool {
+        self.extras().server.as_ref().is_some_and(|server| server.about.tokens.shares(id, self.request()))
     }
 }
 

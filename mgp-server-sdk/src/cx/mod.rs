@@ -24,8 +24,7 @@ pub(crate) use self::hints::HINTS;
 #[cfg(feature = "ext")]
 use self::hints::ResultHints;
 use self::tell::ResultParts;
-use crate::ServerHandle;
-use crate::server_shared::ServerShared;
+use crate::server_context::ServerContext;
 use crate::task::TaskRun;
 #[cfg(feature = "ext")]
 use crate::tokens::CallTokens;
@@ -62,7 +61,7 @@ pub(crate) struct CallExtras {
     /// True if the call may become a task.
     pub(crate) may_become_task: bool,
     /// The server that runs the call.
-    pub(crate) shared: Option<Arc<ServerShared>>,
+    pub(crate) server: Option<Arc<ServerContext>>,
     /// The tokens that the caller carries for the server.
     #[cfg(feature = "ext")]
     pub(crate) tokens: Option<Arc<CallTokens>>,
@@ -157,15 +156,10 @@ impl Cx {
     /// # Errors
     /// -32603 if the server has no value of the type.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<&T, Error> {
-        let shared = self.0.extras.shared.as_ref();
-        shared
-            .and_then(|shared| shared.about.state.get())
+        let server = self.0.extras.server.as_ref();
+        server
+            .and_then(|server| server.about.state.get())
             .ok_or_else(|| Error::internal("the handler misses a part of the server's state"))
-    }
-
-    /// Returns a handle of the server that runs the call, to change its catalog.
-    pub fn server(&self) -> ServerHandle {
-        ServerHandle::of(self.0.extras.shared.clone())
     }
 
     /// Returns the task that the call runs as.
@@ -182,8 +176,8 @@ mgp_types::partial_debug!(Cx, self => request: self.0.request);
 
 impl CallExtras {
     /// Returns the values for a call that is no task.
-    pub(crate) fn of(shared: &Arc<ServerShared>) -> Self {
-        Self { shared: Some(shared.clone()), ..Self::default() }
+    pub(crate) fn of(server: &Arc<ServerContext>) -> Self {
+        Self { server: Some(server.clone()), ..Self::default() }
     }
 }
 

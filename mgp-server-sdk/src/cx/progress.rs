@@ -37,7 +37,7 @@ impl Cx {
     pub(super) fn progress_params(&self, progress: &StreamProgress) -> Result<Object, Error> {
         let mut params = Object::from_value(progress)
             .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
-        if self.caller_knows_operations() {
+        if self.shares(ExtensionId::ProgressNotifications) {
             params.set("type", RawJson::from_text("progress"));
             params.set("operation_id", RawJson::from_text(self.operation()));
             if let Some(millis) = progress.estimated_remaining_ms {
@@ -45,13 +45,6 @@ impl Cx {
             }
         }
         Ok(params)
-    }
-
-    /// Returns whether caller and server declared the extension.
-    fn caller_knows_operations(&self) -> bool {
-        let id = ExtensionId::ProgressNotifications;
-        let offered = self.extras().shared.as_ref().map(|shared| &shared.about.extensions);
-        self.session().extensions().has(id) && offered.is_some_and(|offered| offered.get(id.id()).is_some())
     }
 
     /// Returns the id of the call in reports and checkpoints; a call that goes on with another one has the id of that.

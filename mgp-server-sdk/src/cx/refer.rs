@@ -43,16 +43,13 @@ impl Cx {
         mime_type: &str,
     ) -> Result<ContentBlock, Error> {
         let (data, media_type) = (data.into(), mime_type.to_owned());
-        let shared = self.extras().shared.as_ref();
-        let store = shared.and_then(|shared| shared.about.references.clone());
+        let store = self.extras().server.as_ref().and_then(|server| server.about.references.clone());
         let store =
             store.ok_or_else(|| Error::internal("the server holds no data: add `Server::references`"))?;
         let held = tokio::task::spawn_blocking(move || store.hold(data, &media_type, TTL)).await;
         let reference =
             held.map_err(|error| Error::internal("the data cannot be held").with_source(error))??;
-        let knows = shared
-            .is_some_and(|shared| shared.about.tokens.shares(ExtensionId::DataReferences, self.request()));
-        Ok(link(&reference, knows).into())
+        Ok(link(&reference, self.shares(ExtensionId::DataReferences)).into())
     }
 }
 

@@ -11,8 +11,8 @@ use super::cache::{Lookup, ResourceCache};
 use super::handler::{ErasedReader, ReadFuture, ReadRequest, ResourceHandler};
 use super::template::ParsedTemplate;
 use super::{KeptContents, Resource, ResourceTemplate};
-use crate::catalog::{Catalog, ListDialect, ListEntry};
 use crate::error::Fault;
+use crate::list::{ListDialect, ListEntry};
 use crate::tool::CallInput;
 
 /// A resource with its handler.
@@ -67,6 +67,11 @@ impl TemplateEntry {
         Ok(Self { text, template, variables, wire, source })
     }
 
+    /// Returns the values of the variables if the template fits the URI.
+    pub(crate) fn matched(&self, uri: &str) -> Option<Vec<(Arc<str>, String)>> {
+        Some(self.variables.iter().cloned().zip(self.template.matched(uri)?).collect())
+    }
+
     pub(crate) fn has_variable(&self, name: &str) -> bool {
         self.variables.iter().any(|variable| &**variable == name)
     }
@@ -98,30 +103,6 @@ impl ListEntry for TemplateEntry {
     }
 }
 
-/// Reads the requested resource: the one with this URI, or else one of the first family whose template fits.
-pub(crate) fn read(
-    catalog: &Catalog,
-    input: CallInput,
-    revision: Revision,
-) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
-    let uri = input
-        .request
-        .params
-        .text("uri")
-        .ok_or_else(|| Error::invalid_params("`uri` is missing"))?
-        .into_owned();
-    if let Some(entry) = catalog.resources.get(&uri) {
-        return entry.source.read(input, uri, Vec::new(), revision);
-    }
-    for entry in catalog.templates.iter() {
-        if let Some(values) = entry.template.matched(&uri) {
-            let variables = entry.variables.iter().cloned().zip(values).collect();
-            return entry.source.read(input, uri, variables, revision);
-        }
-    }
-    Err(not_found(&uri, revision))
-}
-
 impl ContentsSource {
     fn new<H: ResourceHandler<M>, M>(
         handler: H,
@@ -140,7 +121,7 @@ impl ContentsSource {
         self.kept.cached_in.as_ref()
     }
 
-    fn read(
+    pub(crate) fn read(
         &self,
         input: CallInput,
         uri: String,
@@ -202,7 +183,7 @@ async fn answer(
 }
 
 /// Returns the error of a resource that does not exist.
-fn not_found(uri: &str, revision: Revision) -> Error {
+pub(crate) fn not_found(uri: &str, revision: Revision) -> Error {
     let code = if revision.is_stateless() { code::INVALID_PARAMS } else { code::MCP_RESOURCE_NOT_FOUND };
     let mut data = Object::new();
     data.set("uri", RawJson::from_text(uri));

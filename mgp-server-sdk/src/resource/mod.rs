@@ -15,7 +15,7 @@ use mgp_types::{CacheHint, RawJson};
 #[cfg(feature = "ext")]
 pub use self::cache::ResourceCache;
 pub use self::contents::{Blob, IntoContents, base64};
-pub(crate) use self::entry::{ResourceEntry, TemplateEntry, read};
+pub(crate) use self::entry::{ResourceEntry, TemplateEntry, not_found};
 pub use self::handler::{ResourceHandler, Uri};
 
 /// The description of a resource with a fixed URI.

@@ -1,5 +1,6 @@
-//! Calls of tools and prompts, on their way from the router to a handler.
+//! Calls of tools, prompts and resources, on their way from the router to a handler.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mgp_types::mgp::Recovery;
@@ -7,9 +8,10 @@ use mgp_types::{Error, Request, Revision, Session, code};
 
 use super::RouterFuture;
 use crate::cx::CallExtras;
+use crate::resource;
 use crate::server_shared::ServerShared;
 use crate::task;
-use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult};
+use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult, start_task};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
 pub(super) fn unknown_tool(name: &str) -> Error {
@@ -37,20 +39,22 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
     {
         return Err(error).into();
     }
-    if tool.mode != TaskMode::Never || shared.about.dynamic.tasks && request.params.contains("task") {
+    if tool.mode != TaskMode::Never || shared.context.about.dynamic.tasks && request.params.contains("task") {
         match as_task(shared, tool, session, &request) {
             Ok(RunAs::Call) => {}
-            Ok(RunAs::Task(ttl)) => return task::start(shared, tool, request, ttl).into(),
+            Ok(RunAs::Task(ttl)) => return start_task(&shared.context, tool, request, ttl).into(),
             Err(error) => return Err(error).into(),
         }
     }
     let may_become_task = tool.mode == TaskMode::Manual;
-    let extras = CallExtras { may_become_task, ..CallExtras::of(shared) };
+    let extras = CallExtras { may_become_task, ..CallExtras::of(&shared.context) };
     match tool.start(CallInput { request, extras }) {
         #[cfg(feature = "ext")]
-        Ok(future) => {
-            RouterFuture::tool(shared.about.registry.limit(tool.name(), future), revision, tool.inline)
-        }
+        Ok(future) => RouterFuture::tool(
+            shared.context.about.registry.limit(tool.name(), future),
+            revision,
+            tool.inline,
+        ),
         #[cfg(not(feature = "ext"))]
         Ok(future) => RouterFuture::tool(future, revision, tool.inline),
         //= mcp SEP-1303
@@ -69,7 +73,25 @@ pub(super) fn prompt(shared: &Arc<ServerShared>, request: Request, revision: Rev
         },
         None => return Err(Error::invalid_params("`name` is missing")).into(),
     };
-    RouterFuture::handed(prompt.get(CallInput { request, extras: CallExtras::of(shared) }, revision))
+    RouterFuture::handed(prompt.get(CallInput { request, extras: CallExtras::of(&shared.context) }, revision))
+}
+
+/// Reads the requested resource: the one with this URI, or else one of the first family whose template fits.
+pub(super) fn resource(shared: &Arc<ServerShared>, request: Request, revision: Revision) -> RouterFuture {
+    let catalog = shared.catalog();
+    let Some(uri) = request.params.text("uri").map(Cow::into_owned) else {
+        return Err(Error::invalid_params("`uri` is missing")).into();
+    };
+    let input = CallInput { request, extras: CallExtras::of(&shared.context) };
+    if let Some(entry) = catalog.resources.get(&uri) {
+        return RouterFuture::handed(entry.source.read(input, uri, Vec::new(), revision));
+    }
+    for entry in catalog.templates.iter() {
+        if let Some(variables) = entry.matched(&uri) {
+            return RouterFuture::handed(entry.source.read(input, uri, variables, revision));
+        }
+    }
+    Err(resource::not_found(&uri, revision)).into()
 }
 
 /// Returns whether the session's revision has tasks.

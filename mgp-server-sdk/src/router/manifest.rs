@@ -15,7 +15,7 @@ use crate::tool::CallInput;
 
 /// Answers with the manifest, for clients that declare the extension or speak MGP.
 pub(crate) async fn manifest(input: CallInput) -> Result<Response, Error> {
-    let shared = input.extras.shared.ok_or_else(|| Error::internal("the request came to no server"))?;
+    let shared = ServerShared::of(&input.extras)?;
     let session = input.request.context.session()?;
     if session.mgp.is_none() && !session.extensions().has(ExtensionId::ServiceManifest) {
         return Err(Error::method_not_found(&Method::from_static(method::MANIFEST_GET)));
@@ -34,7 +34,7 @@ fn describe(shared: &ServerShared, revision: Revision) -> ServiceManifest {
     let definitions = shared.catalog().definitions();
     let definitions: Vec<_> =
         definitions.iter().filter_map(|definition| Object::from_raw(definition).ok()).collect();
-    let about = &shared.about;
+    let about = &shared.context.about;
     let mut manifest =
         ServiceManifest::of_tools(server(about.manifest.info.as_ref(), revision), &definitions);
     let declared = |id: &ExtensionId| about.extensions.get(id.id()).is_some();

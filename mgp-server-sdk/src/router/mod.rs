@@ -1,7 +1,9 @@
 //! The router: the innermost service, which finds the handler of each request.
 
 mod call;
+mod complete;
 mod future;
+mod listen;
 #[cfg(feature = "ext")]
 mod manifest;
 #[cfg(feature = "ext")]
@@ -20,11 +22,10 @@ pub use self::future::RouterFuture;
 pub(crate) use self::manifest::manifest;
 #[cfg(feature = "ext")]
 pub(crate) use self::validate::validate;
-use crate::catalog::ListDialect;
-use crate::change;
-use crate::completion;
+use crate::catalog::Catalog;
 use crate::cx::CallExtras;
-use crate::resource;
+use crate::list::ListDialect;
+use crate::server_context::OfferedFeatures;
 use crate::server_shared::ServerShared;
 use crate::task;
 use crate::tool::CallInput;
@@ -71,8 +72,7 @@ impl Router {
                 call::prompt(shared, request, revision)
             }
             "resources/read" if self.offers(|offered| offered.resources) => {
-                let input = CallInput { request, extras: CallExtras::of(shared) };
-                RouterFuture::handed(resource::read(&shared.catalog(), input, revision))
+                call::resource(shared, request, revision)
             }
             "resources/subscribe" if self.offers(|offered| offered.resources) => {
                 self.subscribe(&request).into()
@@ -82,8 +82,8 @@ impl Router {
                 uri.map(|uri| shared.listeners.unsubscribe(session, &uri)).map(|()| Response::empty()).into()
             }
             "completion/complete" if self.offers(|offered| offered.completions) => {
-                let input = CallInput { request, extras: CallExtras::of(shared) };
-                RouterFuture::handed(completion::complete(&shared.catalog(), input))
+                let input = CallInput { request, extras: CallExtras::of(&shared.context) };
+                RouterFuture::handed(complete::complete(&shared.catalog(), input))
             }
             "logging/setLevel" if self.offers(|offered| offered.logging) => {
                 set_level(session, &request).into()
@@ -95,7 +95,7 @@ impl Router {
                 }
                 described.into()
             }
-            "subscriptions/listen" => RouterFuture::boxed(Box::pin(change::listen(shared.clone(), request))),
+            "subscriptions/listen" => RouterFuture::boxed(Box::pin(listen::listen(shared.clone(), request))),
             method if method.starts_with("tasks/") && shared.offered().tasks => self.tasks(request),
             _ => self.other(request),
         }
@@ -103,7 +103,7 @@ impl Router {
 
     fn tasks(&mut self, request: Request) -> RouterFuture {
         let Some(session) = &request.context.session else { return self.other(request) };
-        let tasks = &self.shared.tasks;
+        let tasks = &self.shared.context.tasks;
         let stateless = session.describes_each_request();
         if !stateless && !call::has_tasks(session) {
             return self.other(request);
@@ -126,13 +126,13 @@ impl Router {
     fn other(&mut self, request: Request) -> RouterFuture {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
-            let input = CallInput { request, extras: CallExtras::of(&self.shared) };
+            let input = CallInput { request, extras: CallExtras::of(&self.shared.context) };
             return RouterFuture::handed(method.call(input));
         }
         match &mut self.fallback {
             #[cfg(feature = "ext")]
             Some(fallback) if request.method == Method::TOOLS_LIST => {
-                RouterFuture::boxed(self.shared.about.registry.limit_list(fallback.call(request)))
+                RouterFuture::boxed(self.shared.context.about.registry.limit_list(fallback.call(request)))
             }
             Some(fallback) => RouterFuture::boxed(fallback.call(request)),
             None if request.kind == RequestKind::Notify => Ok(Response::empty()).into(),
@@ -149,19 +149,19 @@ impl Router {
         self.other(request)
     }
 
-    fn offers(&self, part: impl Fn(&crate::server_shared::OfferedFeatures) -> bool) -> bool {
+    fn offers(&self, part: impl Fn(&OfferedFeatures) -> bool) -> bool {
         // Sections that were offered at the start stay offered, and cost no look at the catalog.
-        part(&self.shared.about.dynamic) || part(&self.shared.offered())
+        part(&self.shared.context.about.dynamic) || part(&self.shared.offered())
     }
 
     fn list<F>(&self, dialect: ListDialect, page: F) -> RouterFuture
     where
-        F: FnOnce(&crate::catalog::Catalog) -> Result<mgp_types::RawJson, Error>,
+        F: FnOnce(&Catalog) -> Result<mgp_types::RawJson, Error>,
     {
         let page = page(&self.shared.catalog());
         page.map(|page| {
             let mut response = Response::plain(page);
-            response.context.cache.clone_from(&self.shared.about.cache);
+            response.context.cache.clone_from(&self.shared.context.about.cache);
             // A cache in between must not give a response that was written for this peer to one that speaks plain MCP.
             if let (true, Some(hint)) = (dialect.tool_security, &mut response.context.cache) {
                 hint.scope = CacheScope::Private;

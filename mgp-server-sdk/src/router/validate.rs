@@ -4,6 +4,7 @@ use mgp_types::{Error, Response};
 use serde::Serialize;
 
 use super::call::unknown_tool;
+use crate::server_shared::ServerShared;
 use crate::signature::Violation;
 use crate::tool::{CallInput, arguments};
 
@@ -16,12 +17,12 @@ struct ValidateResult {
 
 /// Answers whether the named tool would accept the arguments, with all that is wrong with them.
 pub(crate) async fn validate(input: CallInput) -> Result<Response, Error> {
-    let shared = input.extras.shared.ok_or_else(|| Error::internal("the request came to no server"))?;
+    let shared = ServerShared::of(&input.extras)?;
     let params = input.request.params;
     let name = params.text("name").ok_or_else(|| Error::invalid_params("`name` is missing"))?.into_owned();
     let tool = shared.catalog().tools.get(&name).cloned().ok_or_else(|| unknown_tool(&name))?;
     let arguments = arguments::members(&params).map_err(|fault| Error::invalid_params(fault.0))?;
-    let errors = tool.checks().all_violations(&shared.about.registry, arguments).await?;
+    let errors = tool.checks().all_violations(&shared.context.about.registry, arguments).await?;
     let schema_dialect = tool.checks().dialect();
     Response::with_body(&ValidateResult { valid: errors.is_empty(), errors, schema_dialect })
 }

@@ -4,8 +4,10 @@ mod form;
 mod header;
 mod validate;
 
+use mgp_types::RawJson;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use self::form::form_of;
@@ -49,6 +51,11 @@ pub(crate) fn of_arguments(schema: Schema) -> Result<Value, String> {
     let properties = members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     header::without_null(properties);
     Ok(Value::Object(members))
+}
+
+/// Returns a value of this crate as JSON.
+pub(crate) fn to_raw<T: Serialize>(value: &T) -> RawJson {
+    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }
 
 /// Returns the schema of no arguments at all.

@@ -43,8 +43,9 @@ use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::router::{DynFallback, Router};
 #[cfg(feature = "ext")]
-use crate::server_shared::ManifestFacts;
-use crate::server_shared::{ServerDescription, ServerShared};
+use crate::server_context::ManifestFacts;
+use crate::server_context::ServerDescription;
+use crate::server_shared::ServerShared;
 use crate::task::{TaskLimits, TaskStore};
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
@@ -383,7 +384,7 @@ impl ServerParts {
         };
         #[cfg(not(feature = "ext"))]
         let about = self.about;
-        let shared = Arc::new(ServerShared::new(self.catalog, about, TaskStore::new(self.tasks)));
+        let shared = ServerShared::new(self.catalog, about, TaskStore::new(self.tasks));
         self.handle.attach(shared.clone());
         if let Some(life) = &self.life {
             let server = Arc::downgrade(&shared);

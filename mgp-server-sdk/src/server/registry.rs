@@ -11,7 +11,7 @@ use crate::cx::HINTS;
 use crate::error::Fault;
 use crate::method::ErasedMethod;
 use crate::router::validate;
-use crate::server_shared::ServerDescription;
+use crate::server_context::ServerDescription;
 use crate::signature::{Timeouts, ToolValidator};
 
 impl<L> Server<L> {

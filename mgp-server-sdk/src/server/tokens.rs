@@ -8,7 +8,7 @@ use mgp_types::ext::{ExtensionId, ExtensionIds, MAX_SESSION_STATE_BYTES, ToolDec
 
 use super::Server;
 use crate::catalog::Catalog;
-use crate::server_shared::ServerDescription;
+use crate::server_context::ServerDescription;
 
 /// Declares the extensions of the tokens that the server's tools give, and gives the server the key of its tokens.
 pub(super) fn sealed_with(

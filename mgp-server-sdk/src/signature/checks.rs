@@ -9,7 +9,8 @@ use mgp_types::mcp::{CallToolResult, Meta};
 use mgp_types::{Error, Object, RawJson};
 use serde_json::{Value, json};
 
-use super::{Constraint, RegistrySettings, Signature, Violation, to_raw};
+use super::{Constraint, RegistrySettings, Signature, Violation};
+use crate::schema::to_raw;
 
 /// The checks of one tool's arguments, each of whose faults is named.
 #[derive(Debug)]
@@ -85,7 +86,8 @@ impl ArgumentChecks {
     ) -> Result<Vec<Violation>, Error> {
         let names = self.validators_after(&found);
         if !names.is_empty() {
-            found.extend(settings.run_validators(&names, arguments).await?);
+            let limit = settings.timeouts.unwrap_or_default().validation;
+            found.extend(settings.validators.run(&names, arguments, limit).await?);
         }
         Ok(found)
     }

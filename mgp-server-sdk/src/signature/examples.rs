@@ -3,8 +3,9 @@
 use mgp_security::ArgumentJudge;
 use serde_json::{Map, Number, Value};
 
-use super::{Constraint, FieldType, InputField, Signature, pattern, to_raw};
+use super::{Constraint, FieldType, InputField, Signature, pattern};
 use crate::Fault;
+use crate::schema::to_raw;
 
 impl Signature {
     /// Makes two examples: one with all arguments, and one with the required ones.

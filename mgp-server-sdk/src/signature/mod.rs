@@ -23,6 +23,7 @@ pub use self::settings::Timeouts;
 pub use self::validator::ToolValidator;
 use self::validator::Validators;
 use crate::Fault;
+use crate::schema::to_raw;
 
 /// The description of a tool by its arguments and the members of its result, in order.
 ///
@@ -179,11 +180,6 @@ fn object<'a>(fields: impl Iterator<Item = (&'a String, Map<String, Value>, bool
         }
     }
     json!({ "type": "object", "properties": properties, "required": required })
-}
-
-/// Returns a value of this crate as JSON.
-pub(crate) fn to_raw<T: Serialize>(value: &T) -> RawJson {
-    RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object())
 }
 
 /// The largest number of arguments and members.

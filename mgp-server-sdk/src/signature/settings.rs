@@ -7,14 +7,15 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{BoxFuture, Error, Response, code};
 use serde_json::{Value, json};
 
-use super::{Validators, Violation, to_raw};
+use super::Validators;
+use crate::schema::to_raw;
 
 /// The time limits of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "limits do nothing until a server has them"]
 pub struct Timeouts {
     tool: Duration,
-    validation: Duration,
+    pub(super) validation: Duration,
     discovery: Duration,
     lock: Duration,
 }
@@ -73,16 +74,6 @@ pub(crate) struct RegistrySettings {
 }
 
 impl RegistrySettings {
-    /// Returns the faults that the named validators find, if they are done in time.
-    pub(super) async fn run_validators(
-        &self,
-        names: &[&str],
-        arguments: Value,
-    ) -> Result<Vec<Violation>, Error> {
-        let limit = self.timeouts.unwrap_or_default().validation;
-        self.validators.run(names, arguments, limit).await
-    }
-
     /// Ends a list that another service makes at the limit, by dropping its future: what is there of it is not served.
     pub(crate) fn limit_list(
         &self,
@@ -104,7 +95,7 @@ impl RegistrySettings {
         let tool = tool.clone();
         Box::pin(async move {
             let outcome = tokio::time::timeout(limit, future).await;
-            outcome.unwrap_or_else(|_| Err(late(&tool, limit)))
+            outcome.unwrap_or_else(|_| Err(late_tool(&tool, limit)))
         })
     }
 }
@@ -112,33 +103,34 @@ impl RegistrySettings {
 fn late_list(limit: Duration) -> Error {
     let data = json!({
         "error_type": "DiscoveryTimeout",
-        "timeout_ms": milliseconds(limit),
         "reason": "the tools could not be listed in time",
         "suggestions": ["List the tools again"],
     });
-    Error::timeout("Discovery timeout")
-        .with_data(to_raw(&data))
+    late("Discovery timeout", limit, data)
         .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
 }
 
-fn milliseconds(limit: Duration) -> u64 {
-    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn late(tool: &str, limit: Duration) -> Error {
-    let limit = milliseconds(limit);
+fn late_tool(tool: &str, limit: Duration) -> Error {
     let data = json!({
         "error_type": "ToolTimeout",
         "tool_name": tool,
-        "timeout_ms": limit,
-        "reason": format!("`{tool}` did not end within {limit} ms"),
+        "reason": format!("`{tool}` did not end within {} ms", milliseconds(limit)),
         "suggestions": [
             "Increase timeout for long-running analysis",
             "Check tool server health",
             "Break request into smaller chunks",
         ],
     });
-    Error::timeout("Tool execution timeout")
-        .with_data(to_raw(&data))
+    late("Tool execution timeout", limit, data)
         .with_recovery(Recovery::for_code(code::TIMEOUT).unwrap_or_default())
+}
+
+/// Returns the error for something that took longer than its limit, with its data.
+pub(super) fn late(what: &'static str, limit: Duration, mut data: Value) -> Error {
+    data["timeout_ms"] = milliseconds(limit).into();
+    Error::timeout(what).with_data(to_raw(&data))
+}
+
+fn milliseconds(limit: Duration) -> u64 {
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }

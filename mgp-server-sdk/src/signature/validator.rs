@@ -8,7 +8,8 @@ use mgp_types::Error;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{Violation, to_raw};
+use super::Violation;
+use super::settings::late;
 
 /// A check of arguments that no schema can express, for [`Constraint::Custom`](super::Constraint::Custom).
 ///
@@ -96,21 +97,19 @@ impl Validators {
         match tokio::time::timeout(limit, work).await {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(panic)) => Err(Error::internal("a validator broke").with_source(panic)),
-            Err(_) => Err(late(limit)),
+            Err(_) => Err(late("Validation timeout", limit, too_slow())),
         }
     }
 }
 
 mgp_types::partial_debug!(Validators);
 
-fn late(limit: Duration) -> Error {
-    let data = json!({
+fn too_slow() -> Value {
+    json!({
         "error_type": "ValidationTimeout",
         "reason": "the validators of the tool did not end in time",
-        "timeout_ms": u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
         "suggestions": ["Try again later"],
-    });
-    Error::timeout("Validation timeout").with_data(to_raw(&data))
+    })
 }
 
 /// The largest number of validators that run at a time, those that hang included.

@@ -7,12 +7,18 @@ mod entry;
 mod extension;
 mod run;
 pub(crate) mod session_era;
-mod start;
 mod store;
+
+use mgp_types::{Error, Response, Revision};
+
+use self::entry::Task;
 
 pub(crate) use self::extension::{cancel, declared, get, update};
 pub(crate) use self::run::TaskRun;
-
-pub(crate) use self::start::start;
 pub use self::store::TaskLimits;
 pub(crate) use self::store::TaskStore;
+
+/// Returns the answer to the call that became the task.
+pub(crate) fn created(task: &Task, revision: Revision) -> Result<Response, Error> {
+    if revision.is_stateless() { extension::created(task) } else { session_era::created(task) }
+}

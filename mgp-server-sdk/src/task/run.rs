@@ -19,7 +19,7 @@ pub(crate) struct TaskRun {
 }
 
 impl TaskRun {
-    pub(super) fn new(task: &Arc<Task>, store: &Arc<TaskStore>) -> Self {
+    pub(crate) fn new(task: &Arc<Task>, store: &Arc<TaskStore>) -> Self {
         Self { task: task.clone(), store: Arc::downgrade(store) }
     }
 

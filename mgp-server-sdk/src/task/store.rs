@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::entry::{Outcome, Task, TaskOwner};
 use super::run::TaskRun;
 use super::{extension, session_era};
-use crate::change::{Change, Listeners};
+use crate::change::{Change, Listeners, notification};
 
 /// The limits of a server's tasks.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ impl TaskStore {
     ///
     /// # Errors
     /// The sender or the server has too many tasks.
-    pub(super) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
+    pub(crate) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
         let ttl = ttl.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
         let owner = TaskOwner::of(context);
         let mut tasks = self.tasks.lock();
@@ -112,7 +112,7 @@ impl TaskStore {
     ///
     /// # Errors
     /// There is no runtime to run the work on.
-    pub(super) fn run<F>(self: &Arc<Self>, task: &Arc<Task>, work: F) -> Result<(), Error>
+    pub(crate) fn run<F>(self: &Arc<Self>, task: &Arc<Task>, work: F) -> Result<(), Error>
     where
         F: Future<Output = Result<(Response, bool), Error>> + Send + 'static,
     {
@@ -136,11 +136,20 @@ impl TaskStore {
 
     /// Notifies the followers of the task that it changed.
     pub(super) fn announce(self: &Arc<Self>, task: &Task) {
-        self.listeners.announce(&Change::Task(task.id.clone()), self);
+        self.tell(&Change::Task(task.id.clone()));
+    }
+
+    /// Notifies the listeners to a change.
+    pub(crate) fn tell(self: &Arc<Self>, change: &Change) {
+        let tasks = self.clone();
+        self.listeners.announce(change, move |change| match change {
+            Change::Task(id) => tasks.session_notification(id),
+            other => Some(notification(other)),
+        });
     }
 
     /// Returns the notification about a task for its session.
-    pub(crate) fn session_notification(&self, id: &str) -> Option<Request> {
+    fn session_notification(&self, id: &str) -> Option<Request> {
         session_era::notification(&*self.get(id)?)
     }
 

@@ -1,9 +1,8 @@
 //! What clients carry for the server from call to call: session state, checkpoints, and confirmations. The guard around the
-//! handler of each tool (`tool/handler.rs`) opens it and writes it.
+//! handler of each tool (`tool/guard.rs`) opens it and writes it.
 
 mod checkpoint;
 mod confirm;
-mod open;
 mod session;
 
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Params, RawJson, Request};
 
 pub(crate) use self::checkpoint::CallCheckpoints;
-pub(crate) use self::open::with_tokens;
+pub(crate) use self::confirm::{ConfirmForm, Confirmation, declined};
 pub(crate) use self::session::{CallSession, invalid as invalid_session};
 
 /// The tokens that a server gives, and their keys.

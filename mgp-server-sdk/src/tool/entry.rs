@@ -12,16 +12,17 @@ use serde_json::Value;
 use super::arguments::ArgumentFault;
 #[cfg(feature = "ext")]
 use super::extended::EntryExtensions;
+#[cfg(feature = "ext")]
+use super::guard::with_tokens;
 use super::handler::{ArgumentMode, ErasedTool, ToolHandler};
 #[cfg(not(feature = "ext"))]
 use super::handler::{CallInput, ToolFuture};
 use super::{TaskMode, Tool, arguments};
-use crate::catalog::{ListDialect, ListEntry};
 use crate::error::Fault;
-use crate::schema;
-use crate::schema::{HeaderParams, Validator};
+use crate::list::{ListDialect, ListEntry};
+use crate::schema::{self, HeaderParams, Validator, to_raw};
 #[cfg(feature = "ext")]
-use crate::tokens::{TokenTool, with_tokens};
+use crate::tokens::TokenTool;
 
 /// A tool with its handler and its checks.
 #[derive(Debug)]
@@ -186,10 +187,6 @@ fn support(mode: TaskMode) -> Option<ToolExecution> {
     Some(execution)
 }
 
-fn to_raw(schema: &Value) -> RawJson {
-    RawJson::from_value(schema).unwrap_or_else(|_| RawJson::empty_object())
-}
-
 fn check_name(name: &str) -> Result<(), &'static str> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
     if name.is_empty() || name.len() > 64 || !name.bytes().all(legal) {
@@ -207,7 +204,6 @@ pub(crate) struct ListedSecurity {
 
 impl ListedSecurity {
     pub(crate) fn new(security: &ToolSecurity) -> Self {
-        let to_raw = |value| RawJson::from_value(value).unwrap_or_else(|_| RawJson::empty_object());
         let security = to_raw(security);
         let mut mirror = mgp_types::Object::new();
         mirror.set(ToolSecurity::MEMBER, security.clone());

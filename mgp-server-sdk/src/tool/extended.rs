@@ -201,8 +201,8 @@ impl ToolEntry {
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         if let Some(check) = &self.extensions.result_judge {
-            let shared = input.extras.shared.as_deref();
-            let is_strict = shared.is_some_and(|shared| shared.about.registry.requires_schemas);
+            let server = input.extras.server.as_deref();
+            let is_strict = server.is_some_and(|server| server.about.registry.requires_schemas);
             let call = self.start_unchecked(input)?;
             return Ok(judged(self.name.clone(), check.clone(), call, is_strict));
         }
@@ -236,10 +236,10 @@ impl ToolEntry {
         }
         let (checks, handler) = (self.extensions.checks.clone(), self.handler.clone());
         Box::pin(async move {
-            let shared = input.extras.shared.clone();
-            let shared =
-                shared.ok_or_else(|| Error::internal("no server runs the validators of the tool"))?;
-            let found = checks.with_validators(&shared.about.registry, arguments, found).await?;
+            let server = input.extras.server.clone();
+            let server =
+                server.ok_or_else(|| Error::internal("no server runs the validators of the tool"))?;
+            let found = checks.with_validators(&server.about.registry, arguments, found).await?;
             let answer = if found.is_empty() { call(&handler, input) } else { refused(&found) };
             answer.await
         })

@@ -1,10 +1,13 @@
 //! Tools: async functions that a server runs for its clients.
 
 pub(crate) mod arguments;
+mod as_task;
 mod entry;
 mod error;
 #[cfg(feature = "ext")]
 mod extended;
+#[cfg(feature = "ext")]
+mod guard;
 mod handler;
 mod result;
 
@@ -12,6 +15,7 @@ use mgp_types::RawJson;
 use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
+pub(crate) use self::as_task::start_task;
 use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
@@ -20,8 +24,6 @@ use self::extended::ToolExtensions;
 pub use self::handler::ToolHandler;
 pub(crate) use self::handler::{CallInput, ToolFuture, form};
 pub use self::result::{IntoToolResult, Json, ToolResult};
-#[cfg(feature = "ext")]
-pub(crate) use self::{arguments::ArgumentFault, handler::ErasedTool};
 
 /// The description of a tool; [`Server::tool`](crate::Server::tool) adds the function that it runs.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The start of a task: by the client's wish, or by the handler.
+//! Calls of tools that become tasks: by the client's wish, or by the handler.
 
 use std::future::{Future, ready};
 use std::sync::Arc;
@@ -6,34 +6,29 @@ use std::time::Duration;
 
 use mgp_types::{Error, Outbox, Request, Response, Revision};
 
-use super::entry::Task;
-use super::run::TaskRun;
-use super::{extension, session_era};
+use super::handler::{CallInput, ToolFuture};
+use super::{IntoToolResult, ToolEntry, ToolResult};
 use crate::cx::{CallExtras, Cx};
-use crate::server_shared::ServerShared;
-use crate::tool::{CallInput, IntoToolResult, ToolEntry, ToolFuture, ToolResult};
+use crate::server_context::ServerContext;
+use crate::task::{self, TaskRun};
 
 /// Runs a call of the tool as a task, and answers the call with the task.
-pub(crate) fn start(
-    shared: &Arc<ServerShared>,
+pub(crate) fn start_task(
+    server: &Arc<ServerContext>,
     tool: &ToolEntry,
     mut request: Request,
     ttl: Option<Duration>,
 ) -> Result<Response, Error> {
     let revision = request.context.session()?.revision;
-    let store = &shared.tasks;
+    let store = &server.tasks;
     let task = store.create(&request.context, ttl)?;
     detach(&mut request);
-    let extras = CallExtras {
-        task: Some(TaskRun::new(&task, store)),
-        shared: Some(shared.clone()),
-        ..CallExtras::default()
-    };
+    let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(server) };
     let work = tool
         .start(CallInput { request, extras })
         .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))) as ToolFuture);
     store.run(&task, outcome(work, revision))?;
-    answer(&task, revision)
+    task::created(&task, revision)
 }
 
 impl Cx {
@@ -50,21 +45,21 @@ impl Cx {
         Fut: Future<Output: IntoToolResult> + Send + 'static,
     {
         let session = self.session().clone();
-        let can = session.describes_each_request() && extension::declared(&session).is_ok();
+        let can = session.describes_each_request() && task::declared(&session).is_ok();
         let extras = self.extras();
-        let shared = match &extras.shared {
-            Some(shared) if can && extras.may_become_task => shared.clone(),
+        let server = match &extras.server {
+            Some(server) if can && extras.may_become_task => server.clone(),
             _ => return work(self).await.into_tool_result(),
         };
-        let store = &shared.tasks;
+        let store = &server.tasks;
         let mut request = self.request().clone();
         let task = store.create(&request.context, None)?;
         detach(&mut request);
-        let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(&shared) };
+        let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(&server) };
         let future = work(Self::new(request, extras));
         let work = Box::pin(async move { future.await.into_tool_result() });
         store.run(&task, outcome(work, session.revision))?;
-        answer(&task, session.revision).map(ToolResult::written)
+        task::created(&task, session.revision).map(ToolResult::written)
     }
 }
 
@@ -85,8 +80,4 @@ async fn outcome(work: ToolFuture, revision: Revision) -> Result<(Response, bool
     let result = work.await?;
     let is_error = result.is_error();
     Ok((result.into_response(revision)?, is_error))
-}
-
-fn answer(task: &Task, revision: Revision) -> Result<Response, Error> {
-    if revision.is_stateless() { extension::created(task) } else { session_era::created(task) }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
 use mgp_types::{Error, Method, Object, Request, Response, Session};
 
-use super::listeners::{MAX_SUBSCRIPTIONS, notification};
-use super::{Change, WantedChanges};
+use crate::change::{Change, MAX_SUBSCRIPTIONS, WantedChanges, notification};
 use crate::server_shared::ServerShared;
+use crate::task;
 
 /// Serves `subscriptions/listen`: acknowledges the honoured wishes, then sends notifications of changes until the
 /// request is dropped or the server ends its subscriptions.
-pub(crate) async fn listen(shared: Arc<ServerShared>, request: Request) -> Result<Response, Error> {
+pub(super) async fn listen(shared: Arc<ServerShared>, request: Request) -> Result<Response, Error> {
     let session = request.context.session()?.clone();
     let params: SubscriptionsListenParams = request.body()?;
     let honoured = honour(&shared, &session, &request, params.notifications)?;
@@ -23,7 +23,7 @@ pub(crate) async fn listen(shared: Arc<ServerShared>, request: Request) -> Resul
     outbox.notify(Request::notify(Method::ACKNOWLEDGED, acknowledged)).await?;
     while let Some(change) = mailbox.next().await {
         let notification = match &change {
-            Change::Task(id) => shared.tasks.stateless_notification(id),
+            Change::Task(id) => shared.context.tasks.stateless_notification(id),
             other => Some(notification(other)),
         };
         if let Some(notification) = notification {
@@ -51,8 +51,8 @@ fn honour(
         honoured.resource_subscriptions = Some(uris);
     }
     if let Some(mut ids) = wanted.task_ids.filter(|_| offered.tasks) {
-        crate::task::declared(session)?;
-        ids.retain(|id| shared.tasks.find(id, &request.context).is_ok());
+        task::declared(session)?;
+        ids.retain(|id| shared.context.tasks.find(id, &request.context).is_ok());
         ids.truncate(MAX_SUBSCRIPTIONS);
         honoured.task_ids = Some(ids);
     }

@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use mgp_types::mcp::Elicited;
 
-use super::confirm::{ConfirmForm, Confirmation, declined};
-use super::{CallCheckpoints, CallSession, CallTokens, TokenSettings, TokenTool};
+use super::ToolResult;
+use super::arguments::ArgumentFault;
+use super::handler::{CallInput, ErasedTool, ToolFuture};
 use crate::cx::Cx;
-use crate::tool::{ArgumentFault, CallInput, ErasedTool, ToolFuture, ToolResult};
+use crate::tokens::{
+    CallCheckpoints, CallSession, CallTokens, ConfirmForm, Confirmation, TokenSettings, TokenTool, declined,
+};
 
 /// Puts what the caller carries for the server around the handler of a tool: the state of its session, a place to go on
 /// from, and the confirmation of a person.
-pub(crate) fn with_tokens(tool: TokenTool, handler: ErasedTool) -> ErasedTool {
-    ErasedTool::new(move |input: CallInput| match input.extras.shared.clone() {
-        Some(shared) => open_tokens(&tool, &shared.about.tokens, &handler, input),
+pub(super) fn with_tokens(tool: TokenTool, handler: ErasedTool) -> ErasedTool {
+    ErasedTool::new(move |input: CallInput| match input.extras.server.clone() {
+        Some(server) => open_tokens(&tool, &server.about.tokens, &handler, input),
         None => handler.call(input),
     })
 }

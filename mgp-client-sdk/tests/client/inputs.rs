@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_client_sdk::Elicited;
 use mgp_types::mcp::{ElicitFormParams, ListToolsParams};
-use mgp_types::{Context, Error, Origin, Revision};
+use mgp_types::{Context, Flow, Gate, Origin, Request, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -83,13 +83,12 @@ async fn the_state_is_echoed_only_if_there_was_one_2026() {
 
 #[tokio::test]
 async fn an_absent_result_type_is_a_result_2026() {
-    let (peer, client) = Peer::connect(STATELESS, builder(), |_, _| json!({"content": []})).await;
-    client.call_tool("a", ()).await.unwrap();
     let talks_of_it = json!({"content": [{"type": "text", "text": "\"resultType\":\"input_required\""}]});
-    assert_eq!(peer.seen("tools/call").len(), 1);
-    let (peer, client) = Peer::connect(STATELESS, builder(), move |_, _| talks_of_it.clone()).await;
-    client.call_tool("a", ()).await.unwrap();
-    assert_eq!(peer.seen("tools/call").len(), 1);
+    for result in [json!({"content": []}), talks_of_it] {
+        let (peer, client) = Peer::connect(STATELESS, builder(), move |_, _| result.clone()).await;
+        client.call_tool("a", ()).await.unwrap();
+        assert_eq!(peer.seen("tools/call").len(), 1);
+    }
 }
 
 #[tokio::test]
@@ -157,9 +156,7 @@ async fn questions_of_one_result_are_asked_at_the_same_time_2026() {
 async fn inbound_layers_see_pushed_and_embedded_questions_alike() {
     for era in ERAS {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let noted = seen.clone();
-        let note = tower_layer::layer_fn(move |inner| Note { inner, seen: noted.clone() });
-        let builder = builder().on_elicitation(counting).inbound_layer(note);
+        let builder = builder().on_elicitation(counting).inbound_layer(Note(seen.clone()).into_layer());
         let (peer, stream) = Peer::raw(crate::peer::era(era, |_, params| {
             if params.get("inputResponses").is_some() {
                 return text("done");
@@ -183,24 +180,15 @@ async fn inbound_layers_see_pushed_and_embedded_questions_alike() {
 
 type Seen = Vec<(String, Option<Revision>)>;
 
-#[derive(Clone)]
-struct Note<S> {
-    inner: S,
-    seen: Arc<Mutex<Seen>>,
-}
+#[derive(Debug, Clone)]
+struct Note(Arc<Mutex<Seen>>);
 
-impl<S: mgp_types::RpcService> tower_service::Service<mgp_types::Request> for Note<S> {
-    type Response = mgp_types::Response;
-    type Error = Error;
-    type Future = S::Future;
+impl Gate for Note {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: mgp_types::Request) -> S::Future {
+    fn enter(&self, request: &mut Request) -> Flow<()> {
         let revision = request.context.session.as_ref().map(|session| session.revision);
-        self.seen.lock().push((request.method.to_string(), revision));
-        self.inner.call(request)
+        self.0.lock().push((request.method.to_string(), revision));
+        Flow::Pass(())
     }
 }

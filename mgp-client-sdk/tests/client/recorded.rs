@@ -12,39 +12,25 @@ use tokio::time::Instant;
 
 use crate::peer::{Peer, PlainClient, builder};
 
-/// Returns a server that opens a session in these words, and answers what it does not know as the Python SDK does.
-async fn connect(builder: mgp_client_sdk::ClientBuilder, capabilities: Value) -> (Peer, PlainClient) {
-    let (peer, stream) = Peer::raw(move |message| {
-        let id = message["id"].clone();
-        if id.is_null() {
-            return Vec::new();
-        }
-        let outcome = match message["method"].as_str() {
-            Some("initialize") => (
-                "result",
-                json!({
-                    "protocolVersion": "2025-11-25", "capabilities": capabilities,
-                    "serverInfo": {"name": "cloto-mcp-local", "version": "1.30.0"},
-                }),
-            ),
-            Some("tools/call") => ("result", json!({"content": [{"type": "text", "text": "done"}]})),
-            _ => ("error", json!({"code": -32602, "message": "Invalid request parameters", "data": ""})),
-        };
-        vec![json!({"jsonrpc": "2.0", "id": id, outcome.0: outcome.1})]
-    });
-    let (reader, writer) = tokio::io::split(stream);
-    (peer, builder.connect_io(reader, writer).await.unwrap())
+/// Connects to a server that answers calls, and what it does not know as the Python SDK does.
+async fn plain(builder: mgp_client_sdk::ClientBuilder) -> (Peer, PlainClient) {
+    scripted(builder, &["permissions", "streaming"], |method, id, _| match method {
+        "tools/call" => vec![result(id, &json!({"content": [{"type": "text", "text": "done"}]}))],
+        _ => vec![unknown(id)],
+    })
+    .await
 }
 
-fn recorded() -> Value {
-    let mgp = json!({"version": "0.6.0", "extensions": ["permissions", "streaming"], "server_id": "cloto-mcp-local"});
-    json!({"tools": {"listChanged": false}, "experimental": {"mgp": mgp}})
+/// Returns the error by which the Python SDK answers what it does not know.
+fn unknown(id: &Value) -> Value {
+    let error = json!({"code": -32602, "message": "Invalid request parameters", "data": ""});
+    json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
 #[tokio::test]
 async fn i_1_an_offer_among_the_experimental_capabilities_is_read() {
     let offer = Offer::new(ExtensionSet::standard());
-    let (_peer, client) = connect(builder().mgp(offer), recorded()).await;
+    let (_peer, client) = plain(builder().mgp(offer)).await;
     let session = client.session().unwrap();
     let agreed = session.mgp.as_ref().unwrap();
     assert!(agreed.has(&Extension::Permissions) && agreed.has(&Extension::Streaming));
@@ -53,7 +39,7 @@ async fn i_1_an_offer_among_the_experimental_capabilities_is_read() {
 
 #[tokio::test]
 async fn i_3_an_offer_to_a_client_that_made_none_is_no_agreement() {
-    let (peer, client) = connect(builder().mgp(None), recorded()).await;
+    let (peer, client) = plain(builder().mgp(None)).await;
     assert!(client.session().unwrap().mgp.is_none());
     client.call_tool("think", json!({})).await.unwrap();
     assert!(peer.all().iter().all(|message| !message.to_string().contains("_mgp")));
@@ -61,7 +47,7 @@ async fn i_3_an_offer_to_a_client_that_made_none_is_no_agreement() {
 
 #[tokio::test]
 async fn i_6_a_server_that_calls_unknown_methods_invalid_is_found_and_used() {
-    let client: Client<_> = connect(builder().mgp(Offer::new(ExtensionSet::standard())), recorded()).await.1;
+    let client: Client<_> = plain(builder().mgp(Offer::new(ExtensionSet::standard()))).await.1;
     assert_eq!(client.revision(), Some(Revision::V2025_11_25));
     let refused = client.request("mgp/health/ping", json!({"timestamp": "2026-01-01T00:00:00Z"})).await;
     assert_eq!(refused.unwrap_err().code(), -32602);
@@ -100,10 +86,7 @@ fn answering(
                     }),
                 )]
             }
-            "server/discover" => {
-                let error = json!({"code": -32602, "message": "Invalid request parameters", "data": ""});
-                vec![json!({"jsonrpc": "2.0", "id": id, "error": error})]
-            }
+            "server/discover" => vec![unknown(id)],
             "notifications/initialized" => Vec::new(),
             _ => says(method, id, params),
         }

@@ -9,7 +9,7 @@
 //! | `guest`, `visit` | a client that misbehaves, and what it sees of a server |
 //! | `runner`, `tally` | runs a family of seeds, looks for panics and for tasks that are left, and counts |
 //! | `clients`, `servers` | the families of plain calls, of either side |
-//! | `stage`, `reading` | streamed results: a client against a server by hand |
+//! | `reading` | streamed results: a client against a server by hand |
 //! | `processes`, `machine` | real servers that are killed, and what is left of them |
 //!
 //! `mgp-stream` and `mgp-lifecycle` play schedules of callbacks, events, retries and supervised servers by themselves,
@@ -38,7 +38,6 @@ mod rng;
 mod runner;
 mod schedule;
 mod servers;
-mod stage;
 mod tally;
 mod turn;
 mod visit;

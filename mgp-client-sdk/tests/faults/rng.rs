@@ -36,11 +36,3 @@ impl Rng {
         Duration::from_millis(self.within(range))
     }
 }
-
-#[test]
-fn the_same_seed_gives_the_same_numbers() {
-    // The published values for seed 1234567.
-    let mut rng = Rng::new(1_234_567);
-    let first = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-    assert_eq!([rng.next(), rng.next(), rng.next()], first);
-}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_transport::ConnectionLimits;
 use mgp_types::Revision;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
 use crate::guest::{Guest, Leaving, Move, Tool, Trouble};
@@ -187,27 +187,6 @@ async fn a_thousand_calls_of_a_client_that_never_reads_end_with_it() {
         assert!(far.writer.write_all(b"{}\n").await.is_err());
         assert_eq!(left_over(before).await, 0);
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn more_calls_than_allowed_are_refused_and_the_rest_goes_on() {
-    let accept = server().accept().unwrap();
-    let Pipe { near, mut far } = Pipe::new(1 << 20);
-    let mut limits = ConnectionLimits::default();
-    limits.max_in_flight = 10;
-    serve(&accept, near, limits);
-    let era = Revision::V2026_07_28;
-    for id in 0..15 {
-        far.writer.write_all(&call(era, id, 0, Tool::Later(Duration::from_millis(50)))).await.unwrap();
-    }
-    let mut lines = BufReader::new(far.reader).lines();
-    let mut outcomes = Vec::new();
-    for _ in 0..15 {
-        let answer: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
-        outcomes.push(answer["error"]["code"].as_i64());
-    }
-    assert_eq!(outcomes[..5], [Some(mgp_types::code::RESOURCE_EXHAUSTED); 5]);
-    assert_eq!(outcomes[5..], [None; 10]);
 }
 
 /// The time for which a server goes on with its work when no more messages come.

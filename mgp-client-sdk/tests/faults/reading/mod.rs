@@ -3,6 +3,7 @@
 mod judge;
 mod peer;
 mod plan;
+mod stage;
 
 use std::sync::Arc;
 
@@ -19,7 +20,6 @@ use self::peer::Peer;
 use self::plan::{Plan, Planned, Reader};
 use crate::play::{PlainClient, builder, text};
 use crate::runner::counted;
-use crate::stage;
 use crate::tally::Tally;
 
 #[tokio::test(start_paused = true)]

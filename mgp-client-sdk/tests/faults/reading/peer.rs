@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::plan::{Again, OnCancel, Plan, Planned, Step, Stray};
+use super::stage::{Crash, Voice};
 use crate::frames;
-use crate::stage::{Crash, Part, Voice, greeting};
 
 pub(super) struct Peer {
     era: Revision,
@@ -162,6 +162,10 @@ impl Peer {
         let about = params["request_id"].as_i64();
         let about = about.and_then(|id| Some((id, *record.calls.get(&id)?)));
         match method {
+            "initialize" | "server/discover" => {
+                let greeting = frames::handshake_with(&["streaming"], self.era, &message["id"], method);
+                Chore::Greet(greeting)
+            }
             "tools/call" => {
                 let nonce = params["arguments"]["nonce"].as_u64().expect("each call has its number");
                 let id = message["id"].as_i64().expect("our ids are numbers");
@@ -225,21 +229,24 @@ impl Peer {
 
 enum Chore {
     Nothing,
+    Greet(Vec<u8>),
     Serve(i64, u64),
     SendAgain(i64, u64, Vec<u64>),
     Stop(Value, Option<(i64, u64)>),
 }
 
-impl Part for Peer {
-    fn take(self: Arc<Self>, message: Value, voice: Voice) -> impl Future<Output = ()> + Send + 'static {
+impl Peer {
+    /// Takes a message in, and returns what is done about it, which ends with the connection.
+    pub(super) fn take(
+        self: Arc<Self>,
+        message: Value,
+        voice: Voice,
+    ) -> impl Future<Output = ()> + Send + 'static {
         let chore = self.note(&message);
-        let greeting = greeting(&["streaming"], self.era, &message);
         async move {
-            if let Some(bytes) = greeting {
-                return self.crash.greet(&bytes, &voice).await;
-            }
             match chore {
                 Chore::Nothing => {}
+                Chore::Greet(greeting) => self.crash.greet(&greeting, &voice).await,
                 Chore::Serve(id, nonce) => self.serve(id, nonce, voice).await,
                 Chore::SendAgain(id, nonce, missing) => self.send_again(id, nonce, missing, &voice).await,
                 Chore::Stop(own, call) => self.stop(own, call, &voice).await,
@@ -247,7 +254,7 @@ impl Part for Peer {
         }
     }
 
-    fn ended(&self) {
+    pub(super) fn ended(&self) {
         self.record().ended.get_or_insert_with(Instant::now);
     }
 }

@@ -18,15 +18,9 @@ use super::{OAuthError, exchange};
 #[derive(Clone)]
 pub(super) struct ProvenClient {
     pub(super) id: Box<str>,
-    method: ProofMethod,
-}
-
-#[derive(Clone)]
-enum ProofMethod {
-    None,
-    Basic(Box<str>),
-    Post(Box<str>),
-    Key(SigningKey),
+    proof: ClientProof,
+    /// True if a secret stands in the form, and not in a header.
+    is_posted: bool,
 }
 
 impl ProvenClient {
@@ -36,32 +30,21 @@ impl ProvenClient {
             Some(supported) => supported.iter().any(|it| it == method),
             None => method == "client_secret_basic",
         };
-        let method = match &client.proof {
-            ClientProof::None => ProofMethod::None,
-            ClientProof::Key(key) => ProofMethod::Key(key.clone()),
-            ClientProof::Secret(secret)
-                if !accepts("client_secret_basic") && accepts("client_secret_post") =>
-            {
-                ProofMethod::Post(secret.clone())
-            }
-            ClientProof::Secret(secret) => ProofMethod::Basic(secret.clone()),
-        };
-        Self { id: client.id.clone(), method }
+        let is_posted = !accepts("client_secret_basic") && accepts("client_secret_post");
+        Self { id: client.id.clone(), proof: client.proof.clone(), is_posted }
     }
 
     /// Returns a client that the issuer registered, which proves itself as the issuer said.
     pub(super) fn registered(client: &RegisteredClient) -> Self {
-        let method = match (client.token_endpoint_auth_method.as_deref(), &client.client_secret) {
-            (Some("none"), _) | (_, None) => ProofMethod::None,
-            (Some("client_secret_post"), Some(secret)) => ProofMethod::Post(secret.clone()),
-            (_, Some(secret)) => ProofMethod::Basic(secret.clone()),
-        };
-        Self { id: client.client_id.clone(), method }
+        let method = client.token_endpoint_auth_method.as_deref();
+        let secret = client.client_secret.clone().filter(|_| method != Some("none"));
+        let proof = secret.map_or(ClientProof::None, ClientProof::Secret);
+        Self { id: client.client_id.clone(), proof, is_posted: method == Some("client_secret_post") }
     }
 
     /// Returns a client without a proof.
     pub(super) fn public(id: &str) -> Self {
-        Self { id: id.into(), method: ProofMethod::None }
+        Self { id: id.into(), proof: ClientProof::None, is_posted: false }
     }
 
     /// Adds the proof to a request to the token endpoint of `issuer`.
@@ -71,13 +54,13 @@ impl ProvenClient {
         form: &mut Form,
         headers: &mut HeaderMap,
     ) -> Result<(), OAuthError> {
-        match &self.method {
-            ProofMethod::None => form.set("client_id", &self.id),
-            ProofMethod::Post(secret) => {
+        match &self.proof {
+            ClientProof::None => form.set("client_id", &self.id),
+            ClientProof::Secret(secret) if self.is_posted => {
                 form.set("client_id", &self.id);
                 form.set("client_secret", secret);
             }
-            ProofMethod::Basic(secret) => {
+            ClientProof::Secret(secret) => {
                 let pair = format!("{}:{}", Form::encoded(&self.id), Form::encoded(secret));
                 let pair = STANDARD.encode(pair);
                 let mut value: HeaderValue = format!("Basic {pair}")
@@ -86,7 +69,7 @@ impl ProvenClient {
                 value.set_sensitive(true);
                 headers.insert(AUTHORIZATION, value);
             }
-            ProofMethod::Key(key) => {
+            ClientProof::Key(key) => {
                 form.set("client_id", &self.id);
                 form.set("client_assertion_type", exchange::JWT_BEARER_ASSERTION);
                 form.set("client_assertion", &self.assertion(key, issuer)?);

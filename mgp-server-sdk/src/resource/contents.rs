@@ -30,74 +30,58 @@ pub trait IntoContents: Sized {
     ///
     /// # Errors
     /// The read is answered with a JSON-RPC error.
-    fn into_contents(
-        self,
-        uri: &str,
-        media_type: Option<&str>,
-    ) -> Result<Option<Vec<ResourceContents>>, Error>;
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> ReadContents;
 }
 
-macro_rules! texts {
-    ($($type:ty)+) => {
+/// The contents that were read; `None` if the resource does not exist.
+type ReadContents = Result<Option<Vec<ResourceContents>>, Error>;
+
+macro_rules! one_of {
+    ($($type:ty: |$uri:ident, $own:ident| $contents:expr;)+) => {
         $(impl IntoContents for $type {
-            fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                Ok(Some(vec![one(ResourceContents::text(uri, self), media_type)]))
+            fn into_contents(self, $uri: &str, media_type: Option<&str>) -> ReadContents {
+                let $own = self;
+                Ok(Some(vec![one($contents, media_type)]))
             }
         })+
     };
 }
 
-macro_rules! blobs {
-    ($($type:ty)+) => {
-        $(impl IntoContents for $type {
-            fn into_contents(self, uri: &str, media_type: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
-                Ok(Some(vec![one(ResourceContents::blob(uri, base64(self)), media_type)]))
-            }
-        })+
-    };
+one_of! {
+    String: |uri, text| ResourceContents::text(uri, text);
+    &'static str: |uri, text| ResourceContents::text(uri, text);
+    Cow<'static, str>: |uri, text| ResourceContents::text(uri, text);
+    Vec<u8>: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
+    Bytes: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
+    &'static [u8]: |uri, bytes| ResourceContents::blob(uri, base64(bytes));
 }
-
-texts!(String &'static str Cow<'static, str>);
-blobs!(Vec<u8> Bytes &'static [u8]);
 
 impl<B: AsRef<[u8]>> IntoContents for Blob<B> {
-    fn into_contents(
-        self,
-        uri: &str,
-        media_type: Option<&str>,
-    ) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> ReadContents {
         Ok(Some(vec![one(ResourceContents::blob(uri, base64(self.0)), media_type)]))
     }
 }
 
 impl IntoContents for ResourceContents {
-    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> ReadContents {
         Ok(Some(vec![self]))
     }
 }
 
 impl IntoContents for Vec<ResourceContents> {
-    fn into_contents(self, _: &str, _: Option<&str>) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(self, _: &str, _: Option<&str>) -> ReadContents {
         Ok(Some(self))
     }
 }
 
 impl<T: IntoContents> IntoContents for Option<T> {
-    fn into_contents(
-        self,
-        uri: &str,
-        media_type: Option<&str>,
-    ) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> ReadContents {
         self.map_or(Ok(None), |contents| contents.into_contents(uri, media_type))
     }
 }
 
 impl<T: IntoContents, E: Into<ToolError>> IntoContents for Result<T, E> {
-    fn into_contents(
-        self,
-        uri: &str,
-        media_type: Option<&str>,
-    ) -> Result<Option<Vec<ResourceContents>>, Error> {
+    fn into_contents(self, uri: &str, media_type: Option<&str>) -> ReadContents {
         self.map_err(|error| error.into().into_error())?.into_contents(uri, media_type)
     }
 }

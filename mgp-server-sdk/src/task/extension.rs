@@ -68,8 +68,7 @@ pub(super) fn notification(task: &Task) -> Option<Request> {
 
 fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
     declared(request.context.session()?)?;
-    let id = request.params.text("taskId").ok_or_else(|| Error::invalid_params("`taskId` is missing"))?;
-    store.find(&id, &request.context)
+    store.named(request)
 }
 
 fn detailed(task: &Task, plain: bool) -> DetailedTask {

@@ -26,7 +26,7 @@ pub(crate) fn wanted(request: &Request) -> Result<Option<TaskRequest>, Error> {
 
 /// Serves `tasks/get`.
 pub(crate) fn get(store: &TaskStore, request: &Request) -> Result<Response, Error> {
-    Response::with_body(&wire(&*find(store, request)?))
+    Response::with_body(&wire(&*store.named(request)?))
 }
 
 /// Serves `tasks/list`: all tasks at once, because their number is bounded.
@@ -40,7 +40,7 @@ pub(crate) fn list(store: &TaskStore, request: &Request) -> Result<Response, Err
 
 /// Serves `tasks/cancel`.
 pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Response, Error> {
-    let task = find(store, request)?;
+    let task = store.named(request)?;
     if !task.finish(Outcome::Cancelled) {
         return Err(Error::invalid_params("the task is over already"));
     }
@@ -50,7 +50,7 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 
 /// Serves `tasks/result`: waits until the task is over. Meanwhile the task's questions travel with this request.
 pub(crate) async fn result(store: Arc<TaskStore>, request: Request) -> Result<Response, Error> {
-    let task = find(&store, &request)?;
+    let task = store.named(&request)?;
     loop {
         let mut changed = std::pin::pin!(task.changed());
         changed.as_mut().enable();
@@ -106,11 +106,6 @@ impl Drop for OpenQuestion<'_> {
             self.task.put_back(question);
         }
     }
-}
-
-fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
-    let id = request.params.text("taskId").ok_or_else(|| Error::invalid_params("`taskId` is missing"))?;
-    store.find(&id, &request.context)
 }
 
 fn wire(task: &Task) -> task::Task {

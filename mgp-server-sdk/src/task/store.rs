@@ -71,6 +71,12 @@ impl TaskStore {
             .ok_or_else(|| Error::invalid_params("unknown task"))
     }
 
+    /// Returns the task that the request names, if it comes from its owner.
+    pub(super) fn named(&self, request: &Request) -> Result<Arc<Task>, Error> {
+        let id = request.params.text("taskId").ok_or_else(|| Error::invalid_params("`taskId` is missing"))?;
+        self.find(&id, &request.context)
+    }
+
     /// Returns the tasks of the request's sender, oldest first.
     pub(super) fn of(&self, context: &Context) -> Vec<Arc<Task>> {
         let now = Instant::now();

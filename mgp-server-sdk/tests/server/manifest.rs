@@ -1,15 +1,12 @@
 //! The service manifest of a server: what it offers in one document.
 
-use std::num::NonZeroU32;
-
 use crate::peer::{Era, Peer, declaring};
-use mgp_security::limit::{LimitGate, Limits, Rates};
 use mgp_server_sdk::types::ext::{
     Cost, ExtensionId, Impact, LatencyClass, MatchConfidence, ServerRecommendation, ServiceManifest,
     ToolDeclaration,
 };
-use mgp_server_sdk::types::{Gate, RpcService, code};
-use mgp_server_sdk::{Cx, RawJson, Server, ServerCore, Tool};
+use mgp_server_sdk::types::{RpcService, code};
+use mgp_server_sdk::{RawJson, Server, ServerCore, Tool};
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
@@ -156,53 +153,6 @@ async fn the_manifest_lists_exactly_the_extensions_that_are_on() {
         let mut other = written.clone();
         other["supported_extensions"] = json!(["telepathy"]);
         assert!(serde_json::from_value::<ServiceManifest>(other).is_err(), "the list is closed");
-    }
-}
-
-// covers: EXT-01-16
-#[tokio::test]
-async fn a_tool_has_limits_costs_and_times_of_its_own_and_its_limit_trips_alone() {
-    let limits = Limits::new().for_tool(
-        "tracker".into(),
-        "export".into(),
-        Rates::new().per_minute(NonZeroU32::new(2).unwrap()),
-    );
-    let export = Tool::new("export", "Exports all tickets.")
-        .member("rate_limits", RawJson::parse(r#"{"requests_per_minute":2}"#).unwrap())
-        .member("latency_ms", RawJson::parse(r#"{"p50":1200,"p99":9000}"#).unwrap())
-        .declare(ToolDeclaration {
-            latency: Some(LatencyClass::Seconds),
-            cost: Some(Cost::metered(5.0, "credits")),
-            ..ToolDeclaration::default()
-        });
-    let server = server()
-        .hints()
-        .tool(export, async |cx: Cx| {
-            cx.cost(4.5, "credits");
-            "exported"
-        })
-        .layer(LimitGate::new(limits).for_server("tracker".into()).into_layer());
-    let known = ["service_manifest", "cost_transparency", "structured_errors"];
-    let mut peer = client(server, Era::Session, &known).await;
-    let manifest = peer.call(METHOD, json!({})).await.unwrap();
-    let [_, _, about, export] = manifest["tools"].as_array().unwrap().as_slice() else {
-        panic!("{manifest}")
-    };
-    assert_eq!(export["rate_limits"], json!({"requests_per_minute": 2}));
-    assert_eq!(export["latency_ms"], json!({"p50": 1200, "p99": 9000}));
-    assert_eq!((&export["latency"], &export["cost"]["estimated_units"]), (&json!("seconds"), &json!(5.0)));
-    assert!(["rate_limits", "latency_ms", "cost"].iter().all(|member| about.get(member).is_none()));
-
-    for _ in 0..2 {
-        let result = peer.tool("export", json!({})).await.unwrap();
-        assert_eq!(result["_meta"]["cost"]["units"], 4.5, "the result tells what the call has cost");
-    }
-    let refused = peer.tool("export", json!({})).await.unwrap_err();
-    let data: Value = refused.data().unwrap().to().unwrap();
-    assert_eq!((&data["code"], &data["category"]), (&json!("RATE_LIMIT_EXCEEDED"), &json!("rate_limited")));
-    assert!(data["retry_after_seconds"].as_u64().unwrap() >= 1, "{data}");
-    for _ in 0..5 {
-        peer.tool("about", json!({})).await.unwrap();
     }
 }
 

@@ -49,20 +49,7 @@ async fn cached_resources_are_listed_and_read() {
 
 // covers: GGEN-8.3-03
 #[tokio::test]
-async fn contents_are_cached_within_bounds_and_the_oldest_use_goes_first() {
-    let cache = ResourceCache::new(2, 1 << 16);
-    let mut peer = Peer::open(server(&cache, CacheScope::Public), Era::Stateless).await;
-    assert_eq!(read(&mut peer, "page://a").await, "page://a 0");
-    assert_eq!(read(&mut peer, "page://b").await, "page://b 1");
-    assert_eq!(read(&mut peer, "page://a").await, "page://a 0");
-    assert_eq!((cache.hits(), cache.misses()), (1, 2));
-    assert_eq!(read(&mut peer, "page://c").await, "page://c 2");
-    assert_eq!(read(&mut peer, "page://a").await, "page://a 0", "it was used after b");
-    assert_eq!(read(&mut peer, "page://b").await, "page://b 3");
-    assert_eq!((cache.hits(), cache.misses()), (2, 4));
-    cache.clear();
-    assert_eq!(read(&mut peer, "page://b").await, "page://b 4");
-
+async fn contents_are_cached_within_so_many_bytes() {
     // Each answer is larger than half of this cache.
     let cache = ResourceCache::new(100, 100);
     let mut peer = Peer::open(server(&cache, CacheScope::Public), Era::Stateless).await;
@@ -70,6 +57,8 @@ async fn contents_are_cached_within_bounds_and_the_oldest_use_goes_first() {
     read(&mut peer, "page://b").await;
     assert_eq!(read(&mut peer, "page://b").await, "page://b 1");
     assert_eq!(read(&mut peer, "page://a").await, "page://a 2");
+    cache.clear();
+    assert_eq!(read(&mut peer, "page://a").await, "page://a 3");
     let cache = ResourceCache::new(100, 10);
     let mut peer = Peer::open(server(&cache, CacheScope::Public), Era::Stateless).await;
     read(&mut peer, "page://a").await;

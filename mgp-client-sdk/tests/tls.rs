@@ -11,7 +11,7 @@ async fn server() -> (String, Vec<u8>) {
     let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = issued.cert.der().to_vec();
     let chain = pem("CERTIFICATE", &mgp_server_sdk::base64(&certificate));
-    let key = pem("PRIVATE KEY", &mgp_server_sdk::base64(&issued.signing_key.serialize_der()));
+    let key = pem("PRIVATE KEY", &mgp_server_sdk::base64(issued.signing_key.serialize_der()));
     let config = HttpConfig::default().tls(TlsConfig::from_pem(chain.as_bytes(), key.as_bytes()).unwrap());
     let server = Server::new("secure", "1.0.0").tool(Tool::new("hello", "Says hello."), async || "hello");
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -239,10 +239,10 @@ impl Peer {
     /// Takes a message in, and returns what is done about it, which ends with the connection.
     pub(super) fn take(
         self: Arc<Self>,
-        message: Value,
+        message: &Value,
         voice: Voice,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        let chore = self.note(&message);
+    ) -> impl Future<Output = ()> + Send + use<> {
+        let chore = self.note(message);
         async move {
             match chore {
                 Chore::Nothing => {}

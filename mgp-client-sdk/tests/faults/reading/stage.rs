@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::JoinSet;
@@ -36,8 +37,8 @@ async fn carry(peer: Arc<Peer>, far: Far) {
     let mut lines = BufReader::new(reader).lines();
     let reading = async {
         while let Ok(Some(line)) = lines.next_line().await {
-            let message = serde_json::from_str(&line).expect("the client writes JSON");
-            turns.spawn(peer.clone().take(message, voice.clone()));
+            let message: Value = serde_json::from_str(&line).expect("the client writes JSON");
+            turns.spawn(peer.clone().take(&message, voice.clone()));
         }
     };
     tokio::select! {

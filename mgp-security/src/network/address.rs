@@ -1,8 +1,11 @@
 //! Classification of IP addresses: public, or not public and why.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::LazyLock;
 
 use crate::Finding;
+
+use super::host::LISTS;
 
 /// The reason why an address is not part of the public network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,15 +26,13 @@ impl NonPublicReason {
     /// ranges, and all others are public.
     pub(super) fn of(ip: IpAddr) -> Option<Self> {
         match ip {
+            _ if METADATA.contains(&ip) => Some(Self::Metadata),
             IpAddr::V4(ip) => Self::of_v4(ip),
             IpAddr::V6(ip) => Self::of_v6(ip),
         }
     }
 
     fn of_v4(ip: Ipv4Addr) -> Option<Self> {
-        if METADATA_V4.contains(&ip) {
-            return Some(Self::Metadata);
-        }
         Some(match ip.octets() {
             [0, 0, 0, 0] => Self::Unspecified,
             [127, ..] => Self::Loopback,
@@ -51,11 +52,8 @@ impl NonPublicReason {
     }
 
     fn of_v6(ip: Ipv6Addr) -> Option<Self> {
-        if METADATA_V6.contains(&ip) {
-            return Some(Self::Metadata);
-        }
         if let Some(inner) = embedded(ip)
-            && let Some(barrier) = Self::of_v4(inner)
+            && let Some(barrier) = Self::of(inner.into())
             && !matches!((barrier, ip), (_, Ipv6Addr::LOCALHOST | Ipv6Addr::UNSPECIFIED))
         {
             return Some(barrier);
@@ -115,22 +113,10 @@ fn embedded(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// The IPv4 addresses of cloud metadata services: the address that most clouds share, those for container credentials
-/// of ECS and EKS, Tencent, Alibaba, Oracle, and the Azure wire server, whose address looks public.
-const METADATA_V4: [Ipv4Addr; 7] = [
-    Ipv4Addr::new(169, 254, 169, 254),
-    Ipv4Addr::new(169, 254, 170, 2),
-    Ipv4Addr::new(169, 254, 170, 23),
-    Ipv4Addr::new(169, 254, 0, 23),
-    Ipv4Addr::new(100, 100, 100, 200),
-    Ipv4Addr::new(192, 0, 0, 192),
-    Ipv4Addr::new(168, 63, 129, 16),
-];
-
-/// The IPv6 addresses of cloud metadata services: AWS, EKS, Google, Scaleway.
-const METADATA_V6: [Ipv6Addr; 4] = [
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
-    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
-];
+/// The addresses of cloud metadata services.
+static METADATA: LazyLock<Vec<IpAddr>> = LazyLock::new(|| {
+    let addresses = LISTS["metadata addresses"].iter();
+    addresses
+        .map(|address| address.parse().expect("the addresses are constants, and a test reads them"))
+        .collect()
+});

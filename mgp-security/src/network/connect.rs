@@ -139,24 +139,19 @@ mod tests {
 
     // covers: MGP-4.5-03
     #[tokio::test]
-    async fn a_public_name_that_leads_inward_is_refused() {
+    async fn a_public_name_is_refused_if_one_of_its_addresses_leads_inward() {
         for (answer, expected) in [
-            ("127.0.0.1", "loopback"),
-            ("10.0.0.1", "private-address"),
-            ("169.254.169.254", "metadata-endpoint"),
-            ("::1", "loopback"),
-            ("::ffff:192.168.0.1", "private-address"),
-            ("fd00::1", "private-address"),
+            (&["127.0.0.1"][..], "loopback"),
+            (&["10.0.0.1"], "private-address"),
+            (&["169.254.169.254"], "metadata-endpoint"),
+            (&["::1"], "loopback"),
+            (&["::ffff:192.168.0.1"], "private-address"),
+            (&["fd00::1"], "private-address"),
+            (&["1.1.1.1", "10.0.0.1"], "private-address"),
         ] {
-            let guard = guard(NetworkPolicy::default(), &[&[answer]]);
-            assert_eq!(refusal(&guard, "example.com").await, expected, "{answer}");
+            let guard = guard(NetworkPolicy::default(), &[answer]);
+            assert_eq!(refusal(&guard, "example.com").await, expected, "{answer:?}");
         }
-    }
-
-    #[tokio::test]
-    async fn one_forbidden_address_refuses_them_all() {
-        let guard = guard(NetworkPolicy::default(), &[&["1.1.1.1", "10.0.0.1"]]);
-        assert_eq!(refusal(&guard, "example.com").await, "private-address");
     }
 
     #[tokio::test]

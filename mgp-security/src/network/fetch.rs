@@ -222,6 +222,27 @@ impl From<ConnectError> for FetchError {
 
 mgp_types::partial_debug!(Fetcher, self => max_bytes: self.max_bytes, timeout: self.timeout);
 
+/// Returns the URLs at which an issuer's metadata may stand, in the order in which they are tried (RFC 8414 and OpenID Connect
+/// Discovery); `None` for a text that is no issuer: one that is no URL, or has a query or a fragment.
+///
+/// ```
+/// # use mgp_security::network::issuer_metadata_urls;
+/// let urls = issuer_metadata_urls("https://id.example/team").unwrap();
+/// assert_eq!(urls[0], "https://id.example/.well-known/oauth-authorization-server/team");
+/// ```
+pub fn issuer_metadata_urls(issuer: &str) -> Option<Vec<String>> {
+    let url = Url::parse(issuer).ok()?;
+    if url.query().is_some() || url.fragment().is_some() || !url.has_host() {
+        return None;
+    }
+    let (origin, path) = (url.origin().ascii_serialization(), url.path().trim_end_matches('/'));
+    let mut urls = vec![format!("{origin}{OAUTH}{path}"), format!("{origin}{OPENID}{path}")];
+    if !path.is_empty() {
+        urls.push(format!("{origin}{path}{OPENID}"));
+    }
+    Some(urls)
+}
+
 fn malformed() -> FetchError {
     FetchError::Refused(Finding::new("ambiguous-url", "it is no URL of HTTP: check it"))
 }
@@ -235,3 +256,5 @@ const MAX_BYTES: usize = 256 << 10;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The number of redirects that are followed.
 const MAX_REDIRECTS: usize = 3;
+const OAUTH: &str = "/.well-known/oauth-authorization-server";
+const OPENID: &str = "/.well-known/openid-configuration";

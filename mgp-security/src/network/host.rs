@@ -1,6 +1,9 @@
 //! Checks of host names by what is known of them without resolving them.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::LazyLock;
+
+use mgp_types::{WordLists, word_lists};
 
 use crate::Finding;
 
@@ -17,19 +20,19 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
         // A bare name is completed with the search list of the machine, so it leads to the internal network.
         return Err(if name == "localhost" { NonPublicReason::Loopback.finding() } else { inward() });
     };
-    if top == "localhost" || LOOPBACK_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+    if top == "localhost" || is_of("loopback", name) {
         return Err(NonPublicReason::Loopback.finding());
     }
-    if INWARD_TOPS.contains(&top) || is_or_is_below(name, "home.arpa") {
+    if LISTS["inward tops"].contains(&top) || is_or_is_below(name, "home.arpa") {
         return Err(inward());
     }
-    if REBINDING_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+    if is_of("rebinding", name) {
         return Err(Finding::new(
             "rebinding-host",
             "the name changes its address from one look-up to the next: name the host itself",
         ));
     }
-    if WILDCARD_NAMES.iter().any(|own| is_or_is_below(name, own)) {
+    if is_of("wildcard", name) {
         return check_wildcard(name);
     }
     match dotted(name) {
@@ -40,7 +43,12 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
 
 /// Returns whether clouds serve metadata of the machine under the name, which must have no trailing dot.
 pub(super) fn is_metadata_name(name: &str) -> bool {
-    METADATA_NAMES.contains(&name)
+    LISTS["metadata"].contains(&name)
+}
+
+/// Returns whether a name is one of a list, or lies below one.
+fn is_of(list: &str, name: &str) -> bool {
+    LISTS[list].iter().any(|own| is_or_is_below(name, own))
 }
 
 fn is_or_is_below(name: &str, own: &str) -> bool {
@@ -110,32 +118,5 @@ fn inward() -> Finding {
     )
 }
 
-/// The names under which clouds serve metadata of the machine, besides those that are recognized as internal by their
-/// form.
-const METADATA_NAMES: [&str; 11] = [
-    "metadata", "instance-data", "rancher-metadata", "metadata.google.internal", "metadata.goog",
-    "metadata.azure.internal", "instance-data.ec2.internal", "metadata.tencentyun.com",
-    "metadata.packet.net", "metadata.platformequinix.com", "api.metadata.cloud.ibm.com",
-];
-
-/// The top-level labels that never lead to the public network: reserved ones, and those that networks use internally.
-const INWARD_TOPS: [&str; 18] = [
-    "default", "local", "internal", "lan", "home", "corp", "intranet", "private", "localdomain",
-    "localdomain4", "localdomain6", "test", "svc", "consul", "docker", "kubernetes", "workgroup", "mshome",
-];
-
-/// Public names whose only purpose is to resolve to this machine.
-const LOOPBACK_NAMES: [&str; 13] = [
-    "localtest.me", "lvh.me", "vcap.me", "fuf.me", "ulh.us", "lacolhost.com", "smackaho.st", "local.gd",
-    "localhost.direct", "lndo.site", "ddev.site", "127-0-0-1.org.uk", "spoofed.burpcollaborator.net",
-];
-
-/// Services that resolve to the address written in the name.
-const WILDCARD_NAMES: [&str; 11] = [
-    "nip.io", "sslip.io", "xip.io", "xip.name", "xip.lhjmmc.com", "traefik.me", "backname.io", "ip.dev",
-    "nip.plus", "local-ip.co", "local-ip.sh",
-];
-
-/// Services whose names resolve to different addresses at different times (DNS rebinding).
-const REBINDING_NAMES: [&str; 7] =
-    ["rbndr.us", "1u.ms", "rebind.network", "rebind.it", "rebindtest.com", "whonow.org", "dnsrebind.it"];
+/// The lists of `hosts.txt`, which explains each.
+pub(super) static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("hosts.txt")));

@@ -23,13 +23,10 @@ mod fetch;
 mod found;
 mod host;
 #[cfg(feature = "network")]
-mod issuer_metadata;
-#[cfg(feature = "network")]
 mod judged_http;
 mod nested;
 mod pattern;
 mod policy;
-mod redirect;
 mod target;
 
 #[cfg(all(test, feature = "validate"))]
@@ -39,11 +36,9 @@ use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
 #[cfg(feature = "network")]
-pub use fetch::{FetchError, Fetched, Fetcher};
+pub use fetch::{FetchError, Fetched, Fetcher, issuer_metadata_urls};
 #[cfg(feature = "validate")]
 pub(crate) use found::{check_addresses, check_text};
-#[cfg(feature = "network")]
-pub use issuer_metadata::issuer_metadata_urls;
 #[cfg(feature = "network")]
 pub use judged_http::{JudgedHttp, NoAnswer};
 #[cfg(feature = "code-safety")]
@@ -54,7 +49,7 @@ pub use pattern::{HostPattern, InvalidHostPattern};
 pub use policy::NetworkPolicy;
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
-pub use redirect::Redirects;
+pub use target::Redirects;
 
 /// Checks that `text` is a URL that a call may go to.
 ///

@@ -201,16 +201,8 @@ fn denied() -> Finding {
 /// Returns whether URIs of the scheme name a network host, to which programs connect.
 #[cfg(feature = "validate")]
 pub(crate) fn is_network_scheme(scheme: &str) -> bool {
-    NETWORK_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+    host::LISTS["network schemes"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
 }
-
-/// The schemes whose URIs are fetched over the network.
-#[cfg(feature = "validate")]
-const NETWORK_SCHEMES: &[&str] = &[
-    "http", "https", "ws", "wss", "ftp", "ftps", "sftp", "tftp", "scp", "ssh", "telnet", "smb", "cifs",
-    "nfs", "gopher", "ldap", "ldaps", "dict", "rtsp", "imap", "imaps", "smtp", "smtps", "pop3", "dav",
-    "davs",
-];
 
 /// The schemes of URLs that may be used.
 const SCHEMES: [&str; 4] = ["https", "http", "wss", "ws"];

@@ -133,6 +133,26 @@ async fn errors_repeat_no_query_and_nothing_that_was_sent() {
     assert!(!format!("{error} {error:?}").contains("s3cret"));
 }
 
+#[test]
+fn metadata_stand_in_front_of_the_path_and_behind_it() {
+    let at = |issuer: &str| issuer_metadata_urls(issuer).unwrap();
+    let expected = ["oauth-authorization-server", "openid-configuration"];
+    for issuer in ["https://id.example", "https://id.example/"] {
+        assert_eq!(at(issuer), expected.map(|name| format!("https://id.example/.well-known/{name}")));
+    }
+    assert_eq!(
+        at("https://id.example:8443/team/"),
+        [
+            "https://id.example:8443/.well-known/oauth-authorization-server/team",
+            "https://id.example:8443/.well-known/openid-configuration/team",
+            "https://id.example:8443/team/.well-known/openid-configuration",
+        ]
+    );
+    for wrong in ["", "id.example", "https://id.example?a=1", "https://id.example#a", "urn:id"] {
+        assert_eq!(issuer_metadata_urls(wrong), None, "{wrong}");
+    }
+}
+
 /// A resolver with one answer.
 struct Fixed(Vec<IpAddr>);
 

@@ -59,44 +59,23 @@ fn leads_up(segment: &str) -> bool {
     if !segment.contains(['.', '?']) {
         return false;
     }
-    // If the segment is appended to a prefix without its final slash, as in the alias of a server, two dots at its end
-    // lead upwards.
-    let ends_in_two = segment.ends_with("..") && !segment.ends_with("...");
-    ends_in_two || is_dots(segment) || is_dot_pattern(segment) || continues_encoded(segment)
+    UPWARD.is_match(segment)
 }
 
-/// Returns whether the segment consists of two or more dots, up to a character at which servers, shells or Windows cut
-/// a name off: `..`, `.. `, `..;x`, `..%`.
-fn is_dots(segment: &str) -> bool {
-    let name = segment.split(is_cut).next().unwrap_or_default();
-    let dots = name.bytes().filter(|byte| *byte == b'.').count();
-    dots > 1 && name.chars().all(|character| character == '.' || character.is_whitespace())
-}
-
-/// Returns whether the segment is a pattern that matches the parent directory: `.?`, `.*`, `[.].`.
-fn is_dot_pattern(segment: &str) -> bool {
-    let all = |set: &[char]| segment.contains(|character| !set.contains(&character));
-    segment.len() > 1
-        && match () {
-            () if !all(&['.', '?']) => segment.contains('?'),
-            () if !all(&['.', '[', ']']) => segment.contains("[.]"),
-            () => segment == ".*" || segment == "..*",
-        }
-}
-
-/// Returns whether the segment consists of dots before an encoded separator that lost its percent sign in a filter:
-/// `..2f`.
-fn continues_encoded(segment: &str) -> bool {
-    let behind = segment.strip_prefix("..").or_else(|| strip_ignoring_case(segment, "2e2e"));
-    behind.is_some_and(|rest| {
-        strip_ignoring_case(rest, "2f").is_some() || strip_ignoring_case(rest, "5c").is_some()
-    })
-}
-
-fn strip_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let (head, rest) = text.split_at_checked(prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then_some(rest)
-}
+static UPWARD: LazyLock<Regex> = LazyLock::new(|| {
+    expression(concat!(
+        // If the segment is appended to a prefix without its final slash, as in the alias of a server, two dots at its end
+        // lead upwards.
+        r"(?:^|[^.])\.\.\z|",
+        // Two or more dots, up to a character at which servers, shells or Windows cut a name off: parameters, queries,
+        // fragments, streams or commands can begin there.
+        r#"^[.\s]*\.[.\s]*\.[.\s]*(?:\z|[;?#&|:!,"'<>*%`$=])|"#,
+        // A pattern that matches the parent directory: `.?`, `.*`, `[.].`.
+        r"^(?:\?[.?]+|[.?]+\?[.?]*|[.\[\]]*\[\.\][.\[\]]*|\.\.?\*)\z|",
+        // Dots before an encoded separator that lost its percent sign in a filter: `..2f`.
+        r"(?i-u:^(?:\.\.|2e2e)(?:2f|5c))",
+    ))
+});
 
 /// Returns the path with `0x2e`, `0x2f` and `0x5c` decoded. Such text can occur in ordinary names, so only the decoded
 /// path as a whole is judged.
@@ -109,16 +88,9 @@ static HEXADECIMAL: LazyLock<Regex> = LazyLock::new(|| expression("(?i)0x(2e|2f|
 
 /// Returns whether the character is a slash, or looks like one so that some programs convert it to one.
 pub(super) fn is_separator(character: char) -> bool {
-    matches!(
-        character,
-        '/' | '\\' | '\u{2044}' | '\u{2215}' | '\u{2216}' | '\u{29f8}' | '\u{29f9}' | '\u{2571}' | '\u{2572}'
-    )
+    SEPARATORS.contains(&character)
 }
 
-/// Returns whether parameters, queries, fragments, streams or commands can begin with the character.
-fn is_cut(character: char) -> bool {
-    matches!(
-        character,
-        ';' | '?' | '#' | '&' | '|' | ':' | '!' | ',' | '"' | '\'' | '<' | '>' | '*' | '%' | '`' | '$' | '='
-    )
-}
+/// The slashes, and the characters that look like one.
+pub(super) const SEPARATORS: [char; 9] =
+    ['/', '\\', '\u{2044}', '\u{2215}', '\u{2216}', '\u{29f8}', '\u{29f9}', '\u{2571}', '\u{2572}'];

@@ -28,13 +28,11 @@ impl Parser<'_> {
         let named = rest.strip_prefix('{').and_then(|inner| inner.find('}')).map_or(0, |end| end + 2);
         let descriptor = if rest[digits..].starts_with(['<', '>']) { digits } else { named };
         let sign = rest.get(descriptor..)?;
-        let (_, length, direction) = REDIRECTS
-            .iter()
-            .find_map(|&(text, direction)| sign.starts_with(text).then_some((text, text.len(), direction)))?;
+        let &(text, direction) = REDIRECTS.iter().find(|(text, _)| sign.starts_with(text))?;
         if sign.starts_with("<(") || sign.starts_with(">(") || (descriptor > 0 && sign.starts_with('&')) {
             return None;
         }
-        self.at += descriptor + length;
+        self.at += descriptor + text.len();
         if sign.starts_with("<<") && !sign.starts_with("<<<") {
             let target = self.here_document();
             return Some(Redirect { direction, target, span: self.span(start, self.at) });

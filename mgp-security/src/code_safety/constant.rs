@@ -1,33 +1,72 @@
-//! Evaluation of strings and numbers that are known before the code runs, however they are put together.
+//! Evaluation of strings and numbers that are known before the code runs, however they are put together, with a limit on
+//! the steps that it takes.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
-use super::effort::Effort;
 use super::identifier::{plain, unescape};
-use super::syntax::Node;
+use super::syntax::{Known, Node, Tree};
+
+/// The steps that are left for one tree; references that lead back to themselves could take any number of them.
+pub(super) struct Effort(Cell<usize>);
+
+impl Effort {
+    /// Returns the steps for one tree, more for a longer one.
+    pub(super) fn of(tree: &Tree) -> Self {
+        Self(Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE))
+    }
+
+    /// Takes one step, and returns whether there are more.
+    pub(super) fn spend(&self) -> bool {
+        self.0.set(self.0.get().saturating_sub(1));
+        !self.is_exhausted()
+    }
+
+    /// Uses up all steps.
+    pub(super) fn exhaust(&self) {
+        self.0.set(0);
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.0.get() == 0
+    }
+}
+
+/// The steps that are left to follow references in one tree, and the texts that are known.
+pub(super) struct Evaluation {
+    pub(super) effort: Effort,
+    texts: Known<Option<Rc<str>>>,
+}
+
+impl Evaluation {
+    pub(super) fn of(tree: &Tree) -> Self {
+        Self { effort: Effort::of(tree), texts: Known::default() }
+    }
+}
 
 /// The evaluation of constant expressions, in Python and in JavaScript.
 pub(super) trait Constants<'t> {
     /// True if a name that is bound once keeps its number, because the language binds by every assignment.
     const NAMES_KEEP_NUMBERS: bool;
 
-    fn effort(&self) -> &Effort;
+    fn evaluation(&self) -> &Evaluation;
 
     /// Returns the expression that `name` always stands for, if there is one.
     fn value(&self, name: Node<'t>) -> Option<Node<'t>>;
 
-    /// Evaluates an expression to a string or bytes.
-    fn evaluated(&self, node: Node<'t>) -> Option<Rc<str>> {
-        self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT).map(Rc::from)
+    /// Returns the text or bytes that `node` evaluates to, if that is known.
+    fn text(&self, node: Node<'t>) -> Option<Rc<str>> {
+        let found = || self.text_within(node, MAX_DEPTH).filter(|text| text.len() <= MAX_TEXT).map(Rc::from);
+        self.evaluation().texts.get(node, found)
     }
 
-    /// Evaluates an expression to a number, approximately if it is large.
-    fn evaluated_number(&self, node: Node<'t>) -> Option<f64> {
+    /// Returns the number that `node` evaluates to, approximately if it is large, if that is known.
+    fn number(&self, node: Node<'t>) -> Option<f64> {
         self.number_within(node, MAX_DEPTH)
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
         let text = match node.kind() {
             // A part of a long literal can be short.
             "string" | "template_string" => return self.literal(node, depth),
@@ -162,7 +201,7 @@ pub(super) trait Constants<'t> {
 
     /// Returns the strings in a list, the characters that a list of numbers stands for, or those of a text.
     fn parts(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
         match node.kind() {
             "array" => node.named_children().map(|part| self.text_within(part, depth)).collect(),
             "list" | "tuple" | "set" => {
@@ -210,7 +249,7 @@ pub(super) trait Constants<'t> {
     }
 
     fn number_within(&self, node: Node<'t>, depth: usize) -> Option<f64> {
-        let depth = depth.checked_sub(1).filter(|_| self.effort().spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
         match node.kind() {
             "integer" | "float" | "number" => {
                 let digits = node.text().replace('_', "").to_lowercase();
@@ -281,3 +320,7 @@ fn integer(number: f64) -> Option<i64> {
 const MAX_DEPTH: usize = 40;
 /// The largest string that is evaluated, in bytes.
 const MAX_TEXT: usize = 64 * 1024;
+/// The number of steps for a tree without nodes.
+const MIN_EFFORT: usize = 20_000;
+/// The number of further steps for each node of a tree.
+const EFFORT_PER_NODE: usize = 30;

@@ -21,7 +21,6 @@
 
 mod bash;
 mod constant;
-mod effort;
 mod finding;
 mod identifier;
 mod javascript;

@@ -2,20 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use crate::data_file::{Section, sections};
 
 /// The lists of a text file: under each `[heading]` the names of one list, one a line.
-pub(super) struct Lists(HashMap<&'static str, NameLists>);
+pub(super) struct Lists(HashMap<&'static str, NameLists, RandomState>);
 
 #[derive(Default)]
 struct NameLists {
     ordered: Vec<&'static str>,
-    all: HashSet<&'static str>,
+    all: HashSet<&'static str, RandomState>,
 }
 
 impl Lists {
     pub(super) fn read(file: &'static str) -> Self {
-        let mut lists: HashMap<_, NameLists> = HashMap::new();
+        let mut lists: HashMap<_, NameLists, RandomState> = HashMap::default();
         for Section { heading, entries } in sections(file) {
             let list = lists.entry(heading).or_default();
             list.ordered.extend(entries.iter().map(|entry| entry.line));

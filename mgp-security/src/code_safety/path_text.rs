@@ -88,29 +88,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_with_secrets_are_known() {
-        for path in [
-            "/etc/shadow",
-            "/etc//./passwd",
-            "file:///etc/passwd",
-            "~/.ssh/id_rsa",
-            "/proc/self/environ",
-            "id_rsa",
-            "~/.aws/credentials",
-            "C:\\Users\\ada\\.ssh\\id_ed25519",
-            ".config/gcloud/credentials.db",
-        ] {
-            assert!(is_sensitive(path), "{path}");
-        }
-        for path in [
-            "/etc/hosts", "passwd", "/etc/passwords_are_fun", "data/etc.txt", "a id_rsa_like thing",
-            "text/html",
-        ] {
-            assert!(!is_sensitive(path), "{path}");
-        }
-    }
-
-    #[test]
     fn paths_of_the_system_are_those_outside_of_the_own_places() {
         for path in
             ["/", "/etc/hosts", "/bin/sh", "C:\\Windows", "~/.config", "../x", "/tmp/../etc/x", "/tmpfoo"]

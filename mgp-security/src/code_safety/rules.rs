@@ -22,6 +22,7 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel;
 use regex::Regex;
 
+use super::constant::Constants;
 use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
@@ -33,13 +34,9 @@ use crate::data_file::{Section, sections};
 pub(super) type Paths = Rc<[Rc<str>]>;
 
 /// The facts about a piece of code that are known before it runs.
-pub(super) trait Meaning<'t> {
+pub(super) trait Meaning<'t>: Constants<'t> {
     /// Returns the paths that `node` may refer to; none if that is not known.
     fn paths(&self, node: Node<'t>) -> Paths;
-    /// Returns the text that `node` evaluates to, if that is known.
-    fn text(&self, node: Node<'t>) -> Option<Rc<str>>;
-    /// Returns the number that `node` evaluates to, if that is known.
-    fn number(&self, node: Node<'t>) -> Option<f64>;
     /// Returns the name of the member that `node` takes, sets or declares, if that is known.
     fn key(&self, _node: Node<'t>) -> Option<Cow<'t, str>> {
         None
@@ -397,6 +394,18 @@ fn is_always<'t>(condition: Node<'t>, code: &impl Meaning<'t>) -> bool {
     }
 }
 
+/// Finds a function that calls itself unconditionally.
+pub(super) fn endless_recursion(function: Node<'_>, findings: &mut Findings) {
+    let (Some(name), Some(body)) = (function.field("name"), function.field("body")) else { return };
+    let plain = body
+        .named_children()
+        .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
+    let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
+    if calls.any(|called| called.kind() == "identifier" && called.text() == name.text()) {
+        findings.pattern(SafetyLevel::Strict, "endless recursion", function.at());
+    }
+}
+
 /// Returns whether the mode of a file gives rights to everyone, or the owner's rights to everyone who runs the file.
 fn is_open_mode(mode: f64) -> bool {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
@@ -419,25 +428,29 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 mod tests {
     use std::cell::Cell;
 
+    use super::super::constant::Evaluation;
     use super::super::syntax::{Grammar, Tree};
     use super::*;
 
     /// Code of which nothing is known, and the number of times that its paths were asked for.
-    #[derive(Default)]
-    struct Counted(Cell<usize>);
+    struct Counted(Evaluation, Cell<usize>);
+
+    impl<'t> Constants<'t> for Counted {
+        const NAMES_KEEP_NUMBERS: bool = false;
+
+        fn evaluation(&self) -> &Evaluation {
+            &self.0
+        }
+
+        fn value(&self, _: Node<'t>) -> Option<Node<'t>> {
+            None
+        }
+    }
 
     impl<'t> Meaning<'t> for Counted {
         fn paths(&self, _: Node<'t>) -> Paths {
-            self.0.set(self.0.get() + 1);
+            self.1.set(self.1.get() + 1);
             Paths::default()
-        }
-
-        fn text(&self, _: Node<'t>) -> Option<Rc<str>> {
-            None
-        }
-
-        fn number(&self, _: Node<'t>) -> Option<f64> {
-            None
         }
     }
 
@@ -446,10 +459,10 @@ mod tests {
         let lists: &Lists = Box::leak(Box::new(Lists::read("")));
         let rules = Rules::read("[strict]\n(identifier ^(argument_list (identifier #path a)))\n", lists);
         let tree = Tree::parse(Grammar::Python, "", &format!("f({})", "a, ".repeat(100)), "").unwrap();
-        let (code, mut seen) = (Counted::default(), Seen::default());
+        let (code, mut seen) = (Counted(Evaluation::of(&tree), Cell::new(0)), Seen::default());
         for node in tree.nodes() {
             rules.check(node, &code, &mut seen, &mut Findings::new(SafetyLevel::Strict));
         }
-        assert_eq!(code.0.get(), 100);
+        assert_eq!(code.1.get(), 100);
     }
 }

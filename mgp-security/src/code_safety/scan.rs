@@ -7,7 +7,7 @@ use super::language::Language;
 use super::pattern::{blanked, find_declared, tree_tokens};
 use super::policy::CodePolicy;
 use super::syntax::{Grammar, Tree};
-use super::unfinished::{CommentMarks, closing};
+use super::unfinished::closing;
 use super::{bash, javascript, other, python};
 
 /// The method by which code was checked.
@@ -123,13 +123,8 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
 
 /// Returns the tree of a code fragment that becomes a whole program once everything it leaves open is closed.
 fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
-    let marks = match language {
-        Language::Python => CommentMarks::Python,
-        Language::JavaScript | Language::TypeScript => CommentMarks::JavaScript,
-        Language::Bash | Language::Other(_) => return None,
-    };
     let (grammar, prefix, _) = readings.first()?;
-    let tree = Tree::parse(*grammar, prefix, code, &closing(code, marks)?)?;
+    let tree = Tree::parse(*grammar, prefix, code, &closing(code, language)?)?;
     (!tree.has_errors()).then_some(tree)
 }
 

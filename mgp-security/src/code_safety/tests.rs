@@ -26,42 +26,6 @@ fn unrestricted_checks_nothing() {
     assert_eq!(scan(&code, &policy(SafetyLevel::Unrestricted, "python")).unwrap().method, Method::Unchecked);
 }
 
-// covers: MGP-7.2-02, MGP-7.1-01
-#[test]
-fn standard_refuses_what_is_blocked_and_accepts_what_is_unknown() {
-    let standard = policy(SafetyLevel::Standard, "python");
-    assert!(scan("import subprocess", &standard).is_err());
-    assert!(scan("eval('1')", &standard).is_err());
-    assert!(scan("import some_package\nprint(some_package.run(1))", &standard).is_ok());
-    assert!(scan(&"x = 1\n".repeat(5000), &standard).is_ok());
-}
-
-// covers: MGP-7.2-03
-#[test]
-fn strict_accepts_allowed_imports_only_and_limits_the_size() {
-    let strict = policy(SafetyLevel::Strict, "python");
-    assert!(scan("import json", &strict).is_ok());
-    assert_eq!(
-        scan("import some_package", &strict).unwrap_err().violations,
-        ["Blocked import: 'some_package'".into()]
-    );
-    assert!(scan("eval('1')", &strict).is_err());
-    let rejection = scan(&"x = 1\n".repeat(20_000), &strict).unwrap_err();
-    assert_eq!(rejection.violations, ["Code too large: 120000 bytes, at most 100000 are accepted".into()]);
-    assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &strict).is_ok());
-}
-
-// covers: MGP-7.2-04
-#[test]
-fn readonly_is_strict_without_writing() {
-    let readonly = policy(SafetyLevel::Readonly, "python");
-    assert!(scan("import json\nprint(json.load(open('in.json')))", &readonly).is_ok());
-    assert!(scan("import some_package", &readonly).is_err());
-    assert!(scan(&"x = 1\n".repeat(20_000), &readonly).is_err());
-    assert!(scan("import pathlib\npathlib.Path('x').write_text('y')", &readonly).is_err());
-    assert!(scan("with open('out.txt', 'w') as f: f.write('x')", &readonly).is_err());
-}
-
 // covers: MGP-7.3-05, MGP-7.3-06, MGP-7.3-08, MGP-7.4-01..06
 #[test]
 fn a_rejection_says_what_where_and_what_instead() {
@@ -83,9 +47,18 @@ fn a_rejection_says_what_where_and_what_instead() {
     assert_eq!(read, rejection);
 }
 
-// covers: MGP-7.3-05
+// covers: MGP-7.2-03, MGP-7.2-04, MGP-7.3-05
 #[test]
-fn a_declared_limit_holds_at_standard_too() {
+fn long_code_is_refused_where_a_limit_is_declared_and_from_strict_on() {
+    let code = "x = 1\n".repeat(20_000);
+    assert!(scan(&code, &policy(SafetyLevel::Standard, "python")).is_ok());
+    for level in [SafetyLevel::Strict, SafetyLevel::Readonly] {
+        let rejection = scan(&code, &policy(level, "python")).unwrap_err();
+        assert_eq!(
+            rejection.violations,
+            ["Code too large: 120000 bytes, at most 100000 are accepted".into()]
+        );
+    }
     let small = declared(r#"{"level":"standard","language":"python","max_code_size_bytes":10}"#);
     assert!(scan("x = 1", &small).is_ok());
     assert!(scan("x = 1 + 1 + 1", &small).is_err());
@@ -115,34 +88,9 @@ fn allowed_imports_replace_the_usual_ones_from_strict_on() {
 }
 
 #[test]
-fn code_that_cannot_be_read_is_refused_from_strict_on_and_searched_below() {
-    for language in ["python", "javascript", "typescript", "bash"] {
-        assert!(scan("if ) then (", &policy(SafetyLevel::Strict, language)).is_err(), "{language}");
-    }
-    let standard = policy(SafetyLevel::Standard, "python");
-    assert!(scan("this is prose", &standard).is_ok());
-    assert!(scan("this is ) eval('1')", &standard).is_err());
-}
-
-#[test]
-fn pieces_of_programs_are_read() {
-    for (language, code) in [
-        ("python", "    x = 1\n    return await y(x)\n"),
-        ("python", "        self.x = 1\n        return self\n"),
-        (
-            "python",
-            "    def f(self):\n        return 1\n\n    @property\n    def g(self):\n        return 2\n",
-        ),
-        ("javascript", "return await f(x);"),
-        ("javascript", "async run(a) { return a; }"),
-        ("javascript", "get: function () { return 1; }, b: 2"),
-        ("typescript", "private async run(a: string): Promise<string> { return a; }"),
-        ("tsx", "const a = <div>{b}</div>;"),
-    ] {
-        assert!(scan(code, &policy(SafetyLevel::Strict, language)).is_ok(), "{code}");
-    }
-    let rejection =
-        scan("        x = 1\n        eval(x)\n", &policy(SafetyLevel::Strict, "python")).unwrap_err();
+fn a_violation_in_a_piece_of_a_program_is_told_where_it_stands() {
+    let strict = policy(SafetyLevel::Strict, "python");
+    let rejection = scan("        x = 1\n        eval(x)\n", &strict).unwrap_err();
     assert_eq!((rejection.locations[0].line, rejection.locations[0].column), (2, 9));
 }
 
@@ -172,13 +120,6 @@ fn depth_and_length_are_refused_rather_than_followed() {
         let _ = scan(&"# coding: x\n".repeat(10_000), &policy);
         let _ = scan(&format!("{}1", "a[x] + ".repeat(10_000)), &policy);
     }
-}
-
-#[test]
-fn names_that_are_made_of_each_other_are_followed_to_an_end() {
-    let policy = policy(SafetyLevel::Standard, "python");
-    assert!(scan("import os\na = b\nb = a\nb = os\na.system('id')\nb.system('id')", &policy).is_err());
-    assert!(scan("import os\nb = os\nb = a\na = b\nb.popen\na.system('id')", &policy).is_err());
 }
 
 #[test]
@@ -260,17 +201,19 @@ fn what_code_imports_is_told() {
     assert!(imports("python", "import three_of_these").is_err());
 }
 
-// covers: MGP-7.2-02..04
+// covers: MGP-7.1-01, MGP-7.2-02..04
 #[test]
 fn every_row_of_the_tables_has_its_verdict() {
     let of_python = (&["python"][..], include_str!("python/verdicts.txt"));
     let of_javascript = (&["javascript", "typescript"][..], include_str!("javascript/verdicts.txt"));
     let of_bash = (&["bash"][..], include_str!("bash/verdicts.txt"));
-    for (languages, table) in [of_python, of_javascript, of_bash] {
+    let of_others = (&[][..], include_str!("verdicts.txt"));
+    for (languages, table) in [of_python, of_javascript, of_bash, of_others] {
         for (verdict, code) in cases(table) {
-            let (verdict, level) = verdict.split_once(' ').expect("a verdict has a level");
+            let mut words = verdict.split(' ');
+            let (verdict, level) = (words.next().unwrap(), words.next().unwrap());
             let level: SafetyLevel = serde_json::from_value(level.into()).unwrap();
-            for language in languages {
+            for language in languages.iter().copied().chain(words) {
                 let rejection = scan(&code, &policy(level, language)).err().map(|it| it.to_string());
                 let is_right = rejection.is_some() == (verdict == "refused");
                 assert!(is_right, "{language}, {verdict} {level:?}: {code}: {rejection:?}");
@@ -279,13 +222,11 @@ fn every_row_of_the_tables_has_its_verdict() {
     }
 }
 
-// covers: MGP-7.2-03
+// covers: MGP-7.2-03, MGP-7.3-08
 #[test]
-fn parts_of_the_own_program_may_be_imported_unless_a_list_is_declared() {
-    let code = "from utils.cache import Cache\nfrom papers_mcp.client import Client\nimport config";
-    let strict = r#"{"level":"strict","language":"python"}"#;
-    assert!(scan(code, &declared(strict)).is_ok());
-    assert!(scan(code, &declared(&strict.replace('}', r#","allowed_imports":["json"]}"#))).is_err());
+fn a_declared_list_holds_for_parts_of_the_own_program_too() {
+    let strict = r#"{"level":"strict","language":"python","allowed_imports":["json"]}"#;
+    assert!(scan("from utils.cache import Cache", &declared(strict)).is_err());
 }
 
 #[test]

@@ -1,18 +1,13 @@
 //! Completion of code that was cut off at its end.
 
-/// The syntax of comments and strings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CommentMarks {
-    Python,
-    JavaScript,
-}
+use super::language::Language;
 
 /// Returns the text that closes everything `code` leaves open; `None` if nothing is open, or if its brackets do not
-/// match.
+/// match. A language other than Python is read like JavaScript.
 ///
 /// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
 /// judged like a whole program.
-pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
+pub(super) fn closing(code: &str, language: &Language) -> Option<String> {
     // What is open, by the text that closes it.
     let mut open: Vec<&'static str> = Vec::new();
     let mut rest = code;
@@ -29,7 +24,7 @@ pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
             }
             Some(_) if first == '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
             Some(_) => first.len_utf8(),
-            None => step_in_code(rest, first, marks, &mut open)?,
+            None => step_in_code(rest, first, *language == Language::Python, &mut open)?,
         };
         rest = rest.get(step..)?;
     }
@@ -37,21 +32,15 @@ pub(super) fn closing(code: &str, marks: CommentMarks) -> Option<String> {
     (!closing.is_empty()).then(|| format!("\n{closing}\n"))
 }
 
-fn step_in_code(rest: &str, first: char, marks: CommentMarks, open: &mut Vec<&'static str>) -> Option<usize> {
-    let is_comment = match marks {
-        CommentMarks::Python => first == '#',
-        CommentMarks::JavaScript => rest.starts_with("//"),
-    };
+fn step_in_code(rest: &str, first: char, is_python: bool, open: &mut Vec<&'static str>) -> Option<usize> {
+    let is_comment = if is_python { first == '#' } else { rest.starts_with("//") };
     if is_comment {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
-    if marks == CommentMarks::JavaScript && rest.starts_with("/*") {
+    if !is_python && rest.starts_with("/*") {
         return Some(rest.find("*/").map_or(rest.len(), |end| end + 2));
     }
-    let ends: &[&'static str] = match marks {
-        CommentMarks::Python => &["\"\"\"", "'''", "\"", "'"],
-        CommentMarks::JavaScript => &["`", "\"", "'"],
-    };
+    let ends: &[&'static str] = if is_python { &["\"\"\"", "'''", "\"", "'"] } else { &["`", "\"", "'"] };
     if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
         open.push(end);
         return Some(end.len());
@@ -72,16 +61,16 @@ mod tests {
 
     #[test]
     fn what_is_open_is_closed_from_the_inside_out() {
-        assert_eq!(closing("f(() => { [1, `a${b", CommentMarks::JavaScript).as_deref(), Some("\n}`]})\n"));
-        assert_eq!(closing("f('(', \"[\") // {", CommentMarks::JavaScript), None);
-        assert_eq!(closing("x = ['a',  # (\n", CommentMarks::Python).as_deref(), Some("\n]\n"));
-        assert_eq!(closing("x = '''it's", CommentMarks::Python).as_deref(), Some("\n'''\n"));
+        assert_eq!(closing("f(() => { [1, `a${b", &Language::JavaScript).as_deref(), Some("\n}`]})\n"));
+        assert_eq!(closing("f('(', \"[\") // {", &Language::JavaScript), None);
+        assert_eq!(closing("x = ['a',  # (\n", &Language::Python).as_deref(), Some("\n]\n"));
+        assert_eq!(closing("x = '''it's", &Language::Python).as_deref(), Some("\n'''\n"));
     }
 
     #[test]
     fn brackets_that_do_not_match_are_not_mended() {
-        assert_eq!(closing("f(]", CommentMarks::JavaScript), None);
-        assert_eq!(closing("}", CommentMarks::Python), None);
-        assert_eq!(closing("", CommentMarks::Python), None);
+        assert_eq!(closing("f(]", &Language::JavaScript), None);
+        assert_eq!(closing("}", &Language::Python), None);
+        assert_eq!(closing("", &Language::Python), None);
     }
 }

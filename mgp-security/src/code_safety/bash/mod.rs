@@ -107,12 +107,11 @@ impl<'c> BashCheck<'c> {
     }
 
     fn command(&mut self, name: &str, words: &[Option<String>], at: usize) {
-        let has = |wanted: &[&str]| words.iter().flatten().any(|word| wanted.contains(&&**word));
+        let any = |is: &dyn Fn(&str) -> bool| words.iter().flatten().any(|word| is(word));
+        let has = |wanted: &[&str]| any(&|word| wanted.contains(&word));
+        let begins = |starts: &[&str]| any(&|word| starts.iter().any(|start| word.starts_with(start)));
         let has_flag = |letter: char| {
-            words
-                .iter()
-                .flatten()
-                .any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+            any(&|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
         };
         if LISTS.has("dangerous", name) || name.starts_with("mkfs") {
             self.findings.pattern(Standard, name, at);
@@ -123,17 +122,13 @@ impl<'c> BashCheck<'c> {
         // The options `-c`, `-e` and `-r` take code as a text; without a file argument, code comes from the pipe.
         let takes_text =
             has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
-        let reads_pipe =
-            !words.iter().flatten().any(|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
+        let reads_pipe = !any(&|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
         if LISTS.has("interpreters", name) && (takes_text || reads_pipe) {
             self.findings.pattern(Standard, &format!("{name} -c"), at);
         }
         let is_recursive = has_flag('r') || has_flag('R') || has(&["--recursive"]);
         let is_forced = has_flag('f') || has(&["--force", "--no-preserve-root"]);
-        let of_system = words
-            .iter()
-            .flatten()
-            .any(|word| path_text::is_of_system(word) || matches!(&**word, "~" | "*" | "." | ".."));
+        let of_system = any(&|word| path_text::is_of_system(word) || matches!(word, "~" | "*" | "." | ".."));
         match name {
             "rm" if is_recursive && (is_forced || of_system) => self.findings.pattern(Standard, "rm -rf", at),
             "rm" | "mv" | "cp" | "ln" | "tee" | "touch" | "truncate" | "mkdir" | "rmdir" if of_system => {
@@ -145,19 +140,18 @@ impl<'c> BashCheck<'c> {
             "chmod" if has(&["777", "0777", "a+w", "o+w", "u+s", "+s", "4755"]) => {
                 self.findings.pattern(Strict, "chmod", at);
             }
-            "tar" if has_checkpoint(words) => self.findings.pattern(Standard, "tar --checkpoint-action", at),
+            "tar" if begins(&["--checkpoint-action", "--to-command", "-I"]) => {
+                self.findings.pattern(Standard, "tar --checkpoint-action", at)
+            }
             "git" if has(&["-c", "--exec-path", "--upload-pack"]) => {
                 self.findings.pattern(Standard, "git -c", at);
             }
             "awk" | "gawk" | "mawk"
-                if words
-                    .iter()
-                    .flatten()
-                    .any(|word| word.contains("system(") || word.contains("| getline")) =>
+                if any(&|word| word.contains("system(") || word.contains("| getline")) =>
             {
                 self.findings.pattern(Standard, "awk system(", at);
             }
-            "curl" | "wget" if has_upload(words) => self.findings.pattern(Readonly, name, at),
+            "curl" | "wget" if begins(LISTS.names("uploading")) => self.findings.pattern(Readonly, name, at),
             "wget" if !has(&["-O-", "-qO-", "--spider"]) => self.findings.pattern(Readonly, name, at),
             "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
                 self.findings.pattern(Readonly, &format!("{name} -i"), at);
@@ -290,16 +284,6 @@ fn defaults(parts: &[Part]) -> Vec<String> {
         }
     }
     texts
-}
-
-fn has_checkpoint(words: &[Option<String>]) -> bool {
-    words.iter().flatten().any(|word| {
-        word.starts_with("--checkpoint-action") || word.starts_with("--to-command") || word.starts_with("-I")
-    })
-}
-
-fn has_upload(words: &[Option<String>]) -> bool {
-    words.iter().flatten().any(|word| LISTS.names("uploading").iter().any(|flag| word.starts_with(flag)))
 }
 
 /// Returns the name of a command without its folder.

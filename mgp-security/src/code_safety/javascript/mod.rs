@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use self::scope::JavaScriptScopes;
-use super::effort::endless_recursion;
+use super::constant::Constants as _;
 use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Meaning as _, Rules, Seen};
+use super::rules::{Rules, Seen, endless_recursion};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
 use super::text::check_text;
@@ -45,7 +45,7 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
         RULES.check(node, &check.code, &mut seen, check.findings);
         check.node(node);
     }
-    if check.code.effort.is_exhausted() {
+    if check.code.evaluation.effort.is_exhausted() {
         check.findings.whole("Code too intricate to be checked: use fewer indirections");
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::LISTS;
-use crate::code_safety::constant::Constants;
-use crate::code_safety::effort::Effort;
+use crate::code_safety::constant::{Constants, Evaluation};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::rules::{Meaning, Paths};
 use crate::code_safety::syntax::{Known, Node, Tree};
@@ -17,8 +16,7 @@ pub(super) struct JavaScriptScopes<'t> {
     /// The scope around every node, by the index of the node.
     around: Vec<Option<Node<'t>>>,
     paths: Known<Paths>,
-    texts: Known<Option<Rc<str>>>,
-    pub(super) effort: Effort,
+    pub(super) evaluation: Evaluation,
 }
 
 impl<'t> JavaScriptScopes<'t> {
@@ -27,8 +25,7 @@ impl<'t> JavaScriptScopes<'t> {
             declared: HashMap::new(),
             around: Vec::with_capacity(tree.len()),
             paths: Known::default(),
-            texts: Known::default(),
-            effort: Effort::of(tree),
+            evaluation: Evaluation::of(tree),
         };
         for node in tree.nodes() {
             let parent = node.parent();
@@ -74,7 +71,7 @@ impl<'t> JavaScriptScopes<'t> {
 
     fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
         for scope in self.scopes_around(node) {
-            if !self.effort.spend() {
+            if !self.evaluation.effort.spend() {
                 return None;
             }
             if let Some(found) = self.declared.get(&(scope.index(), Cow::Borrowed(name))) {
@@ -96,7 +93,7 @@ impl<'t> JavaScriptScopes<'t> {
                 // At the top level, `var` does not hide a global name; elsewhere it belongs to the function.
                 let scope = match parent.kind() {
                     "variable_declaration" => {
-                        self.scopes_around(node).find(|scope| is_function(scope.kind()))
+                        self.scopes_around(node).find(|scope| LISTS.has("functions", scope.kind()))
                     }
                     _ => self.scopes_around(node).next(),
                 };
@@ -168,8 +165,8 @@ impl<'t> Constants<'t> for JavaScriptScopes<'t> {
     // Assignments are not followed.
     const NAMES_KEEP_NUMBERS: bool = false;
 
-    fn effort(&self) -> &Effort {
-        &self.effort
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
     }
 
     fn value(&self, name: Node<'t>) -> Option<Node<'t>> {
@@ -180,14 +177,6 @@ impl<'t> Constants<'t> for JavaScriptScopes<'t> {
 impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn paths(&self, node: Node<'t>) -> Paths {
         self.paths.get(node, || self.path(node, MAX_MEMBERS).into_iter().map(Rc::from).collect())
-    }
-
-    fn text(&self, node: Node<'t>) -> Option<Rc<str>> {
-        self.texts.get(node, || self.evaluated(node))
-    }
-
-    fn number(&self, node: Node<'t>) -> Option<f64> {
-        self.evaluated_number(node)
     }
 
     fn key(&self, node: Node<'t>) -> Option<Cow<'t, str>> {
@@ -211,7 +200,7 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn is_parameter(&self, node: Node<'t>) -> bool {
         let name = plain(node.text());
         let is_caught = || {
-            node.ancestors().take_while(|_| self.effort.spend()).any(|around| {
+            node.ancestors().take_while(|_| self.evaluation.effort.spend()).any(|around| {
                 around.kind() == "catch_clause"
                     && around.field("parameter").is_some_and(|caught| caught.text() == node.text())
             })
@@ -220,30 +209,8 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     }
 }
 
-fn is_function(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_declaration"
-            | "function_expression"
-            | "arrow_function"
-            | "generator_function"
-            | "generator_function_declaration"
-            | "method_definition"
-    )
-}
-
 fn is_scope(kind: &str) -> bool {
-    is_function(kind)
-        || matches!(
-            kind,
-            "program"
-                | "statement_block"
-                | "for_statement"
-                | "for_in_statement"
-                | "catch_clause"
-                | "switch_body"
-                | "class_static_block"
-        )
+    LISTS.has("functions", kind) || LISTS.has("scopes", kind)
 }
 
 /// The scope number of declarations that hide nothing. No node has this number, so `is_declared` does not find them.

@@ -13,12 +13,11 @@ use regex::Regex;
 
 use self::resolve::Resolver;
 use self::scope::dotted;
-use super::effort::endless_recursion;
 use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Meaning as _, Rules, Seen, is_naming, shown};
+use super::rules::{Meaning as _, Rules, Seen, endless_recursion, is_naming, shown};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
 use super::text::check_text;
@@ -35,7 +34,7 @@ pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
         RULES.check(node, &check.code, &mut seen, check.findings);
         check.node(node);
     }
-    if check.code.effort.is_exhausted() {
+    if check.code.evaluation.effort.is_exhausted() {
         check.findings.whole("Code too intricate to be checked: use fewer indirections");
     }
 }

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use super::LISTS;
 use super::scope::{Binding, PythonScopes};
-use crate::code_safety::constant::Constants;
-use crate::code_safety::effort::Effort;
+use crate::code_safety::constant::{Constants, Evaluation};
 use crate::code_safety::identifier::plain;
 use crate::code_safety::rules::{Meaning, Paths};
 use crate::code_safety::syntax::{Known, Node, Tree};
@@ -20,18 +19,17 @@ pub(super) struct Resolver<'t> {
     pub(super) scopes: PythonScopes<'t>,
     known: RefCell<HashMap<Key, Paths>>,
     paths: Known<Paths>,
-    pub(super) texts: Known<Option<Rc<str>>>,
     open: RefCell<HashSet<Key>>,
     /// True if a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
-    pub(super) effort: Effort,
+    pub(super) evaluation: Evaluation,
 }
 
 impl<'t> Constants<'t> for Resolver<'t> {
     const NAMES_KEEP_NUMBERS: bool = true;
 
-    fn effort(&self) -> &Effort {
-        &self.effort
+    fn evaluation(&self) -> &Evaluation {
+        &self.evaluation
     }
 
     fn value(&self, name: Node<'t>) -> Option<Node<'t>> {
@@ -48,14 +46,6 @@ impl<'t> Meaning<'t> for Resolver<'t> {
         self.paths.get(node, || self.resolve(node, MAX_DEPTH))
     }
 
-    fn text(&self, node: Node<'t>) -> Option<Rc<str>> {
-        self.texts.get(node, || self.evaluated(node))
-    }
-
-    fn number(&self, node: Node<'t>) -> Option<f64> {
-        self.evaluated_number(node)
-    }
-
     fn is_outermost(&self, node: Node<'t>) -> bool {
         self.scopes.is_outermost(node)
     }
@@ -70,16 +60,15 @@ impl<'t> Resolver<'t> {
             scopes: PythonScopes::new(tree),
             known: RefCell::default(),
             paths: Known::default(),
-            texts: Known::default(),
             open: RefCell::default(),
             is_partial: Cell::new(false),
-            effort: Effort::of(tree),
+            evaluation: Evaluation::of(tree),
         }
     }
 
     fn resolve(&self, node: Node<'t>, depth: usize) -> Paths {
-        let Some(depth) = depth.checked_sub(1).filter(|_| self.effort.spend()) else {
-            self.effort.exhaust();
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.evaluation.effort.spend()) else {
+            self.evaluation.effort.exhaust();
             return Paths::default();
         };
         let inner = |field: Option<Node<'t>>| field.map(|node| self.resolve(node, depth)).unwrap_or_default();
@@ -137,7 +126,7 @@ impl<'t> Resolver<'t> {
         paths.sort_unstable();
         paths.dedup();
         if paths.len() > MAX_PATHS {
-            self.effort.exhaust();
+            self.evaluation.effort.exhaust();
         }
         let paths: Paths = paths.into();
         self.open.borrow_mut().remove(&key);
@@ -211,15 +200,7 @@ impl<'t> Resolver<'t> {
 
 /// Returns whether the path is a dictionary of names.
 fn is_namespace(path: &str) -> bool {
-    path.ends_with(".__dict__")
-        || matches!(
-            path,
-            "sys.modules"
-                | "builtins.globals()"
-                | "builtins.locals()"
-                | "builtins.vars()"
-                | "builtins.__builtins__"
-        )
+    path.ends_with(".__dict__") || LISTS.has("namespaces", path)
 }
 
 fn join(path: &str, name: &str) -> Rc<str> {

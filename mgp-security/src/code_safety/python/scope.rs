@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::identifier::plain;
 use super::super::syntax::{Node, Tree};
+use super::LISTS;
 
 /// One binding of a name.
 #[derive(Clone)]
@@ -127,7 +128,7 @@ impl<'t> PythonScopes<'t> {
             | ("typed_parameter", Some("type")) => self.scope(around),
             // The first iterable of a comprehension is evaluated outside of the comprehension.
             ("for_in_clause", Some("right")) if is_first_clause(parent) => self.scope(around),
-            (kind, _) if is_comprehension(kind) => parent,
+            (kind, _) if LISTS.has("comprehensions", kind) => parent,
             _ => around,
         }
     }
@@ -223,7 +224,7 @@ impl<'t> PythonScopes<'t> {
             self.bind(scope, target, value.map_or(Binding::Unknown, Binding::Value));
             return;
         }
-        if !is_destructuring(target.kind()) {
+        if !LISTS.has("destructuring", target.kind()) {
             return;
         }
         let parts: Vec<_> = target.named_children().collect();
@@ -263,7 +264,7 @@ impl<'t> PythonScopes<'t> {
         while let Some(node) = open.pop() {
             if node.kind() == "identifier" {
                 self.bind(scope, node, Binding::Unknown);
-            } else if is_destructuring(node.kind()) {
+            } else if LISTS.has("destructuring", node.kind()) {
                 open.extend(node.named_children());
             }
         }
@@ -290,33 +291,13 @@ fn kind_of(scope: Node<'_>) -> ScopeKind {
     match scope.kind() {
         "class_definition" => ScopeKind::Class,
         "function_definition" | "lambda" => ScopeKind::Function,
-        kind if is_comprehension(kind) => ScopeKind::Comprehension,
+        kind if LISTS.has("comprehensions", kind) => ScopeKind::Comprehension,
         _ => ScopeKind::Module,
     }
-}
-
-fn is_comprehension(kind: &str) -> bool {
-    matches!(
-        kind,
-        "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression"
-    )
 }
 
 fn is_first_clause(clause: Node<'_>) -> bool {
     let first =
         clause.parent().and_then(|around| around.children().find(|child| child.kind() == "for_in_clause"));
     first == Some(clause)
-}
-
-fn is_destructuring(kind: &str) -> bool {
-    matches!(
-        kind,
-        "pattern_list"
-            | "tuple_pattern"
-            | "list_pattern"
-            | "list_splat_pattern"
-            | "parenthesized_expression"
-            | "tuple"
-            | "list"
-    )
 }

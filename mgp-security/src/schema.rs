@@ -3,8 +3,6 @@
 mod convert;
 mod cost;
 #[cfg(feature = "ext")]
-mod judge;
-#[cfg(feature = "ext")]
 mod pattern_advice;
 #[cfg(feature = "ext")]
 mod violation;
@@ -16,9 +14,7 @@ use serde_json::Value;
 
 use self::cost::CheckCost;
 #[cfg(feature = "ext")]
-pub use self::judge::ArgumentJudge;
-#[cfg(feature = "ext")]
-pub use self::violation::Violation;
+pub use self::violation::{ArgumentJudge, Violation};
 
 /// A compiled JSON Schema that checks the arguments of a tool.
 ///

@@ -97,23 +97,12 @@ const MAX_NESTING: u32 = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doubles::cases;
 
     #[test]
     fn what_a_pattern_says_is_put_into_words() {
-        for (pattern, words) in [
-            ("^[A-Z]{1,5}$", &["Use uppercase letters only", "Length must be 1-5 characters"][..]),
-            ("^[0-9]{4}$", &["Use digits only", "Length must be 4 characters"]),
-            (
-                "^[a-z0-9]+$",
-                &["Use lowercase letters and digits only", "Length must be at least 1 characters"],
-            ),
-            ("^[A-Z]{2}-[0-9]{4}$", &["Length must be 7 characters"]),
-            ("^[a-zA-Z]{0,3}$", &["Use letters only", "Length must be at most 3 characters"]),
-            ("[A-Z]", &[]),
-            ("^[äöü]+$", &[]),
-            ("^.*$", &[]),
-        ] {
-            assert_eq!(suggestions(pattern), words, "{pattern}");
+        for (pattern, words) in cases(include_str!("patterns.txt")) {
+            assert_eq!(suggestions(pattern).join("; "), words, "{pattern}");
         }
     }
 }

@@ -1,13 +1,54 @@
-//! Violations: what is wrong with an argument, and what would be right.
+//! The judge of a tool's arguments, which names each of their faults: what is wrong, and what would be right.
 
 use std::borrow::Cow;
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
+use mgp_types::RawJson;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::pattern_advice as pattern;
+use super::{Schema, SchemaFault, pattern_advice as pattern};
+
+/// A schema that judges arguments, and says of each fault what is wrong and what would be right.
+#[derive(Debug)]
+pub struct ArgumentJudge(Schema);
+
+impl ArgumentJudge {
+    /// Compiles a schema that somebody wrote, and enforces `format`.
+    ///
+    /// # Errors
+    /// Fails as [`Schema::compile`] does.
+    pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
+        Schema::compile_with_formats(schema).map(Self)
+    }
+
+    /// Compiles a schema whose patterns take linear time.
+    ///
+    /// # Errors
+    /// Fails as [`Schema::compile_linear`] does.
+    pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
+        Schema::compile_linear(schema).map(Self)
+    }
+
+    /// Returns the faults of the arguments, those that explain others first.
+    pub fn violations(&self, arguments: &Value) -> Vec<Violation> {
+        let Schema { compiled, cost, .. } = &self.0;
+        let is_cheap = cost.is_bearable(arguments);
+        if is_cheap && compiled.is_valid(arguments) {
+            return Vec::new();
+        }
+        if !self.0.explains(arguments) {
+            return vec![Violation::of_all(if is_cheap { "schema" } else { "cost" })];
+        }
+        let errors = compiled.iter_errors(arguments).take(MAX_VIOLATIONS);
+        let mut found: Vec<_> =
+            errors.flat_map(|error| Violation::of_error(&cost.schema, arguments, &error)).collect();
+        found.sort_by_key(Violation::rank);
+        found.truncate(MAX_VIOLATIONS);
+        found
+    }
+}
 
 /// The fault of one argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,14 +103,14 @@ impl Violation {
     }
 
     /// Returns the fault of all arguments together, as `explain` calls it.
-    pub(super) fn of_all(keyword: &'static str) -> Self {
+    fn of_all(keyword: &'static str) -> Self {
         let (reason, suggestions) = explain(keyword, &Value::Null, None, &Value::Null);
         Self { keyword: keyword.into(), suggestions, ..Self::new("", reason) }
     }
 
     /// Returns the faults of arguments that do not meet a demand of their schema: one for each member that is missing, or
     /// that the schema does not know.
-    pub(super) fn of_error(schema: &Value, arguments: &Value, error: &ValidationError<'_>) -> Vec<Self> {
+    fn of_error(schema: &Value, arguments: &Value, error: &ValidationError<'_>) -> Vec<Self> {
         let (place, keyword) = (error.instance_path().as_str(), error.kind().keyword());
         match error.kind() {
             ValidationErrorKind::Required { property: Value::String(name) } => {
@@ -108,7 +149,7 @@ impl Violation {
     }
 
     /// Returns the place of the fault among the faults of one call: the likeliest cause of others comes first.
-    pub(super) fn rank(&self) -> u8 {
+    fn rank(&self) -> u8 {
         match &*self.keyword {
             "required" => 0,
             "type" => 1,
@@ -288,16 +329,22 @@ fn unescape(token: &str) -> String {
 /// The largest number of characters that are quoted of a value.
 const MAX_QUOTED: usize = 64;
 
+/// The largest number of faults that are reported at once.
+const MAX_VIOLATIONS: usize = 100;
+
 /// The largest number of choices that are named.
 const MAX_CHOICES: usize = 20;
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::RawJson;
     use serde_json::json;
 
     use super::*;
-    use crate::schema::ArgumentJudge;
+    use crate::doubles::cases;
+
+    fn read(json: &str) -> Value {
+        serde_json::from_str(json).unwrap()
+    }
 
     fn violations(schema: &Value, arguments: &Value) -> Vec<Violation> {
         ArgumentJudge::compile_linear(&RawJson::from_value(schema).unwrap()).unwrap().violations(arguments)
@@ -311,51 +358,11 @@ mod tests {
 
     #[test]
     fn each_demand_has_its_words() {
-        for (field, value, reason, suggestion) in [
-            (
-                json!({"minLength": 3}),
-                json!("ü"),
-                "Length mismatch: expected at least 3 characters, got 1",
-                "Length must be at least 3 characters",
-            ),
-            (
-                json!({"minLength": 1, "maxLength": 2}),
-                json!("abc"),
-                "Length mismatch: expected at most 2 characters, got 3",
-                "Length must be 1-2 characters",
-            ),
-            (
-                json!({"minimum": 1, "maximum": 365}),
-                json!(0),
-                "Range mismatch: expected at least 1, got 0",
-                "Use a number from 1 to 365",
-            ),
-            (
-                json!({"maximum": 0.5}),
-                json!(1),
-                "Range mismatch: expected at most 0.5, got 1",
-                "Use a number of at most 0.5",
-            ),
-            (
-                json!({"enum": ["a", 1]}),
-                json!("b"),
-                "Value mismatch: expected one of a, 1, got 'b'",
-                "Use one of a, 1",
-            ),
-            (
-                json!({"type": "integer"}),
-                json!("7"),
-                "Type mismatch: expected integer, got string",
-                "Use a value of the type integer",
-            ),
-            (
-                json!({"anyOf": [{"maximum": 2}, {"minimum": 5}]}),
-                json!(3),
-                "No alternative fits, got 3",
-                "Use a number of at least 5",
-            ),
-        ] {
-            let violation = of_field(&field, &value);
+        for (field, row) in cases(include_str!("demands.txt")) {
+            let [value, reason, suggestion] = row.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{row}")
+            };
+            let violation = of_field(&read(field), &read(value));
             assert_eq!((&*violation.reason, &*violation.suggestions[0]), (reason, suggestion));
             assert_eq!((violation.field.as_deref(), &*violation.path), (Some("x"), "/x"));
         }
@@ -374,34 +381,26 @@ mod tests {
     fn a_value_is_quoted_in_part_and_never_a_secret() {
         let long = of_field(&json!({"pattern": "^x"}), &json!("y\n".repeat(100)));
         assert_eq!(long.reason, format!("Pattern mismatch: expected ^x, got '{}…'", "y\u{fffd}".repeat(32)));
-        for (schema, arguments) in [
-            (json!({"properties": {"x": {"pattern": "^a", "writeOnly": true}}}), json!({"x": "hush"})),
-            (json!({"properties": {"x": {"pattern": "^a", "format": "password"}}}), json!({"x": "hush"})),
-            (
-                json!({"properties": {"x": {"allOf": [{"pattern": "^a"}, {"writeOnly": true}]}}}),
-                json!({"x": "hush"}),
-            ),
-            (
-                json!({"properties": {"x": {"items": {"enum": [1], "writeOnly": true}}}}),
-                json!({"x": ["hush"]}),
-            ),
-            (
-                json!({"properties": {"x": {"const": 1, "properties": {"y": {"writeOnly": true}}}}}),
-                json!({"x": {"y": "hush"}}),
-            ),
-            (
-                json!({"allOf": [{"properties": {"x": {"writeOnly": true}}}], "properties": {"x": {"pattern": "^a"}}}),
-                json!({"x": "hush"}),
-            ),
-            (
-                json!({"$defs": {"s": {"pattern": "^a", "writeOnly": true}}, "properties": {"x": {"$ref": "#/$defs/s"}}}),
-                json!({"x": "hush"}),
-            ),
-            (json!({"const": 1}), json!({"x": "hush"})),
-        ] {
-            let violations = violations(&schema, &arguments);
+        for (schema, arguments) in cases(include_str!("secrets.txt")) {
+            let violations = violations(&read(schema), &read(&arguments));
             let written = serde_json::to_string(&violations).unwrap();
             assert!(!violations.is_empty() && !written.contains("hush"), "{written}");
         }
+    }
+
+    #[test]
+    fn every_fault_is_named_by_its_place() {
+        let schema = json!({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
+            "a": {"type": "string", "if": {"minLength": 2}, "then": {"pattern": "^x"}, "allOf": [{"maxLength": 3}]},
+            "b": true,
+        }});
+        let judge = ArgumentJudge::compile_linear(&RawJson::from_value(&schema).unwrap()).unwrap();
+        assert!(judge.violations(&json!({"a": "xy", "b": 1})).is_empty());
+        let found = judge.violations(&json!({"a": "yyyy", "c": 1}));
+        let mut places: Vec<_> = found.iter().map(|fault| (&*fault.path, &*fault.keyword)).collect();
+        places.sort_unstable();
+        let expected =
+            [("/a", "maxLength"), ("/a", "pattern"), ("/b", "required"), ("/c", "additionalProperties")];
+        assert_eq!(places, expected);
     }
 }

@@ -22,7 +22,8 @@ fn list(heading: &str) -> impl Iterator<Item = &'static str> {
     LISTS[heading].iter().copied()
 }
 
-fn is_listed(heading: &str, word: &str) -> bool {
+/// Returns whether a word is in the list of `effects.txt` with this heading.
+pub(super) fn is_listed(heading: &str, word: &str) -> bool {
     list(heading).any(|listed| listed == word)
 }
 

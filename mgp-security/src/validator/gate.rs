@@ -5,10 +5,9 @@ use std::sync::Arc;
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
 
-use super::call::Located;
+use super::call::{BlockedCall, Located};
 use super::prepared::{CheckedArguments, PreparedToolCache};
 use super::standard::Validators;
-use super::validate::BlockedCall;
 use crate::Finding;
 use crate::path::{CallFolders, UNASKED, declared_roots};
 

@@ -16,13 +16,11 @@ mod source;
 mod standard;
 #[cfg(test)]
 mod tests;
-mod validate;
 
-pub use self::call::{CallArgument, Located, ValidatedCall};
+pub use self::call::{BlockedCall, CallArgument, Located, ValidatedCall, Validator};
 pub use self::gate::ValidateGate;
 #[cfg(feature = "code-safety")]
 pub use self::standard::CodeValidator;
 pub use self::standard::{
     AddressesValidator, NetworkValidator, PathsValidator, ReadonlyValidator, SandboxValidator, Validators,
 };
-pub use self::validate::{BlockedCall, Validator};

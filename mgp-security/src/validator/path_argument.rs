@@ -4,6 +4,7 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
 use super::call::CallArgument;
+use super::effect::is_listed;
 use crate::path::{PathAccess, is_file_address};
 use crate::tool::{ArgumentNature, NameManner, words};
 
@@ -46,10 +47,11 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
 /// files](access_of_tool).
 pub(crate) fn access(of_tool: PathAccess, argument: &CallArgument) -> PathAccess {
     let words = words(&argument.name);
-    let has = |table: &[&str]| words.iter().any(|word| table.contains(&word.as_str()));
-    let is_place = words.last().is_some_and(|last| PLACES.contains(&last.as_str())) || has(&["working"]);
+    let is_place = words.last().is_some_and(|last| is_listed("last word of a working directory", last))
+        || words.iter().any(|word| word == "working");
+    let is_source = || words.iter().any(|word| is_listed("word of a source", word));
     // A working directory is only read, and a file that is copied stays unchanged.
-    if is_place || (of_tool == PathAccess::Write && has(SOURCES)) { PathAccess::Read } else { of_tool }
+    if is_place || (of_tool == PathAccess::Write && is_source()) { PathAccess::Read } else { of_tool }
 }
 
 /// Returns what `tool` does with files. The name of the tool decides; the annotations of its server count only if the
@@ -57,7 +59,7 @@ pub(crate) fn access(of_tool: PathAccess, argument: &CallArgument) -> PathAccess
 pub(crate) fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
     let name =
         tool.definition.text("name").map_or_else(|| tool.name.to_string(), std::borrow::Cow::into_owned);
-    if words(&name).iter().any(|word| REMOVES.contains(&word.as_str())) {
+    if words(&name).iter().any(|word| is_listed("verb that removes files", word)) {
         return PathAccess::Remove;
     }
     let writes = tool.security.permissions.contains(&Permission::FilesystemWrite);
@@ -82,20 +84,8 @@ fn begins_like_a_path(text: &str) -> bool {
 
 /// Returns whether the argument lists what is left out, as in `exclude: [".env"]`.
 fn leaves_out(name: &str) -> bool {
-    const WORDS: [&str; 8] =
-        ["exclude", "excludes", "excluded", "ignore", "ignored", "ignores", "skip", "except"];
-    words(name).iter().any(|word| WORDS.contains(&word.as_str()))
+    words(name).iter().any(|word| is_listed("word of what is left out", word))
 }
-
-/// The words in the names of tools that remove files.
-const REMOVES: &[&str] = &[
-    "delete", "remove", "move", "rename", "unlink", "rmdir", "trash", "purge", "wipe", "erase", "destroy",
-    "rm", "mv",
-];
-/// The last words in the names of arguments that are working directories.
-const PLACES: &[&str] = &["cwd", "workdir", "workspace", "pwd"];
-/// The words in the names of arguments that are sources: files that are copied, packed or sent.
-const SOURCES: &[&str] = &["source", "sources", "src", "from", "input", "inputs"];
 
 /// The largest length in bytes of a text that can be a path, which is the limit of Linux.
 const MAX_BYTES: usize = 4096;

@@ -8,13 +8,12 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool, ServerId, ToolName, ValidatorName};
 use serde_json::Value;
 
-use super::call::ValidatedCall;
+use super::call::{BlockedCall, ValidatedCall, Validator};
 use super::effect::CallEffects;
 use super::names::ArgumentNames;
 use super::path_argument::access_of_tool;
 use super::source::CallSources;
 use super::standard::Validators;
-use super::validate::{BlockedCall, Validator};
 use crate::path::{CallFolders, PathAccess};
 use crate::text;
 use crate::tool::ArgumentNatures;

@@ -82,6 +82,7 @@ mod tests {
 
     use super::super::effect::tests::called_tool;
     use super::*;
+    use crate::doubles::cases;
 
     fn source(name: &str, arguments: &str) -> Option<CallSource> {
         source_in(&ClientFolders::of_process(Some(PathBuf::from("/srv/ada/project"))), name, arguments)
@@ -94,27 +95,11 @@ mod tests {
 
     #[test]
     fn names_and_arguments_tell_what_a_call_takes_in() {
-        use CallSource::{Foreign, Private};
-        for (name, arguments, expected) in [
-            ("read_file", r#"{"path":"/srv/ada/project/notes.md"}"#, None),
-            ("read_file", r#"{"path":"notes.md"}"#, None),
-            ("read_file", r#"{"path":"/srv/ada/taxes/2026.txt"}"#, Some(Private)),
-            ("read_multiple_files", r#"{"paths":["a.md","/srv/ada/diary.md"]}"#, Some(Private)),
-            ("read_text_file", r#"{"path":"/srv/ada/project/.env"}"#, Some(Private)),
-            ("read_file", r#"{"path":"/srv/ada/.ssh/id_ed25519"}"#, Some(Private)),
-            ("write_file", r#"{"path":"/srv/ada/taxes/2026.txt","content":"x"}"#, None),
-            ("search_emails", r#"{"query":"invoice"}"#, Some(Private)),
-            ("get_secret", r#"{"name":"db"}"#, Some(Private)),
-            ("list_messages", r#"{"channel":"C1"}"#, Some(Private)),
-            ("send_email", r#"{"to":"a@b.c"}"#, None),
-            ("fetch", r#"{"url":"https://example.com"}"#, Some(Foreign)),
-            ("get_issue", r#"{"number":7}"#, Some(Foreign)),
-            ("create_issue", r#"{"title":"x"}"#, None),
-            ("git_log", r#"{"repo_path":"/srv/ada/project"}"#, None),
-            ("execute_sql", r#"{"sql":"select 1"}"#, None),
-            ("add", r#"{"a":1,"b":2}"#, None),
-        ] {
-            assert_eq!(source(name, arguments), expected, "{name} {arguments}");
+        for (expected, call) in cases(include_str!("source_cases.txt")) {
+            let (name, arguments) = call.split_once(' ').unwrap();
+            let found =
+                source(name, arguments).map_or_else(|| "None".to_owned(), |found| format!("{found:?}"));
+            assert_eq!(found, expected, "{call}");
         }
     }
 

@@ -10,16 +10,18 @@
 //! | [`check_line_reads`] | a command line, by its programs and their options |
 
 mod sql;
-mod tool;
 
 #[cfg(test)]
 mod tests;
 
-use crate::Finding;
+use mgp_types::mcp::ToolAnnotations;
+use mgp_types::words;
+
+use crate::{Finding, text};
 
 pub(super) use super::sandbox::check_line_reads;
+use super::sandbox::is_listed;
 pub(crate) use sql::check_sql;
-pub(crate) use tool::check_tool_name;
 
 /// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
@@ -33,4 +35,62 @@ pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
 /// Returns the finding of every check of reading, with its own message.
 pub(super) fn writes(message: impl Into<std::borrow::Cow<'static, str>>) -> Finding {
     Finding::new("writes", message)
+}
+
+/// Checks that a tool only reads, by its name and the annotations of its server.
+///
+/// The first verb in the name decides, so `get_updates` reads and `update_get_token` writes. A second verb counts if it
+/// is joined to the first, as in `get_or_create`. A name without a known verb passes only if the annotations say that
+/// the tool reads. Annotations can get any tool refused, but they do not outweigh a verb of writing.
+pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>) -> Result<(), Finding> {
+    let said = annotations.and_then(|annotations| annotations.read_only_hint);
+    let destroys = annotations.and_then(|annotations| annotations.destructive_hint) == Some(true);
+    if said == Some(false) || (destroys && said.is_none()) {
+        return Err(writes("the tool changes something, says its server: use one that reads"));
+    }
+    let folded = text::fold(name);
+    let words = words(&folded);
+    let words = words.iter().flat_map(|word| word.split(|character: char| !character.is_alphabetic()));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    match effect(&words) {
+        Some(ToolEffect::Reads) => Ok(()),
+        None if said == Some(true) => Ok(()),
+        Some(ToolEffect::Writes) => {
+            Err(writes("the tool changes something, says its name: use one that reads"))
+        }
+        None => Err(writes("nothing says that the tool only reads: use one whose name does")),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolEffect {
+    Reads,
+    Writes,
+}
+
+fn effect(words: &[&str]) -> Option<ToolEffect> {
+    let mut first = None;
+    let mut joined = false;
+    for (at, word) in words.iter().enumerate() {
+        // In names like `pull_request` and `merge_request`, these words are nouns.
+        let is_thing = words.get(at + 1).is_some_and(|next| next.starts_with("request"));
+        let found = match *word {
+            "pull" | "merge" if is_thing => None,
+            "check" if words.get(at + 1).is_some_and(|next| matches!(*next, "in" | "out")) => {
+                Some(ToolEffect::Writes)
+            }
+            word if is_listed("writing-verbs", word) => Some(ToolEffect::Writes),
+            word if is_listed("reading-verbs", word) => Some(ToolEffect::Reads),
+            _ => None,
+        };
+        if first.is_none() || joined {
+            first = match found {
+                Some(ToolEffect::Writes) => return Some(ToolEffect::Writes),
+                Some(ToolEffect::Reads) => Some(ToolEffect::Reads),
+                None => first,
+            };
+        }
+        joined = matches!(*word, "and" | "or" | "then");
+    }
+    first
 }

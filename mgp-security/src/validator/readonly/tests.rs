@@ -1,4 +1,3 @@
-use mgp_types::mcp::ToolAnnotations;
 use proptest::prelude::*;
 
 use super::*;

@@ -18,7 +18,6 @@ mod interpreter;
 mod judge;
 mod known;
 mod lists;
-mod named_program;
 mod one_word;
 mod package;
 mod place;

@@ -8,8 +8,8 @@ use super::argv::delete::Search;
 use super::finding::{Danger, refuse, refuse_if};
 use super::known::{Kind, Reading, Trait, check_value, facts, is_shell};
 use super::lists::{holds_listed, is_listed, lies_in};
-use super::value::{Arg, HOLE, Marks, Text};
-use super::{database, named_program, package};
+use super::value::{Arg, Flow, HOLE, Marks, Text};
+use super::{database, package};
 
 /// A command that a program runs in turn.
 pub(super) enum Inner {
@@ -109,7 +109,7 @@ fn of_value(
         Kind::Module => package::check_module(text)?,
         Kind::Index => package::check_index(text)?,
         Kind::Mount if mounts_host(call, text) => return Err(refuse(Danger::Privilege)),
-        Kind::Program if !named_program::is_plain(call, text) => return Err(refuse(Danger::OptionInjection)),
+        Kind::Program if !is_plain_program(call, text) => return Err(refuse(Danger::OptionInjection)),
         _ => {}
     }
     check_value(call, kind, text)
@@ -270,7 +270,7 @@ fn setting(call: &Call<'_>, text: &str, inner: &mut Vec<Inner>) -> Result<(), Fi
         return Ok(());
     }
     let runs = holds_listed("running-keys", &key);
-    let names_program = holds_listed("program-keys", &key) && !named_program::is_plain(call, value);
+    let names_program = holds_listed("program-keys", &key) && !is_plain_program(call, value);
     let loads = holds_listed("loading-keys", &key) && is_foreign_code(call, &Arg::new(value));
     refuse_if(runs || names_program || loads || value.starts_with('!'), Danger::OptionInjection)
 }
@@ -281,7 +281,7 @@ pub(super) fn command_name(command: &str) -> &str {
 }
 
 /// Returns whether a text is more than one command, or is computed.
-pub(super) fn command_separators(text: &str) -> bool {
+fn command_separators(text: &str) -> bool {
     text.contains([';', '|', '&', '`', '$', '<', '>', '\n'])
 }
 
@@ -336,6 +336,48 @@ pub(super) fn is_bare_shell(command: &str) -> bool {
     let program = words.next().unwrap_or("").rsplit('/').next().unwrap_or("");
     is_shell(program)
         && words.all(|word| word.starts_with(['-', '<', '>', '0', '1', '2']) && !word.contains('c'))
+}
+
+/// Returns whether `value` is an ordinary choice of an editor, a pager or a compiler: one program of the system or of a
+/// package that is no shell, does not talk to other machines and takes no code.
+pub(super) fn is_plain_program(call: &Call<'_>, value: &str) -> bool {
+    let value = value.trim();
+    if value.is_empty() || value.chars().all(|c| c == HOLE) {
+        return true;
+    }
+    // A list is one way to write the words of a command.
+    if command_separators(value) || value.contains(HOLE) || value.starts_with(['[', '!', '(']) {
+        return false;
+    }
+    let mut words = value.split_whitespace().map(|word| Arg::new(word.trim_matches(['"', '\''])));
+    let Some(first) = words.next() else { return true };
+    let name = command_name(&first.text).to_ascii_lowercase();
+    let args: Vec<Arg> = words.collect();
+    let known = facts(&name);
+    let talks =
+        known.is_some_and(|facts| facts.has(Trait::Client)) && !matches!(name.as_str(), "ssh" | "plink");
+    let placed = first.text.contains('/')
+        && (is_for_everybody(call, &first.text) || known.is_none() && !call.place(&first.text).is_system());
+    let alone = args.iter().all(Arg::is_option);
+    !is_shell(&name)
+        && !talks
+        && !placed
+        && !takes_code(call, &name, &args)
+        && (known.is_some() || alone || !first.text.contains('/'))
+}
+
+/// Returns whether the program deletes, or is an interpreter that is given code or a file of code.
+fn takes_code(call: &Call<'_>, name: &str, args: &[Arg]) -> bool {
+    if matches!(name, "rm" | "shred" | "dd" | "eval" | "source") {
+        return true;
+    }
+    let input = Flow::default();
+    let inner = Call { program: name, head: name, args, input: &input, ..*call };
+    Reading::of(&inner).is_some_and(|reading| {
+        reading.values(Kind::Code).chain(reading.values(Kind::Script)).next().is_some()
+            || reading.kinds().any(|(_, kind)| matches!(kind, Some(Kind::Code | Kind::Script)))
+            || reading.refused().is_some()
+    })
 }
 
 const MAX_FED: usize = 256;

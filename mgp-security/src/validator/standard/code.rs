@@ -9,8 +9,7 @@ use mgp_types::mgp::{CodeSafety, SafetyLevel, ValidatorName};
 use crate::Finding;
 use crate::code_safety::{CodePolicy, scan};
 use crate::tool::ArgumentNature;
-use crate::validator::call::{CallArgument, ValidatedCall};
-use crate::validator::validate::{BlockedCall, Validator};
+use crate::validator::call::{BlockedCall, CallArgument, ValidatedCall, Validator};
 
 /// The validator `code_safety`: it refuses code among the arguments that does something its level forbids (§7).
 ///

@@ -19,9 +19,8 @@ use std::sync::Arc;
 use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::ValidatorName;
 
-use super::call::{CallArgument, ValidatedCall};
+use super::call::{BlockedCall, CallArgument, ValidatedCall, Validator};
 use super::readonly::{check_http_method, check_line_reads, check_sql, check_tool_name};
-use super::validate::{BlockedCall, Validator};
 use crate::Finding;
 use crate::network::NetworkPolicy;
 use crate::path::ProtectedPaths;

@@ -12,8 +12,7 @@ use crate::network::{
 use crate::path::ROOT_FOLDERS;
 use crate::percent::percent_decoded;
 use crate::tool::{ArgumentNature, words};
-use crate::validator::call::ValidatedCall;
-use crate::validator::validate::{BlockedCall, Validator};
+use crate::validator::call::{BlockedCall, ValidatedCall, Validator};
 
 /// The validator `network_restricted`: no argument may lead to this machine, its network, or the metadata service of a
 /// cloud.

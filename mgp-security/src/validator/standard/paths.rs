@@ -7,9 +7,8 @@ use mgp_types::mgp::ValidatorName;
 use crate::Finding;
 use crate::path::{CallFolders, PathAccess, ProtectedPaths, Roots, is_file_address};
 use crate::tool::UriReadings;
-use crate::validator::call::ValidatedCall;
+use crate::validator::call::{BlockedCall, ValidatedCall, Validator};
 use crate::validator::path_argument::{PathLikeness, access, likeness};
-use crate::validator::validate::{BlockedCall, Validator};
 
 /// A validator that keeps path arguments away from [protected](ProtectedPaths) files, and within configured
 /// directories. It is not part of the specification; its name is [`PathsValidator::NAME`].

@@ -5,9 +5,8 @@ use mgp_types::mgp::ValidatorName;
 use crate::Finding;
 use crate::shell::quoted;
 use crate::tool::ArgumentNature;
-use crate::validator::call::{CallArgument, Located, ValidatedCall};
+use crate::validator::call::{BlockedCall, CallArgument, Located, ValidatedCall, Validator};
 use crate::validator::sandbox::{CommandPolicy, check_command, check_word};
-use crate::validator::validate::{BlockedCall, Validator};
 
 /// The validator `sandbox`: no argument may make a shell do harm (§4.5).
 ///
@@ -30,11 +29,7 @@ impl SandboxValidator {
         let program = program_beside(call, vector).map(|program| program.text.clone());
         let words = program.into_iter().chain(vector.iter().map(|word| quoted(&word.text)));
         let line = words.collect::<Vec<_>>().join(" ");
-        self.check_line(&line).map_err(|finding| first.locate(finding))
-    }
-
-    fn check_line(&self, line: &str) -> Result<(), Finding> {
-        check_command(line, &self.policy)
+        check_command(&line, &self.policy).map_err(|finding| first.locate(finding))
     }
 }
 
@@ -57,7 +52,7 @@ impl Validator for SandboxValidator {
                 continue;
             }
             argument.check(|text| match argument.nature {
-                ArgumentNature::Command => self.check_line(text),
+                ArgumentNature::Command => check_command(text, &self.policy),
                 ArgumentNature::Url => check_url_word(text),
                 ArgumentNature::Text | ArgumentNature::Code | ArgumentNature::Sql => Ok(()),
                 _ => check_word(text),

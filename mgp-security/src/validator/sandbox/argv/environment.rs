@@ -6,10 +6,9 @@ use super::super::finding::{Danger, refuse_if};
 use super::super::judge::Judge;
 use super::super::known::{Kind, Reading};
 use super::super::lists::{is_listed, listed_text};
-use super::super::named_program;
 use super::super::package;
 use super::super::stranger::tolerate;
-use super::super::unwrap::{command_name, is_for_everybody};
+use super::super::unwrap::{command_name, is_for_everybody, is_plain_program};
 use super::super::value::{Arg, Flow};
 use super::{Call, Files};
 
@@ -48,7 +47,7 @@ fn check_variable(call: &Call<'_>, name: &str, text: &str) -> Result<(), Finding
         package::check_index(text)?;
     }
     let loads = is_listed("loaded-variables", name) && !text.is_empty();
-    let names_program = is_listed("program-variables", name) && !named_program::is_plain(call, text);
+    let names_program = is_listed("program-variables", name) && !is_plain_program(call, text);
     let first = text.split(':').next().unwrap_or("");
     let searches =
         is_listed("search-variables", name) && first.starts_with('/') && is_for_everybody(call, first);
@@ -69,7 +68,7 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
             || reading.values(Kind::Code).next().is_some()
             || reading.values(Kind::Command).next().is_some()
             || reading.values(Kind::Action).next().is_some()
-            || reading.values(Kind::Program).any(|arg| !named_program::is_plain(call, &arg.text))
+            || reading.values(Kind::Program).any(|arg| !is_plain_program(call, &arg.text))
     })
 }
 
@@ -103,7 +102,7 @@ fn git_setting(call: &Call<'_>, key: &str, value: &str) -> Result<(), Finding> {
     refuse_if(is_listed("git-loads", &key) && is_for_everybody(call, value), Danger::Persistence)?;
     let switch = matches!(value, "true" | "false" | "");
     // The helpers and drivers of packages are named by the part behind their `git-`.
-    let names_program = is_listed("git-programs", &key) && !switch && !named_program::is_plain(call, value);
+    let names_program = is_listed("git-programs", &key) && !switch && !is_plain_program(call, value);
     let alias = value.strip_prefix('!').is_some_and(|command| {
         command_name(command) != "git" || command.replace("&&", "").contains([';', '|', '&', '`', '$', '>'])
     });

@@ -6,16 +6,11 @@ mod environment;
 pub(super) mod files;
 pub(super) mod kernel;
 mod network;
-mod privilege;
-mod secret;
-mod write;
 
 pub(super) use call::Call;
 pub(super) use environment::check_assignment;
-pub(super) use files::Files;
+pub(super) use files::{Files, check_input, check_output};
 pub(super) use network::{address_of_metadata, is_local_host, is_network_device};
-pub(super) use secret::check_input;
-pub(super) use write::check_output;
 
 use crate::Finding;
 
@@ -37,10 +32,10 @@ pub(super) fn check(
         }
     }
     delete::check(call, policy)?;
-    write::check(call, reading)?;
+    files::check_written(call, reading)?;
     network::check(call)?;
-    secret::check(call, reading)?;
-    privilege::check(call)?;
+    files::check_secrets(call, reading)?;
+    kernel::check_privileges(call)?;
     environment::check(call)
 }
 

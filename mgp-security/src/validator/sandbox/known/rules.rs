@@ -7,7 +7,7 @@ use super::super::finding::{Danger, named, refuse};
 use super::super::lists::{fits, is_listed, lies_in};
 use super::super::sed::effects;
 use super::super::value::{Arg, HOLE, Marks, Text};
-use super::{Kind, TABLE, is_shell};
+use super::{Kind, TABLE, is_shell, matched};
 
 /// A rule of `rules.txt` about one program.
 #[derive(Debug)]
@@ -229,7 +229,7 @@ fn belongs(call: &Call<'_>, text: &str, class: &str) -> bool {
         "computed" => text.contains(HOLE),
         "empty" => text.is_empty(),
         "shell-path" => is_shell_path(text),
-        "sets-user" => sets_user(text),
+        "sets-user" => matched("sets-user", text).is_err(),
         list => text.split(',').any(|part| is_listed(list, part)),
     }
 }
@@ -247,23 +247,6 @@ fn is_shell_path(text: &str) -> bool {
     text.strip_prefix('/').is_some_and(|rest| is_shell(rest.rsplit('/').next().unwrap_or("")))
         || lower.ends_with("cmd.exe")
         || lower.ends_with("powershell.exe")
-}
-
-/// Returns whether a mode sets the set-user-id bit, as in `u+s`, `+s` or `4755`.
-fn sets_user(mode: &str) -> bool {
-    if mode.bytes().all(|b| b.is_ascii_digit()) {
-        // The mode has four digits, or five with the leading zero of an octal number.
-        let bits = if mode.len() == 5 { &mode[1..] } else { mode };
-        return bits.len() == 4 && bits.starts_with(['4', '5', '6', '7']);
-    }
-    mode.split(',').any(|clause| {
-        clause.split_once(['+', '=']).is_some_and(|(who, bits)| {
-            bits.contains('s')
-                && bits.bytes().all(|b| b"rwxXst".contains(&b))
-                && (who.is_empty() || who.contains(['u', 'a']))
-                && who.bytes().all(|b| b"ugoa".contains(&b))
-        })
-    })
 }
 
 /// Returns whether the name of a database says that it is only for tests.

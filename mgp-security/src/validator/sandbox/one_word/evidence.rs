@@ -1,4 +1,4 @@
-//! The evidence that a text is a command and not prose.
+//! The evidence that a text is a command and not prose, and the detection of disguised commands.
 
 use super::super::known::{Trait, facts};
 use super::super::lists::is_listed;
@@ -108,6 +108,32 @@ pub(super) fn first_name(text: &str) -> &str {
         text.find(|c: char| c.is_whitespace() || ";|&<>()`'\"$#%,{}[]*?!=".contains(c)).unwrap_or(text.len());
     &text[..end]
 }
+
+/// Returns whether `text` begins with the name of a program in pieces: `w\hoami`, `c""at`, `cat$u`, `/bin/c?t -x`.
+pub(super) fn begins_disguised(text: &str) -> bool {
+    let end = text.find(|c: char| c.is_whitespace() || ";|&<>()".contains(c)).unwrap_or(text.len());
+    let (token, rest) = text.split_at(end);
+    if token.len() > MAX_TOKEN {
+        return false;
+    }
+    let program = token.starts_with("/bin/") || token.starts_with("/usr/bin/") || token.starts_with("/sbin/");
+    if program && token.contains(['?', '*', '[']) && !rest.trim().is_empty() {
+        return true;
+    }
+    if let Some((name, variable)) = token.split_once('$') {
+        let plain = variable.bytes().all(|b| b.is_ascii_alphanumeric() || b"_@*!?".contains(&b));
+        return plain && !variable.is_empty() && rest.starts_with([' ', '\t']) && kind_of(name).is_some();
+    }
+    let inner = token.trim_matches(['\'', '"', '\\']);
+    let joined: String = inner.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    joined.len() < inner.len() && !inner.contains(":\\") && kind_of(&joined).is_some() && {
+        // The last name of a Windows path is not a disguised program.
+        !inner.contains('\\') || inner.rsplit('\\').next().is_none_or(|last| kind_of(last).is_none())
+    }
+}
+
+/// The largest length in bytes of a name in pieces; longer names are not program names.
+const MAX_TOKEN: usize = 64;
 
 const MAX_SUBCOMMAND: usize = 60;
 

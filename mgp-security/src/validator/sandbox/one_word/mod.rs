@@ -4,24 +4,23 @@
 //! into a command line, a template or a script. Signs alone are no evidence, because prose is full of them. The check
 //! therefore looks for a sign after which a command could follow, with a command behind it.
 
-mod decode;
-mod disguise;
 mod evidence;
 mod separator;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::Finding;
 
-use decode::decode;
-use disguise::{begins_disguised, check_option};
-use evidence::{Evidence, first_name, has_arguments, is_command, kind_of};
+use evidence::{Evidence, begins_disguised, first_name, has_arguments, is_command, kind_of};
 
 use super::finding::{Danger, refuse_if};
 use super::known::{Trait, matched};
+use super::lists::is_listed;
 use super::place::Place;
-
-use super::{argv, check_readings};
+use super::{argv, check_readings, pattern};
 
 /// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
@@ -55,6 +54,26 @@ fn judge(text: &str) -> Result<(), Finding> {
     processes(text)?;
     whole_command(text)?;
     place(text)
+}
+
+/// Refuses a value that a program would take for an option that runs something.
+fn check_option(text: &str) -> Result<(), Finding> {
+    if !text.starts_with(['-', '+']) {
+        return Ok(());
+    }
+    let lower = text.to_ascii_lowercase();
+    refuse_if(is_listed("running-options", &lower.replacen("-o ", "-o", 1)), Danger::OptionInjection)?;
+    // The value of such an option is not for callers to choose: `-rf /`, `-T /etc/passwd`.
+    refuse_if(
+        text.split_whitespace().skip(1).any(|value| value.starts_with(['/', '~']) && is_sensitive(value)),
+        Danger::OptionInjection,
+    )?;
+    matched("option", text)
+}
+
+fn is_sensitive(path: &str) -> bool {
+    let place = Place::new(path, "");
+    place.is_vast() || place.is_secret() || place.is_accounts()
 }
 
 /// Returns whether a function definition such as `() { :;}; command`, which old shells run, stands where a value can
@@ -184,6 +203,42 @@ fn place(text: &str) -> Result<(), Finding> {
         Danger::Secret,
     )
 }
+
+/// Decodes one layer of encoding: percent signs, entities, and backslashes before line ends; returns `None` if nothing
+/// was encoded.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut end = 0;
+    for found in ENCODED.find_iter(text) {
+        let digits = found.as_str().trim_start_matches(['%', '\\', '&', '#']).trim_end_matches(';');
+        let byte = match digits {
+            "n" | "r" => b'\n',
+            "033" => 0x1b,
+            "lt" => b'<',
+            "gt" => b'>',
+            "amp" => b'&',
+            "quot" => b'"',
+            "apos" => b'\'',
+            decimal if found.as_str().starts_with("&#") && !decimal.starts_with('x') => {
+                decimal.parse().ok()?
+            }
+            hex => u8::from_str_radix(hex.trim_start_matches(['x', 'u']), 16).ok()?,
+        };
+        bytes.extend_from_slice(&text.as_bytes()[end..found.start()]);
+        bytes.push(byte);
+        end = found.end();
+    }
+    bytes.extend_from_slice(&text.as_bytes()[end..]);
+    (end > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A character of ASCII, or a byte, that is written as something else.
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r"(?:%|\\x|\\u00)[[:xdigit:]]{2}|\\[nr]|\\033|&(?:lt|gt|amp|quot|apos);|",
+        r"&#(?:x27|x3b|x7c|10|38|39|59|96|124);",
+    ))
+});
 
 const SIGNS: [char; 14] = [';', '|', '&', '`', '$', '<', '>', '(', '{', '\n', '\r', '%', '\'', '"'];
 

@@ -5,8 +5,7 @@ use crate::Finding;
 use super::super::finding::{Danger, refuse, refuse_if};
 use super::super::known::matched;
 use super::super::lists::is_listed;
-use super::disguise::begins_disguised;
-use super::evidence::{Evidence, first_name, is_command, kind_of};
+use super::evidence::{Evidence, begins_disguised, first_name, is_command, kind_of};
 
 /// Refuses `;`, `|`, `&` and line ends with a command behind them.
 pub(super) fn check(text: &str) -> Result<(), Finding> {

@@ -141,7 +141,7 @@ impl<'c> BashCheck<'c> {
                 self.findings.pattern(Strict, "chmod", at);
             }
             "tar" if begins(&["--checkpoint-action", "--to-command", "-I"]) => {
-                self.findings.pattern(Standard, "tar --checkpoint-action", at)
+                self.findings.pattern(Standard, "tar --checkpoint-action", at);
             }
             "git" if has(&["-c", "--exec-path", "--upload-pack"]) => {
                 self.findings.pattern(Standard, "git -c", at);

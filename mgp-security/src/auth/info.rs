@@ -3,8 +3,9 @@
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 
-use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId};
+use super::{ApiPermission, ApiPermissions, KeyId};
 use crate::rates::Rates;
+use crate::scope::SecretDigest;
 
 /// A request for a new key.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ pub struct KeyInfo {
 pub(super) struct StoredKey {
     pub(super) info: KeyInfo,
     /// The digest that a sent key is compared with.
-    pub(super) digest: KeyDigest,
+    pub(super) digest: SecretDigest,
 }
 
 impl KeyRequest {

@@ -1,4 +1,4 @@
-//! The secret API key, its id and its digest.
+//! The secret API key, and its id.
 
 use std::fmt;
 
@@ -6,8 +6,6 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::random_bytes;
 use serde::{Serialize, Serializer};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 /// A secret key as its owner sends it: `mgp_`, the key's id, `_`, and 256 random bits. It is shown once, when it is
 /// issued, and stored nowhere.
@@ -17,14 +15,6 @@ pub struct SecretKey(Box<str>);
 /// The id of a key. It is not secret: it finds the key and proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId(u64);
-
-/// The digest that is stored of a key: its SHA-256.
-///
-/// A slow hash, as made for passwords, would gain nothing: it makes guessing expensive where there is little to
-/// guess, and 256 random bits cannot be guessed. It would cost every request milliseconds, which anybody could make
-/// the process spend.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct KeyDigest([u8; 32]);
 
 impl SecretKey {
     /// Returns a new random key.
@@ -42,11 +32,7 @@ impl SecretKey {
     }
 }
 
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretKey(***)")
-    }
-}
+mgp_types::partial_debug!(SecretKey);
 
 impl KeyId {
     /// Returns the id within a key, and its secret, if `key` has the form of a key.
@@ -72,38 +58,6 @@ impl fmt::Display for KeyId {
 impl Serialize for KeyId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl KeyDigest {
-    /// Returns the digest of `key`.
-    pub(super) fn of(key: &str) -> Self {
-        Self(Sha256::digest(key.as_bytes()).into())
-    }
-
-    /// Returns the digest with these bytes, as a store kept them.
-    pub(super) const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// Returns the bytes of the digest, as a store keeps them.
-    pub(super) const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Returns whether the two digests are equal, in a time that does not depend on where they differ.
-    pub(super) fn matches(&self, other: &Self) -> bool {
-        let words = |digest: &Self| {
-            let (words, _) = digest.0.as_chunks::<8>();
-            [0, 1, 2, 3].map(|at| u64::from_ne_bytes(words[at]))
-        };
-        words(self).ct_eq(&words(other)).into()
-    }
-}
-
-impl fmt::Debug for KeyDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeyDigest(***)")
     }
 }
 

@@ -13,11 +13,12 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::store::KeyStore;
-use super::{ApiPermissions, KeyDigest, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
+use super::{ApiPermissions, KeyId, KeyInfo, KeyRequest, SecretKey, StoredKey, reserved_owner};
 use crate::latest_time::LatestTime;
 use crate::limit::limited;
 use crate::rates::{MeterPace, RateMeter};
 use crate::refusal::refusal;
+use crate::scope::SecretDigest;
 use crate::sqlite::{Database, off_the_runtime};
 use crate::{Clock, StoreError};
 
@@ -45,7 +46,7 @@ struct RingKey {
     is_reserved: bool,
     /// The digest of the secret part alone, known once the whole key was right. Together with the id it proves as
     /// much, and takes half the work to compute.
-    proved: OnceLock<KeyDigest>,
+    proved: OnceLock<SecretDigest>,
     pace: Option<MeterPace>,
     meter: Mutex<RateMeter>,
     /// The time of the last use in milliseconds since 1970; [`NEVER`] if the key was not used.
@@ -105,11 +106,12 @@ impl KeyRing {
     pub async fn issue(&self, wanted: KeyRequest) -> Result<(KeyInfo, SecretKey), StoreError> {
         let (id, secret) = SecretKey::random();
         let info = wanted.issued(id, self.0.clock.now());
-        let stored = StoredKey { info: info.clone(), digest: KeyDigest::of(secret.expose()) };
+        let stored = StoredKey { info: info.clone(), digest: SecretDigest::of(secret.expose()) };
         self.change(move |inner| {
             inner.store.add(&stored)?;
-            let key = Arc::new(RingKey::new(stored));
-            inner.keys.rcu(|keys| with(keys, &key));
+            let mut keys = Keys::clone(&inner.keys.load());
+            keys.insert(id, Arc::new(RingKey::new(stored)));
+            inner.keys.store(Arc::new(keys));
             Ok(())
         })
         .await?;
@@ -128,9 +130,10 @@ impl KeyRing {
     pub async fn revoke(&self, id: KeyId, calls: RunningCalls) -> Result<bool, StoreError> {
         self.change(move |inner| {
             inner.store.remove(id)?;
-            let before = inner.keys.rcu(|keys| without(keys, id));
-            let revoked = before.get(&id);
-            if let Some(key) = revoked {
+            let mut keys = Keys::clone(&inner.keys.load());
+            let revoked = keys.remove(&id);
+            inner.keys.store(Arc::new(keys));
+            if let Some(key) = &revoked {
                 key.validity.end(calls);
             }
             Ok(revoked.is_some())
@@ -173,11 +176,11 @@ impl KeyRing {
         let found = keys.get(&id);
         // The work is the same whether the id or the secret is wrong, so that the time it takes reveals nothing.
         let proved = found.and_then(|found| found.proved.get());
-        let part = KeyDigest::of(secret);
+        let part = SecretDigest::of(secret);
         let again = part.matches(proved.unwrap_or(&NOBODY)) && proved.is_some();
         let right = again || {
             let expected = found.map_or(&NOBODY, |found| &found.stored.digest);
-            KeyDigest::of(key).matches(expected)
+            SecretDigest::of(key).matches(expected)
         };
         let Some(found) = found.filter(|_| right) else { return Err(AuthError::Unknown) };
         found.proved.get_or_init(|| part);
@@ -300,24 +303,12 @@ impl Authenticated {
 
 mgp_types::partial_debug!(KeyRing, self => keys: self.0.keys.load().len());
 
-fn with(keys: &Keys, key: &Arc<RingKey>) -> Keys {
-    let mut keys = keys.clone();
-    keys.insert(key.stored.info.id, Arc::clone(key));
-    keys
-}
-
-fn without(keys: &Keys, id: KeyId) -> Keys {
-    let mut keys = keys.clone();
-    keys.remove(&id);
-    keys
-}
-
 /// The time of last use of a key that was never used.
 const NEVER: i64 = i64::MIN;
 /// The interval at which last uses are stored.
 const NOTE_EVERY: Duration = Duration::from_mins(1);
 /// A digest that no key has, as far as anybody knows; it takes the place of an unknown key's.
-const NOBODY: KeyDigest = KeyDigest::from_bytes([0; 32]);
+const NOBODY: SecretDigest = SecretDigest([0; 32]);
 
 /// The reason why a caller was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -46,7 +46,6 @@ mod while_valid;
 pub use self::http::{HttpAuth, HttpAuthLayer};
 use self::info::StoredKey;
 pub use self::info::{KeyInfo, KeyRequest};
-use self::key::KeyDigest;
 pub use self::key::{KeyId, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};

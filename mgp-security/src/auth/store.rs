@@ -4,8 +4,9 @@ use mgp_types::mgp::Timestamp;
 use mgp_types::{Principal, PrincipalKind, PrincipalRole};
 use rusqlite::{Row, params};
 
-use super::{ApiPermission, ApiPermissions, KeyDigest, KeyId, KeyInfo, StoredKey};
+use super::{ApiPermission, ApiPermissions, KeyId, KeyInfo, StoredKey};
 use crate::StoreError;
+use crate::scope::SecretDigest;
 use crate::sqlite::{Database, optional_time, text, time};
 
 /// The store of API keys. It is read once and then only written, away from the threads that answer requests.
@@ -39,7 +40,7 @@ impl KeyStore {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 info.id.to_string(),
-                key.digest.as_bytes(),
+                key.digest.0,
                 info.owner.as_str(),
                 role_word(info.owner.role())?,
                 serde_json::to_string(&permissions).map_err(unavailable)?,
@@ -90,7 +91,7 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         last_used: optional_time(row, 8)?,
         expires_at: optional_time(row, 9)?,
     };
-    Ok(StoredKey { info, digest: KeyDigest::from_bytes(row.get(1)?) })
+    Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
 }
 
 /// Returns the word that is stored for a role. A role that a later version adds is refused rather than guessed.

@@ -10,13 +10,13 @@ use mgp_types::ext::scope::{
     DeniedScope, NegotiateScopes, ScopeSession, Scopes, ScopesNegotiated, missing_scopes_details, temporary,
 };
 use mgp_types::mgp::{Recovery, ResolvedTool};
-use mgp_types::{Error, Principal, Request, code};
+use mgp_types::{Error, Principal, Request, code, random_name};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::ScopeRules;
 use super::sessions::{INACTIVITY, ScopeEnd, ScopeSessions, StoredSession};
-use super::token::{TokenDigest, new_token};
+use super::token::{SecretDigest, shown_by};
 use crate::Clock;
 use crate::refusal::refusal;
 
@@ -86,7 +86,7 @@ impl ScopeBook {
         if !self.is_in_use() {
             return Ok(of_token);
         }
-        let held = self.held_by(sender(request)?, TokenDigest::shown_by(request).as_ref())?;
+        let held = self.held_by(sender(request)?, shown_by(request).as_ref())?;
         Ok(match (of_token, held) {
             (Some(of_token), Some(held)) => Some(Arc::new(allowed((*held).clone(), Some(&of_token)))),
             (of_token, held) => of_token.or(held),
@@ -100,37 +100,34 @@ impl ScopeBook {
     /// Fails if scopes are missing (1000, with `missing_scopes` in the details), for a sender or a session token that is not
     /// known (1002), and for a session that is over (1003).
     pub fn check(&self, request: &Request, tool: &ResolvedTool) -> Result<(), Error> {
-        self.judge_token(request, tool)?;
+        let token = if self.is_in_use() { shown_by(request) } else { None };
+        self.judge(request, token.as_ref(), tool)
+    }
+
+    /// Judges a call by the scopes of its access token, and by those of its sender, whose session has `token`.
+    pub(super) fn judge(
+        &self,
+        request: &Request,
+        token: Option<&SecretDigest>,
+        tool: &ResolvedTool,
+    ) -> Result<(), Error> {
+        if let Some(held) = &request.context.scopes {
+            let missing = self.missing(tool, held)?;
+            if !missing.is_empty() {
+                let error = insufficient(&missing);
+                #[cfg(feature = "auth")]
+                if let Some(step_up) = request.extensions.get::<crate::oauth::StepUp>() {
+                    return Err(error.with_source(step_up.demand(missing.iter().map(|scope| &**scope), held)));
+                }
+                return Err(error);
+            }
+        }
         if !self.is_in_use() {
             return Ok(());
         }
-        self.judge(sender(request)?, TokenDigest::shown_by(request).as_ref(), tool)
-    }
-
-    pub(super) fn judge(
-        &self,
-        caller: &Principal,
-        token: Option<&TokenDigest>,
-        tool: &ResolvedTool,
-    ) -> Result<(), Error> {
-        let Some(held) = self.held_by(caller, token)? else { return Ok(()) };
+        let Some(held) = self.held_by(sender(request)?, token)? else { return Ok(()) };
         let missing = self.missing(tool, &held)?;
         if missing.is_empty() { Ok(()) } else { Err(insufficient(&missing)) }
-    }
-
-    /// Judges a call by the scopes of its token, if it has one.
-    pub(super) fn judge_token(&self, request: &Request, tool: &ResolvedTool) -> Result<(), Error> {
-        let Some(held) = &request.context.scopes else { return Ok(()) };
-        let missing = self.missing(tool, held)?;
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let error = insufficient(&missing);
-        #[cfg(feature = "auth")]
-        if let Some(step_up) = request.extensions.get::<crate::oauth::StepUp>() {
-            return Err(error.with_source(step_up.demand(missing.iter().map(|scope| &**scope), held)));
-        }
-        Err(error)
     }
 
     fn missing(&self, tool: &ResolvedTool, held: &Scopes) -> Result<Vec<Box<str>>, Error> {
@@ -139,7 +136,11 @@ impl ScopeBook {
         })
     }
 
-    fn held_by(&self, caller: &Principal, token: Option<&TokenDigest>) -> Result<Option<Arc<Scopes>>, Error> {
+    fn held_by(
+        &self,
+        caller: &Principal,
+        token: Option<&SecretDigest>,
+    ) -> Result<Option<Arc<Scopes>>, Error> {
         let configured = self.0.rules.load().of_caller(caller).cloned();
         let Some(token) = token else { return Ok(configured) };
         let of_session = self.0.sessions.lock().held(caller, token, Instant::now())?;
@@ -175,9 +176,8 @@ impl ScopeBook {
                     .push(DeniedScope::new(scope, "not among the scopes that this agent is configured for"));
             }
         }
-        let tokens = TokenPair::new();
         let mut sessions = self.0.sessions.lock();
-        if let Some(shown) = TokenDigest::shown_by(request) {
+        if let Some(shown) = shown_by(request) {
             // The check of the set comes first: a session is not taken out before the new one is sure.
             let before = sessions.held(caller, &shown, now)?;
             let union = before.iter().chain(scopes.keys().map(|scope| &**scope));
@@ -190,10 +190,8 @@ impl ScopeBook {
             sessions.make_room(caller, now)?;
         }
         scopes.retain(|_, end| now < end.at);
-        let mut session = tokens.session(scopes, ttl, now);
-        session.end_with_scopes(end.at);
-        let answer = self.session_answer(&session, &tokens, configured.as_deref(), now);
-        sessions.put(caller, session);
+        let session_end = last_end(&scopes).unwrap_or(end.at);
+        let answer = self.opened(&mut sessions, caller, scopes, (now, session_end, ttl));
         self.0.is_in_use.store(true, Ordering::Release);
         Ok(ScopesNegotiated::new(answer, denied))
     }
@@ -205,34 +203,37 @@ impl ScopeBook {
     /// Fails for a sender or a token that is not known (1002), and for a session that is over (1003).
     pub fn refresh(&self, request: &Request, refresh_token: &str) -> Result<ScopeSession, Error> {
         let caller = sender(request)?;
-        let (tokens, now) = (TokenPair::new(), Instant::now());
+        let now = Instant::now();
         let mut sessions = self.0.sessions.lock();
-        let shown = TokenDigest::of(refresh_token);
+        let shown = SecretDigest::of(refresh_token);
         let former = sessions.take(caller, now, |session| session.refresh_token.matches(&shown))?;
         let renewed = now + former.ttl;
         let renew = |end: ScopeEnd| if end.is_limited { end } else { ScopeEnd { at: renewed, ..end } };
         let scopes = former.scopes.into_iter().map(|(scope, end)| (scope, renew(end)));
         let scopes = scopes.filter(|(_, end)| now < end.at).collect();
-        let mut session = tokens.session(scopes, former.ttl, now);
-        session.end_with_scopes(renewed);
-        let configured = self.0.rules.load().of_caller(caller).cloned();
-        let answer = self.session_answer(&session, &tokens, configured.as_deref(), now);
-        sessions.put(caller, session);
-        Ok(answer)
+        let session_end = last_end(&scopes).unwrap_or(renewed);
+        Ok(self.opened(&mut sessions, caller, scopes, (now, session_end, former.ttl)))
     }
 
-    /// Returns a session as its holder is told of it.
-    fn session_answer(
+    /// Opens a session that begins now and ends then, and returns it as its holder is told of it.
+    fn opened(
         &self,
-        session: &StoredSession,
-        tokens: &TokenPair,
-        configured: Option<&Scopes>,
-        now: Instant,
+        sessions: &mut ScopeSessions,
+        caller: &Principal,
+        scopes: BTreeMap<Box<str>, ScopeEnd>,
+        (now, end, ttl): (Instant, Instant, Duration),
     ) -> ScopeSession {
-        let expires_at = self.0.clock.now().saturating_add(session.end.saturating_duration_since(now));
-        let mut answer =
-            ScopeSession::new(tokens.token.clone(), allowed(session.held(now), configured), expires_at);
-        answer.refresh_token = Some(tokens.refresh_token.clone());
+        // Nobody can guess 256 random bits.
+        let [token, refresh_token] = [(); 2].map(|()| Box::<str>::from(random_name() + &random_name()));
+        let digests = (SecretDigest::of(&token), SecretDigest::of(&refresh_token));
+        let session =
+            StoredSession { token: digests.0, refresh_token: digests.1, scopes, ttl, end, used: now };
+        let configured = self.0.rules.load().of_caller(caller).cloned();
+        let expires_at = self.0.clock.now().saturating_add(end.saturating_duration_since(now));
+        let held = allowed(session.held(now), configured.as_deref());
+        sessions.put(caller, session);
+        let mut answer = ScopeSession::new(token, held, expires_at);
+        answer.refresh_token = Some(refresh_token);
         answer.inactivity_timeout_seconds = Some(Self::INACTIVITY_TIMEOUT_SECONDS);
         answer
     }
@@ -240,21 +241,9 @@ impl ScopeBook {
 
 mgp_types::partial_debug!(ScopeBook, self => rules: self.0.rules.load(), sessions: self.0.sessions.lock().len());
 
-/// The two tokens of a new session.
-struct TokenPair {
-    token: Box<str>,
-    refresh_token: Box<str>,
-}
-
-impl TokenPair {
-    fn new() -> Self {
-        Self { token: new_token(), refresh_token: new_token() }
-    }
-
-    fn session(&self, scopes: BTreeMap<Box<str>, ScopeEnd>, ttl: Duration, now: Instant) -> StoredSession {
-        let (token, refresh_token) = (TokenDigest::of(&self.token), TokenDigest::of(&self.refresh_token));
-        StoredSession { token, refresh_token, scopes, ttl, end: now + ttl, used: now }
-    }
+/// Returns the end of the scope that lasts longest.
+fn last_end(scopes: &BTreeMap<Box<str>, ScopeEnd>) -> Option<Instant> {
+    scopes.values().map(|end| end.at).max()
 }
 
 fn sender(request: &Request) -> Result<&Principal, Error> {

@@ -4,7 +4,7 @@ use mgp_types::mgp::Refusal;
 use mgp_types::{Error, Flow, Gate, Method, Request, code};
 
 use super::ScopeBook;
-use super::token::TokenDigest;
+use super::token::{SecretDigest, take_from};
 use crate::refusal::refusal;
 
 /// A gate that refuses calls of tools for which the caller lacks a scope.
@@ -23,24 +23,14 @@ impl ScopeGate {
         Self(book)
     }
 
-    fn admit(&self, request: &Request, token: Option<&TokenDigest>) -> Result<(), Error> {
-        if request.method != Method::TOOLS_CALL {
+    fn admit(&self, request: &Request, token: Option<&SecretDigest>) -> Result<(), Error> {
+        let is_held = request.context.scopes.is_some() || self.0.is_in_use();
+        if request.method != Method::TOOLS_CALL || !is_held {
             return Ok(());
         }
-        if request.context.scopes.is_some() {
-            let verdict = match &request.context.tool {
-                Some(tool) => self.0.judge_token(request, tool),
-                None => Err(unknown_needs()),
-            };
-            verdict.inspect_err(|_| request.context.note_refusal(Refusal::new("scope", "missing-scope")))?;
-        }
-        if !self.0.is_in_use() {
-            return Ok(());
-        }
-        let verdict = match (&request.context.principal, &request.context.tool) {
-            (Some(caller), Some(tool)) => self.0.judge(caller, token, tool),
-            (None, _) => Err(refusal(code::AUTH_REQUIRED, "nobody is known to make this call")),
-            (_, None) => Err(unknown_needs()),
+        let verdict = match &request.context.tool {
+            Some(tool) => self.0.judge(request, token, tool),
+            None => Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")),
         };
         verdict.inspect_err(|error| {
             let is_missing = error.code() == code::PERMISSION_DENIED;
@@ -50,15 +40,11 @@ impl ScopeGate {
     }
 }
 
-fn unknown_needs() -> Error {
-    refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")
-}
-
 impl Gate for ScopeGate {
-    type Pass = Option<TokenDigest>;
+    type Pass = Option<SecretDigest>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let token = if self.0.is_in_use() { TokenDigest::take_from(request) } else { None };
+        let token = if self.0.is_in_use() { take_from(request) } else { None };
         self.admit(request, token.as_ref()).map(|()| token).into()
     }
 

@@ -13,6 +13,8 @@ mod token;
 pub use self::book::ScopeBook;
 pub use self::gate::ScopeGate;
 pub use self::rules::ScopeRules;
+#[cfg(feature = "auth")]
+pub(crate) use self::token::SecretDigest;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use mgp_types::ext::scope::Scopes;
 use mgp_types::{Error, Principal, code};
 use tokio::time::Instant;
 
-use super::token::TokenDigest;
+use super::token::SecretDigest;
 use crate::refusal::refusal;
 
 /// The sessions of all callers. A token is looked for among those of its caller only, so it serves nobody else.
@@ -17,8 +17,8 @@ pub(super) struct ScopeSessions(HashMap<Principal, Vec<StoredSession>, RandomSta
 
 /// One session, without its tokens.
 pub(super) struct StoredSession {
-    pub(super) token: TokenDigest,
-    pub(super) refresh_token: TokenDigest,
+    pub(super) token: SecretDigest,
+    pub(super) refresh_token: SecretDigest,
     pub(super) scopes: BTreeMap<Box<str>, ScopeEnd>,
     /// The time that the session was given, and is given again when it is refreshed.
     pub(super) ttl: Duration,
@@ -45,11 +45,6 @@ impl StoredSession {
         // More scopes than a set can have are never stored.
         Scopes::read(held).unwrap_or_default()
     }
-
-    /// Sets the end of the session to that of the scope that lasts longest, or to `empty` if it has none.
-    pub(super) fn end_with_scopes(&mut self, empty: Instant) {
-        self.end = self.scopes.values().map(|end| end.at).max().unwrap_or(empty);
-    }
 }
 
 impl ScopeSessions {
@@ -60,7 +55,7 @@ impl ScopeSessions {
     pub(super) fn held(
         &mut self,
         caller: &Principal,
-        token: &TokenDigest,
+        token: &SecretDigest,
         now: Instant,
     ) -> Result<Scopes, Error> {
         let (place, sessions) = self.find(caller, now, |session| session.token.matches(token))?;

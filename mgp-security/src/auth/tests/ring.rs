@@ -4,9 +4,10 @@ use mgp_types::{Error, RunningCalls, code};
 use proptest::prelude::*;
 
 use super::*;
+use crate::auth::AuthError;
 use crate::auth::store::KeyStore;
-use crate::auth::{AuthError, KeyDigest};
 use crate::rates::Rates;
+use crate::scope::SecretDigest;
 
 // covers: GGEN-7-11
 #[tokio::test]
@@ -77,7 +78,7 @@ async fn secrets_are_long_random_and_kept_nowhere() {
     assert_ne!(secret, &other.expose()[21..]);
     let kept = KeyStore::new(database).unwrap().load().unwrap();
     let stored = kept.iter().find(|stored| stored.info.id == info.id).unwrap();
-    assert_eq!(stored.digest, KeyDigest::of(key.expose()));
+    assert_eq!(stored.digest, SecretDigest::of(key.expose()));
     for shown in [format!("{kept:?}"), format!("{key:?}"), format!("{ring:?}"), format!("{info:?}")] {
         assert!(!shown.contains(secret), "{shown}");
     }

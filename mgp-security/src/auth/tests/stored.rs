@@ -1,5 +1,4 @@
 use super::*;
-use crate::StoreError;
 use crate::rates::Rates;
 use crate::sqlite::Database;
 
@@ -45,14 +44,6 @@ async fn keys_outlive_the_process_with_all_that_is_known_of_them() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret));
     }
-}
-
-#[test]
-fn keys_of_a_newer_version_are_not_touched() {
-    let database = Database::in_memory().unwrap();
-    database.migrate("auth", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = KeyRing::open(database, Clock::system()).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { section: "auth", .. }), "{error}");
 }
 
 #[tokio::test]

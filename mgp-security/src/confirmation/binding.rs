@@ -45,6 +45,12 @@ impl ConfirmationBinding {
         let arguments = canonical(arguments.unwrap_or(&RawJson::empty_object()))?;
         Ok(Self(Digest::of_parts([CALL, self.0.as_bytes(), arguments.as_bytes()])))
     }
+
+    /// Returns the binding of the next round of the call, with the state that its server gave, if it gave one.
+    pub(super) fn with_state(self, state: Option<&str>) -> Self {
+        let given: &[u8] = if state.is_some() { b"given" } else { b"" };
+        Self(Digest::of_parts([ROUND, self.0.as_bytes(), given, state.unwrap_or_default().as_bytes()]))
+    }
 }
 
 fn canonical(value: &RawJson) -> Result<Digest, Error> {
@@ -63,6 +69,7 @@ impl fmt::Display for ConfirmationBinding {
 const TOOL: &[u8] = b"mgp confirmation of a tool 1";
 const EFFECT: &[u8] = b"mgp confirmation of an effect 1";
 const CALL: &[u8] = b"mgp confirmation of a call 1";
+const ROUND: &[u8] = b"mgp confirmation of a round 1";
 
 #[cfg(test)]
 mod tests {

@@ -5,16 +5,14 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{
-    Asking, CallEffect, CallFlow, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
-};
+use mgp_types::mgp::{Asking, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
 
 use super::settings::{has_new_flow, risk};
-use super::standing::{RoundKey, StandingConfirmations};
+use super::standing::StandingConfirmations;
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
     ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, ShownArguments,
@@ -38,8 +36,10 @@ pub struct ConfirmationGate(Arc<ConfirmationShared>);
 struct ConfirmationShared {
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
-    rounds: StandingConfirmations<RoundKey>,
-    batches: StandingConfirmations<ConfirmationBinding>,
+    /// The confirmed calls whose servers asked for input before they went on.
+    rounds: StandingConfirmations,
+    /// The confirmations of several calls of a tool by an agent, with whatever arguments.
+    batches: StandingConfirmations,
     /// The number of times that several calls were confirmed at once.
     given: watch::Sender<u64>,
 }
@@ -73,7 +73,9 @@ impl Gate for ConfirmationGate {
                 None => shared.confirm(&call, &request).await,
             };
             let flow = approver.map(|approver| {
-                note(&request, &approver);
+                if let Some(trail) = &request.context.trail {
+                    trail.note_approved_by(&approver.id());
+                }
                 Some((call.binding, approver))
             });
             (request, flow.into())
@@ -90,10 +92,7 @@ impl Gate for ConfirmationGate {
 /// A call that needs confirmation.
 struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
-    risk: RiskLevel,
-    effect: Option<CallEffect>,
     arguments: Option<RawJson>,
-    flow: Option<Arc<CallFlow>>,
     /// True if a yes also holds for the calls to come.
     is_asked_once: bool,
     /// The binding of the calls that may be confirmed together: those of the tool by this caller, and where a rule has it
@@ -114,26 +113,15 @@ impl ConfirmationShared {
         let arguments = judged.arguments();
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
-        let (risk, effect, flow) =
-            (risk(tool, request), request.context.effect, request.context.flow.clone());
         let is_asked_once = request.context.asking == Some(Asking::Once);
-        let any = if is_asked_once { any.with_effect(effect) } else { any };
-        Ok(Some(UnconfirmedCall {
-            tool: tool.clone(),
-            risk,
-            effect,
-            flow,
-            arguments,
-            is_asked_once,
-            any,
-            binding,
-        }))
+        let any = if is_asked_once { any.with_effect(request.context.effect) } else { any };
+        Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, is_asked_once, any, binding }))
     }
 
     /// Returns the operator who has already confirmed `call`: in an earlier round of it, or with other calls of its
     /// tool.
     fn known(&self, call: &UnconfirmedCall, request: &Request) -> Option<Principal> {
-        let in_batch = || if has_new_flow(request) { None } else { self.batches.take(&call.any) };
+        let in_batch = || if has_new_flow(request) { None } else { self.batches.take(call.any) };
         self.rounds.take_round(call.binding, request).or_else(in_batch)
     }
 
@@ -141,7 +129,7 @@ impl ConfirmationShared {
     async fn given(&self, call: &UnconfirmedCall) -> Principal {
         let mut given = self.given.subscribe();
         loop {
-            if let Some(approver) = self.batches.take(&call.any) {
+            if let Some(approver) = self.batches.take(call.any) {
                 return approver;
             }
             if given.changed().await.is_err() {
@@ -174,17 +162,23 @@ impl ConfirmationShared {
         };
         match answer.decision {
             Decision::Approved => {}
-            Decision::Denied => return Err(denied(answer.terms.expires_at, request)),
+            Decision::Denied => {
+                let message = match answer.terms.expires_at {
+                    Some(end) => {
+                        format!("an operator did not confirm the call; the same call is refused until {end}")
+                    }
+                    None => "an operator did not confirm the call".to_owned(),
+                };
+                return Err(refuse("denied", message, request));
+            }
             Decision::Deferred => {
                 return Err(refuse("deferred", "nobody has decided about the call yet", request));
             }
         }
         check_operator(&answer.approver)?;
-        if call.is_asked_once {
-            self.batches.give_all(call.any, answer.approver.clone());
-            self.given.send_modify(|given| *given += 1);
         // What is dangerous is confirmed call by call.
-        } else if call.risk < RiskLevel::Dangerous && self.batches.give(call.any, &answer) {
+        let may_batch = call.is_asked_once || risk(&call.tool, request) < RiskLevel::Dangerous;
+        if may_batch && self.batches.give(call.any, &answer, call.is_asked_once) {
             self.given.send_modify(|given| *given += 1);
         }
         Ok(answer.approver)
@@ -199,9 +193,9 @@ impl ConfirmationShared {
     ) -> Result<ApprovalReply, Error> {
         let subject = ApprovalSubject::Call {
             tool: call.tool.name.clone(),
-            risk: call.risk,
-            effect: call.effect,
-            flow: call.flow.as_ref().map(|flow| flow.in_words()),
+            risk: risk(&call.tool, request),
+            effect: request.context.effect,
+            flow: request.context.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
             arguments,
             binding: call.binding.to_string(),
@@ -231,21 +225,6 @@ fn server_question(tool: &ResolvedTool, arguments: &ShownArguments) -> Option<St
 #[cfg(not(feature = "ext"))]
 const fn server_question(_: &ResolvedTool, _: &ShownArguments) -> Option<String> {
     None
-}
-
-fn note(request: &Request, approver: &Principal) {
-    if let Some(trail) = &request.context.trail {
-        trail.note_approved_by(&approver.id());
-    }
-}
-
-/// Returns the refusal of a call to which a person said no. If the no stays for a while, the refusal says until when.
-fn denied(until: Option<Timestamp>, request: &Request) -> Error {
-    let message = match until {
-        Some(end) => format!("an operator did not confirm the call; the same call is refused until {end}"),
-        None => "an operator did not confirm the call".to_owned(),
-    };
-    refuse("denied", message, request)
 }
 
 fn refuse(reason: &'static str, message: impl Into<Cow<'static, str>>, request: &Request) -> Error {

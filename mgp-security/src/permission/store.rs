@@ -276,16 +276,6 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_a_newer_version_are_left_alone() {
-        let database = Database::in_memory().unwrap();
-        let newer = |last: &'static str| [MIGRATIONS, &[last]].concat();
-        database.migrate("permission", &newer("CREATE TABLE permission_more (x) STRICT")).unwrap_err();
-        database.migrate("permission", &newer("CREATE TABLE permission_more (x TEXT) STRICT")).unwrap();
-        let error = GrantStore::new(database).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { section: "permission", found: 4, known: 3 }), "{error}");
-    }
-
-    #[test]
     fn a_decision_for_local_stands_in_place_of_those_for_its_clients() {
         let agent = AgentId::from;
         let (local, client, other) = (agent("local"), agent("local/cursor"), agent("ada"));

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{Decision, ServerId, Timestamp, ToolName};
-use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, json, random_name};
+use mgp_types::{Context, Error, Method, Object, Principal, RawJson, hex, random_name};
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, ShownArguments};
 use crate::Clock;
-use crate::permission::{GrantLifetime, GrantTerms};
+use crate::permission::GrantLifetime;
 
 /// A function that returns the operator who answers in front of the client of a call; `None` if no person does.
 pub type OperatorInFront = Arc<dyn Fn(&Context) -> Option<Principal> + Send + Sync>;
@@ -52,16 +52,8 @@ impl ElicitationApprover {
         asker: Principal,
     ) -> Result<ApprovalAnswer, Error> {
         let is_permission = matches!(question.subject, ApprovalSubject::Permission { .. });
-        let form = if is_permission { form_with_end(&question.message()) } else { form(&question.message()) };
-        let read = |answer: &RawJson| {
-            let decided = ApprovalAnswer::new(operator.clone(), read(answer));
-            let is_yes = decided.decision == Decision::Approved;
-            if is_permission && is_yes {
-                ApprovalAnswer { terms: terms(answer, self.clock.now()), ..decided }
-            } else {
-                decided
-            }
-        };
+        let form = form(&question.message(), if is_permission { SCHEMA_WITH_END } else { SCHEMA });
+        let read = |answer: &RawJson| read(operator.clone(), answer, is_permission.then(|| self.clock.now()));
         if question.context.input.is_none() {
             // The client is asked directly, so its reply is to this question and no other.
             let answer = question.context.ask("approval", Method::ELICIT, form).await?;
@@ -72,7 +64,7 @@ impl ElicitationApprover {
         let answer = question.context.ask(&name, Method::ELICIT, form).await?;
         if !self.take(&key, &name) {
             // The reply has already been used for another call with the same words.
-            return Ok(ApprovalAnswer::new(operator.clone(), Decision::Deferred));
+            return Ok(ApprovalAnswer::new(operator, Decision::Deferred));
         }
         Ok(read(&answer))
     }
@@ -124,58 +116,44 @@ fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
 
 mgp_types::partial_debug!(ElicitationApprover);
 
-/// Returns the parameters of a form with one choice.
-fn form(message: &str) -> Object {
-    let mut text = Vec::new();
-    json::write_string(&mut text, message);
-    let mut params = Object::parse(FORM).unwrap_or_default();
-    params.set("message", RawJson::from_written(text));
+/// Returns the parameters of a form.
+fn form(message: &str, schema: &'static str) -> Object {
+    let mut params = Object::new();
+    params.set("message", RawJson::from_text(message));
+    params.set("requestedSchema", RawJson::from_written(schema.as_bytes().to_vec()));
     params
 }
 
-/// Returns the decision in a filled form. Only a plain yes approves, and only a plain no denies: a form that was
-/// dismissed, or filled with something else, decides nothing.
-fn read(answer: &RawJson) -> Decision {
-    let Ok(answer) = Object::from_raw(answer) else { return Decision::Deferred };
-    let content = answer.object("content");
-    let choice = content.as_ref().and_then(|content| content.text("decision"));
-    match (answer.text("action").as_deref(), choice.as_deref()) {
+/// Returns the answer in a filled form. Only a plain yes approves, and only a plain no denies: a form that was dismissed,
+/// or filled with something else, decides nothing. A yes to a permission, given `now`, holds as long as the form says;
+/// without a word about it, for the session.
+fn read(operator: Principal, answer: &RawJson, now: Option<Timestamp>) -> ApprovalAnswer {
+    let answer = Object::from_raw(answer).unwrap_or_default();
+    let content = answer.object("content").unwrap_or_default();
+    let decision = match (answer.text("action").as_deref(), content.text("decision").as_deref()) {
         (Some("accept"), Some("approve")) => Decision::Approved,
         (Some("accept"), Some("deny")) | (Some("decline"), _) => Decision::Denied,
         _ => Decision::Deferred,
-    }
-}
-
-/// Returns the parameters of a form with one choice, and with another for how long it holds.
-fn form_with_end(message: &str) -> Object {
-    let mut params = form(message);
-    if let Ok(schema) = RawJson::parse(SCHEMA_WITH_END) {
-        params.set("requestedSchema", schema);
-    }
-    params
-}
-
-/// Returns the terms of approval in a filled form; without any, they last for the session.
-fn terms(answer: &RawJson, now: Timestamp) -> GrantTerms {
-    let answer = Object::from_raw(answer).ok();
-    let content = answer.and_then(|answer| Object::from_raw(&answer.get("content")?).ok());
-    let lasts = content.as_ref().and_then(|content| content.text("lasts"));
-    let until = |hours| Some(now.saturating_add(Duration::from_hours(hours)));
-    let (lasts, expires_at) = match lasts.as_deref() {
-        Some("once") => (GrantLifetime::Once, None),
-        Some("hour") => (GrantLifetime::Always, until(1)),
-        Some("day") => (GrantLifetime::Always, until(24)),
-        Some("always") => (GrantLifetime::Always, None),
-        _ => (GrantLifetime::Session, None),
     };
-    GrantTerms { scope: None, expires_at, lasts }
+    let mut read = ApprovalAnswer::new(operator, decision);
+    if let Some(now) = now.filter(|_| decision == Decision::Approved) {
+        let until = |hours| Some(now.saturating_add(Duration::from_hours(hours)));
+        (read.terms.lasts, read.terms.expires_at) = match content.text("lasts").as_deref() {
+            Some("once") => (GrantLifetime::Once, None),
+            Some("hour") => (GrantLifetime::Always, until(1)),
+            Some("day") => (GrantLifetime::Always, until(24)),
+            Some("always") => (GrantLifetime::Always, None),
+            _ => (GrantLifetime::Session, None),
+        };
+    }
+    read
 }
+
+/// The schema of a form with one choice.
+const SCHEMA: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}"#;
 
 /// The schema of a form that also asks how long an approval holds.
 const SCHEMA_WITH_END: &str = r#"{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]},"lasts":{"type":"string","title":"For how long a yes holds, for this agent","enum":["once","session","hour","day","always"],"default":"session"}},"required":["decision"]}"#;
-
-/// The parameters of a form with one choice, without its message.
-const FORM: &str = r#"{"message":"","requestedSchema":{"type":"object","properties":{"decision":{"type":"string","title":"Decision","enum":["approve","deny"]}},"required":["decision"]}}"#;
 
 /// The largest number of open questions.
 const MAX_QUESTIONS: usize = 1024;
@@ -185,6 +163,7 @@ const TTL: Duration = Duration::from_mins(10);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::permission::GrantTerms;
 
     #[test]
     fn only_a_plain_yes_is_one_and_only_a_plain_no() {
@@ -200,7 +179,8 @@ mod tests {
             (r#"{"content":{"decision":"approve"}}"#, Decision::Deferred),
             ("[]", Decision::Deferred),
         ] {
-            assert_eq!(read(&RawJson::parse(answer).unwrap()), decision, "{answer}");
+            let read = read(Principal::operator("ada"), &RawJson::parse(answer).unwrap(), None);
+            assert_eq!(read.decision, decision, "{answer}");
         }
     }
 
@@ -209,7 +189,7 @@ mod tests {
         let now = Timestamp::EPOCH;
         let read = |content: &str| {
             let answer = format!(r#"{{"action":"accept","content":{{"decision":"approve"{content}}}}}"#);
-            terms(&RawJson::parse(answer).unwrap(), now)
+            super::read(Principal::operator("ada"), &RawJson::parse(answer).unwrap(), Some(now)).terms
         };
         assert_eq!(read("").lasts, GrantLifetime::Session);
         assert_eq!(read(r#","lasts":"for ever""#).lasts, GrantLifetime::Session);
@@ -222,12 +202,14 @@ mod tests {
             }
         );
         assert_eq!(read(r#","lasts":"always""#), GrantTerms::default());
-        assert!(form_with_end("x").get("requestedSchema").unwrap().as_bytes() == SCHEMA_WITH_END.as_bytes());
     }
 
     #[test]
     fn the_form_holds_the_question() {
-        assert_eq!(form("May it \"x\"?").text("message").as_deref(), Some("May it \"x\"?"));
-        assert!(form("").contains("requestedSchema"));
+        for schema in [SCHEMA, SCHEMA_WITH_END] {
+            let form = form("May it \"x\"?", schema);
+            assert_eq!(form.text("message").as_deref(), Some("May it \"x\"?"));
+            assert_eq!(form.object("requestedSchema").unwrap().to_raw().as_bytes(), schema.as_bytes());
+        }
     }
 }

@@ -24,7 +24,7 @@ pub struct PendingApproval {
     /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
     /// The principal whose call caused the question first, if a call did.
-    #[serde(serialize_with = "stored::write_asker", deserialize_with = "stored::read_asker")]
+    #[serde(serialize_with = "stored::write_principal", deserialize_with = "stored::read_asker")]
     pub asker: Option<Principal>,
     /// The time at which the question was asked.
     pub asked_at: Timestamp,

@@ -1,6 +1,7 @@
 //! The stored form of a question, in which it outlives the process.
 
 use mgp_types::{Principal, PrincipalKind};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::PendingApproval;
@@ -32,26 +33,23 @@ pub(super) fn read(text: &str) -> Result<ApprovalRow, StoreError> {
     Ok(row)
 }
 
-/// Writes the principal whose call caused a question in its stored form.
-#[expect(clippy::ref_option, reason = "serde passes it so")]
-pub(super) fn write_asker<S: Serializer>(asker: &Option<Principal>, to: S) -> Result<S::Ok, S::Error> {
-    asker.as_ref().map(StoredPrincipal::of).serialize(to)
+/// Writes the principal of an answer, or the one whose call caused a question, in its stored form.
+pub(super) fn write_principal<'p, S: Serializer>(
+    principal: impl Into<Option<&'p Principal>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    principal.into().map(StoredPrincipal::of).serialize(to)
 }
 
 /// Reads the principal whose call caused a question from its stored form.
 pub(super) fn read_asker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Principal>, D::Error> {
     let asker = Option::<StoredPrincipal>::deserialize(from)?.map(StoredPrincipal::principal);
-    asker.transpose().map_err(serde::de::Error::custom)
-}
-
-/// Writes the principal of an answer in its stored form.
-pub(super) fn write_principal<S: Serializer>(principal: &Principal, to: S) -> Result<S::Ok, S::Error> {
-    StoredPrincipal::of(principal).serialize(to)
+    asker.transpose().map_err(Error::custom)
 }
 
 /// Reads the principal of an answer from its stored form.
 pub(super) fn read_principal<'de, D: Deserializer<'de>>(from: D) -> Result<Principal, D::Error> {
-    StoredPrincipal::deserialize(from)?.principal().map_err(serde::de::Error::custom)
+    read_asker(from)?.ok_or_else(|| Error::custom("nobody gave the answer"))
 }
 
 impl StoredPrincipal {

@@ -7,6 +7,7 @@ use mgp_types::mgp::{
     TraceId,
 };
 use mgp_types::{Context, Principal, Session};
+use serde::Serialize;
 
 use crate::permission::{ApprovalAnswer, GrantLifetime, GrantVerdict, GrantedTo};
 
@@ -87,26 +88,24 @@ impl Ruling {
         let actor = Actor::of(&self.operator);
         let event =
             event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
-        match &self.agent {
-            Some(agent) => event.with_detail("agent_id", agent),
-            None => event,
-        }
+        with_some(event, "agent_id", self.agent.as_ref())
     }
-}
 
-impl Ruling {
     /// Returns the event that reports the removal of all decisions about the permission.
     pub(super) fn reset_event(&self, at: Timestamp) -> AuditEvent {
         let target = AuditTarget::new(Some(self.server.clone()), None);
         let trace = self.trace.unwrap_or_else(TraceId::random);
-        let actor = Actor::of(&self.operator);
-        let event =
-            AuditEvent::new(at, trace, EventType::read("PERMISSION_RESET"), actor, target, Outcome::Success)
-                .with_detail("permission", &self.permission);
-        match &self.agent {
-            Some(agent) => event.with_detail("agent_id", agent),
-            None => event,
-        }
+        let (kind, actor) = (EventType::read("PERMISSION_RESET"), Actor::of(&self.operator));
+        let event = AuditEvent::new(at, trace, kind, actor, target, Outcome::Success);
+        with_some(event.with_detail("permission", &self.permission), "agent_id", self.agent.as_ref())
+    }
+}
+
+/// Adds a detail to an event, if there is one.
+fn with_some(event: AuditEvent, name: &'static str, value: Option<&impl Serialize>) -> AuditEvent {
+    match value {
+        Some(value) => event.with_detail(name, value),
+        None => event,
     }
 }
 
@@ -126,17 +125,8 @@ pub(in crate::permission) fn event(
     let event = AuditEvent::new(at, trace.unwrap_or_else(TraceId::random), kind, actor, target, outcome)
         .with_detail("permission", permission)
         .with_detail("risk_level", &permission.risk());
-    let event = match &verdict.end() {
-        Some(end) => event.with_detail("expires_at", end),
-        None => event,
-    };
+    let event = with_some(event, "expires_at", verdict.end().as_ref());
     let GrantVerdict::Approved(terms) = verdict else { return event };
-    let event = match &terms.scope {
-        Some(scope) => event.with_detail("scope", scope),
-        None => event,
-    };
-    match terms.lasts {
-        GrantLifetime::Always => event,
-        lasts => event.with_detail("lasts", &lasts),
-    }
+    let event = with_some(event, "scope", terms.scope.as_ref());
+    with_some(event, "lasts", Some(&terms.lasts).filter(|lasts| **lasts != GrantLifetime::Always))
 }

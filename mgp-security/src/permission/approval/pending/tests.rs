@@ -34,32 +34,6 @@ fn yes(operator: &Principal) -> ApprovalAnswer {
 }
 
 #[tokio::test]
-async fn many_that_need_the_same_permission_ask_once_and_all_are_answered() {
-    let pending = testing::pending(Clock::system()).await;
-    let ada = Principal::operator("ada");
-    let asks: Vec<_> = (0..16)
-        .map(|_| {
-            let pending = pending.clone();
-            tokio::spawn(async move { pending.ask(question(Permission::Camera)).await })
-        })
-        .collect();
-    let other = tokio::spawn({
-        let pending = pending.clone();
-        async move { pending.ask(question(Permission::ShellExecute)).await }
-    });
-    pending.count().wait_for(|count| *count == 2).await.unwrap();
-    tokio::task::yield_now().await;
-    let open = pending.list();
-    let camera = open.iter().find(|open| open.message().contains("camera")).unwrap();
-    pending.decide(&ada, &camera.id, &yes(&ada)).await.unwrap();
-    for ask in asks {
-        assert_eq!(decision(ask.await.unwrap().unwrap()), Some(Decision::Approved));
-    }
-    assert_eq!(pending.list().len(), 1);
-    other.abort();
-}
-
-#[tokio::test]
 async fn agents_and_impostors_decide_nothing() {
     let pending = testing::pending(Clock::system()).await;
     let asking = tokio::spawn({

@@ -1,5 +1,6 @@
 //! The differences between two definitions, for people to read.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Definition;
@@ -45,7 +46,15 @@ impl Diff {
     fn compare(&mut self, pointer: &mut String, before: &CanonicalTree, after: &CanonicalTree) {
         match (before, after) {
             (CanonicalTree::Object(old), CanonicalTree::Object(new)) => {
-                self.compare_members(pointer, old, new);
+                let mut members = BTreeMap::<_, [Option<&CanonicalTree>; 2]>::new();
+                for (side, all) in [old, new].into_iter().enumerate() {
+                    for (name, value) in all {
+                        members.entry(name).or_default()[side] = Some(value);
+                    }
+                }
+                for (name, [before, after]) in members {
+                    self.at(pointer, name, before, after);
+                }
             }
             (CanonicalTree::Array(old), CanonicalTree::Array(new)) => {
                 for index in 0..old.len().max(new.len()) {
@@ -54,30 +63,6 @@ impl Diff {
             }
             _ if before == after => {}
             _ => self.note(pointer, Some(before), Some(after)),
-        }
-    }
-
-    /// Compares the members of two objects. Both lists are sorted alike, so one walk over the two finds the members
-    /// that only one of them has.
-    fn compare_members(
-        &mut self,
-        pointer: &mut String,
-        old: &[(String, CanonicalTree)],
-        new: &[(String, CanonicalTree)],
-    ) {
-        let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (Some((a, _)), Some((b, _))) => a.encode_utf16().cmp(b.encode_utf16()),
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (None, None) => return,
-            };
-            let gone = if order.is_le() { old.next() } else { None };
-            let come = if order.is_ge() { new.next() } else { None };
-            if let Some((name, _)) = gone.or(come) {
-                self.at(pointer, name, gone.map(|(_, value)| value), come.map(|(_, value)| value));
-            }
         }
     }
 

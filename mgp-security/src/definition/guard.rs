@@ -9,8 +9,7 @@ use mgp_types::Object;
 use super::order::{Tolerance, are_alike};
 use super::{
     ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
-    FlaggedDefinition, HoldReason, Judgement, PinState, PinVerdict, PinnedDefinitions, ServerId, hold,
-    judge_definition,
+    FlaggedDefinition, HoldReason, Judgement, PinState, PinnedDefinitions, ServerId, hold, judge_definition,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -244,25 +243,27 @@ impl DefinitionGuard {
         let judged = self.judge(server, kind, listed, configured);
         self.note_found(server, kind, listed, &judged, page);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.admissible().cloned()).collect();
-        let verdicts =
-            if kind.is_pinned() { self.pins.observe(server, kind, &sound, configured)? } else { Vec::new() };
-        let mut decided = verdicts.into_iter().zip(&sound);
+        let holds = if kind.is_pinned() {
+            self.pins.observe(server, kind, &sound, configured)?
+        } else {
+            vec![None; sound.len()]
+        };
+        let mut decided = holds.into_iter().zip(&sound);
         let admissions = judged.into_iter().map(|judged| {
-            let is_held = judged.is_held;
             let flag = judged.findings.into_iter().next();
-            if is_held {
-                let finding =
-                    flag.unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held"));
-                return DefinitionAdmission::Refused { finding };
-            }
-            let admission = match decided.next() {
-                Some((verdict, it)) => admission(kind, verdict, it.digest()),
-                None if kind.is_pinned() => crowded(kind),
-                None => DefinitionAdmission::Admitted,
-            };
-            match (admission, flag) {
-                (DefinitionAdmission::Admitted, Some(finding)) => DefinitionAdmission::Flagged { finding },
-                (admission, _) => admission,
+            match if judged.is_held { None } else { decided.next() } {
+                None => DefinitionAdmission::Refused {
+                    finding: flag
+                        .unwrap_or_else(|| Finding::new("malformed-definition", "the definition is held")),
+                },
+                Some((Some(HoldReason::Refused(rule)), _)) => {
+                    let message = format!("the server has listed more {kind}s than are pinned of one server");
+                    DefinitionAdmission::Refused { finding: Finding::new(rule, message) }
+                }
+                Some((Some(reason), it)) => DefinitionAdmission::Quarantined { reason, digest: it.digest() },
+                Some((None, _)) => flag.map_or(DefinitionAdmission::Admitted, |finding| {
+                    DefinitionAdmission::Flagged { finding }
+                }),
             }
         });
         Ok(admissions.collect())
@@ -359,30 +360,6 @@ impl DefinitionGuard {
             names.extend(found.iter().take(room).cloned());
             all
         });
-    }
-}
-
-fn admission(kind: DefinitionKind, verdict: PinVerdict, digest: Digest) -> DefinitionAdmission {
-    match verdict {
-        PinVerdict::Known | PinVerdict::FirstSeen { approved: true } => DefinitionAdmission::Admitted,
-        PinVerdict::FirstSeen { approved: false } => {
-            DefinitionAdmission::Quarantined { reason: HoldReason::New, digest }
-        }
-        PinVerdict::Changed => DefinitionAdmission::Quarantined { reason: HoldReason::Changed, digest },
-        PinVerdict::Crowded => crowded(kind),
-    }
-}
-
-fn crowded(kind: DefinitionKind) -> DefinitionAdmission {
-    let rule = match kind {
-        DefinitionKind::Tool => "too-many-tools",
-        _ => "too-many-definitions",
-    };
-    DefinitionAdmission::Refused {
-        finding: Finding::new(
-            rule,
-            format!("the server has listed more {kind}s than are pinned of one server"),
-        ),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Detection of characters that a person does not see and a model reads.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use crate::characters::CharacterClass;
 
@@ -107,15 +106,10 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        match character {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            _ if hidden(character) => {
-                // Writing to a String cannot fail.
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-            }
-            _ => out.push(character),
+        if hidden(character) {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
         }
     }
     Cow::Owned(out)

@@ -29,7 +29,7 @@ pub use self::kind::{DefinitionKind, DefinitionName};
 pub use self::layer::{DefinitionGuardLayer, DefinitionGuardService};
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
-pub use self::pin::{ApproveError, PinVerdict, PinnedDefinitions};
+pub use self::pin::{ApproveError, PinnedDefinitions};
 use self::remark::{PinAnnotations, Remark, RemarkKind};
 use self::scan::is_rule;
 pub use self::scan::{Judgement, RULES, judge_definition, scan_text};

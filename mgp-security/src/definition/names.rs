@@ -38,41 +38,28 @@ impl ClaimedNames {
 /// Fails if the name is not valid in MCP, is reserved for the kernel (MGP §1.6), or could stand for a tool of another
 /// server.
 pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
-    if is_reserved(tool) {
-        return Err(Finding::new(
-            "reserved-name",
-            format!(
-                "the tool name \"{}\" is reserved for the kernel or the protocol; rename the tool",
-                shown(tool)
-            ),
-        ));
-    }
-    if let Some(character) = tool.chars().find(|it| !it.is_ascii_alphanumeric() && !"_-.".contains(*it)) {
-        return Err(Finding::new(
-            "malformed-name",
-            format!(
-                "the tool name \"{}\" contains \"{}\"; only ASCII letters, digits, \"_\", \"-\" and \".\" may be in one",
-                shown(tool),
-                visible(character.encode_utf8(&mut [0; 4]))
-            ),
-        ));
-    }
-    if tool.is_empty() || tool.len() > MAX_LENGTH || !tool.contains(|it: char| it.is_ascii_alphanumeric()) {
-        return Err(Finding::new(
-            "malformed-name",
-            format!("the tool name \"{}\" is empty or longer than {MAX_LENGTH} characters", shown(tool)),
-        ));
-    }
-    if tool.trim_matches('_').contains(SERVER_SEPARATOR) {
-        return Err(Finding::new(
-            "shadowed-name",
-            format!(
-                "the tool name \"{tool}\" contains \"{SERVER_SEPARATOR}\", with which clients set the name of a \
-                 server before that of a tool: it could stand for a tool of another server"
-            ),
-        ));
-    }
-    Ok(())
+    let is_odd = |it: &char| !it.is_ascii_alphanumeric() && !"_-.".contains(*it);
+    let (rule, why) = if is_reserved(tool) {
+        ("reserved-name", "is reserved for the kernel or the protocol; rename the tool".to_owned())
+    } else if let Some(odd) = tool.chars().find(is_odd) {
+        let odd = odd.to_string();
+        let odd = visible(&odd);
+        let why =
+            format!("contains \"{odd}\"; only ASCII letters, digits, \"_\", \"-\" and \".\" may be in one");
+        ("malformed-name", why)
+    } else if tool.len() > MAX_LENGTH || !tool.contains(|it: char| it.is_ascii_alphanumeric()) {
+        ("malformed-name", format!("is empty or longer than {MAX_LENGTH} characters"))
+    } else if tool.trim_matches('_').contains(SERVER_SEPARATOR) {
+        let why = format!(
+            "contains \"{SERVER_SEPARATOR}\", with which clients set the name of a server before that of a tool: it \
+             could stand for a tool of another server"
+        );
+        ("shadowed-name", why)
+    } else {
+        return Ok(());
+    };
+    let shown: String = tool.chars().take(MAX_LENGTH).collect();
+    Err(Finding::new(rule, format!("the tool name \"{}\" {why}", visible(&shown))))
 }
 
 /// Returns whether the name is in the namespace of the kernel, however it is spelled, or is a method of the protocol.
@@ -111,11 +98,6 @@ fn look_alikes_undone(text: &str) -> Cow<'_, str> {
         })
         .collect();
     Cow::Owned(single.replace("rn", "m").replace("vv", "w"))
-}
-
-/// Returns the start of the name, safe to show.
-fn shown(name: &str) -> String {
-    visible(&name.chars().take(64).collect::<String>()).into_owned()
 }
 
 /// The largest length of a name in MCP 2025-11-25.

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::names::ClaimedNames;
 use super::store::{PinStore, server_of};
 use super::{
-    ConfiguredServer, Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, RemarkKind,
-    ServerId, StoredPin, ToolName,
+    ConfiguredServer, Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState,
+    RemarkKind, ServerId, StoredPin, ToolName,
 };
 use crate::StoreError;
 use crate::sqlite::Database;
@@ -30,23 +30,6 @@ pub struct PinnedDefinitions {
     snapshot: ArcSwap<Snapshot>,
     /// The lock that writers take in turn; readers never wait for them.
     turn: Mutex<()>,
-}
-
-/// The result of comparing a definition that a server lists with the pinned one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PinVerdict {
-    /// The definition is the approved one.
-    Known,
-    /// No definition of this name was approved so far.
-    FirstSeen {
-        /// True if the definition was approved at once.
-        approved: bool,
-    },
-    /// The definition is not the approved one: it is quarantined.
-    Changed,
-    /// The server has more definitions of the kind than can be pinned for one server; this one must not be used.
-    Crowded,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -102,7 +85,7 @@ impl PinnedDefinitions {
         kind: DefinitionKind,
         listed: &[Definition],
         configured: &ConfiguredServer,
-    ) -> Result<Vec<PinVerdict>, StoreError> {
+    ) -> Result<Vec<Option<HoldReason>>, StoreError> {
         let _turn = self.turn.lock();
         let known = self.known(server, kind);
         let trusts_new = self.trusts_first_lists && (known.is_empty() || configured.grows);
@@ -253,32 +236,45 @@ impl PinnedDefinitions {
         Some(PinState::Approved(found.1.clone()))
     }
 
-    /// Returns the state to store, if it differs from the stored one, and the verdict.
+    /// Returns the state to store, if it differs from the stored one, and why the definition must not be used, if it must
+    /// not.
     fn judge(
         &self,
         server: &ServerId,
         state: Option<&PinState>,
         now: &Definition,
         (count, trusts_new): (usize, bool),
-    ) -> (Option<PinState>, PinVerdict) {
+    ) -> (Option<PinState>, Option<HoldReason>) {
         let Some(state) = state else {
             if count >= MAX_OF_KIND {
-                return (None, PinVerdict::Crowded);
+                return (None, Some(HoldReason::Refused(crowding_rule(now.name().kind()))));
             }
-            let state = if trusts_new { PinState::Approved } else { PinState::Asked };
-            return (Some(state(now.clone())), PinVerdict::FirstSeen { approved: trusts_new });
+            let now = now.clone();
+            return if trusts_new {
+                (Some(PinState::Approved(now)), None)
+            } else {
+                (Some(PinState::Asked(now)), Some(HoldReason::New))
+            };
         };
         let Some(approved) = state.approved() else {
             let next = (state.pending() != Some(now)).then(|| PinState::Asked(now.clone()));
-            return (next, PinVerdict::FirstSeen { approved: false });
+            return (next, Some(HoldReason::New));
         };
         if self.is_alike(server, approved, now) {
             let released = state.pending().is_some().then(|| PinState::Approved(approved.clone()));
-            return (released, PinVerdict::Known);
+            return (released, None);
         }
         let next = (state.pending() != Some(now))
             .then(|| PinState::Changed { approved: approved.clone(), pending: now.clone() });
-        (next, PinVerdict::Changed)
+        (next, Some(HoldReason::Changed))
+    }
+}
+
+/// Returns the rule that refuses definitions of which a server lists more than can be pinned.
+pub(super) const fn crowding_rule(kind: DefinitionKind) -> &'static str {
+    match kind {
+        DefinitionKind::Tool => "too-many-tools",
+        _ => "too-many-definitions",
     }
 }
 

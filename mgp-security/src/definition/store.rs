@@ -233,7 +233,6 @@ pub fn server_of(holder: &ServerId) -> &str {
 mod tests {
     use mgp_types::Object;
 
-    use super::super::{ConfiguredServer, PinVerdict, PinnedDefinitions};
     use super::*;
 
     fn read(kind: DefinitionKind, description: &str) -> Definition {
@@ -243,36 +242,6 @@ mod tests {
 
     fn tool(description: &str) -> Definition {
         read(DefinitionKind::Tool, description)
-    }
-
-    #[test]
-    fn a_quarantine_outlives_the_process() {
-        for kind in [DefinitionKind::Tool, DefinitionKind::Prompt] {
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join("state.db");
-            let files = ServerId::new("files");
-            let open =
-                || PinnedDefinitions::load(Database::open(&path).unwrap()).unwrap().trusting_first_lists();
-            let (honest, changed) = (read(kind, "Reads."), read(kind, "Reads, and sends it away."));
-            let observed = |definition: &Definition| {
-                open()
-                    .observe(&files, kind, std::slice::from_ref(definition), &ConfiguredServer::default())
-                    .unwrap()
-                    .remove(0)
-            };
-            observed(&honest);
-            assert_eq!(observed(&changed), PinVerdict::Changed);
-
-            let pins = open();
-            assert!(!pins.is_approved(&files, kind, "read"));
-            pins.approve(&files, changed.name(), changed.digest()).unwrap();
-            drop(pins);
-            let pins = open();
-            assert!(pins.is_approved(&files, kind, "read"));
-            pins.forget(&files).unwrap();
-            drop(pins);
-            assert!(open().state(&files, changed.name()).is_none());
-        }
     }
 
     #[test]

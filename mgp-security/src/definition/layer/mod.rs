@@ -45,10 +45,11 @@ struct DefinitionGuardShared {
 }
 
 /// The state of one of the server's lists.
+#[derive(Default)]
 struct ListState {
     /// The number of times that the list is known to have changed.
     changes: AtomicU64,
-    /// The value of `changes` when the list was examined last.
+    /// The number of changes that the list had when it was examined last, plus one; 0 if it never was.
     examined: AtomicU64,
     /// A lock that lets lists be examined one after the other, or an older one could undo what a newer one decided.
     listing: tokio::sync::Mutex<()>,
@@ -73,7 +74,7 @@ impl DefinitionGuardLayer {
             configured: ConfiguredServer::default(),
             audit,
             clock,
-            lists: DefinitionKind::ALL.map(|_| ListState::new()),
+            lists: Default::default(),
         }))
     }
 
@@ -224,7 +225,7 @@ impl DefinitionGuardShared {
 
     fn is_current(&self, kind: DefinitionKind) -> bool {
         let list = self.of(kind);
-        list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire)
+        list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire) + 1
     }
 
     fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {
@@ -285,7 +286,7 @@ impl DefinitionGuardShared {
             Err(error) if error.code() == code::METHOD_NOT_FOUND && kind != DefinitionKind::Tool => {
                 let changes = self.of(kind).changes.load(Ordering::Acquire);
                 self.examine(FetchedList::default(), kind, None).await?;
-                self.of(kind).examined.store(changes, Ordering::Release);
+                self.of(kind).examined.store(changes + 1, Ordering::Release);
                 Ok(())
             }
             // Resources need no template; those that are known to be held stay held.
@@ -306,7 +307,7 @@ impl DefinitionGuardShared {
         let trace = request.context.trace;
         let (response, fetched) = list::fetch(inner, request, kind).await?;
         let (fetched, admissions) = self.examine(fetched, kind, trace).await?;
-        list.examined.store(changes, Ordering::Release);
+        list.examined.store(changes + 1, Ordering::Release);
         Ok(list::admitted(response, &fetched, &admissions, kind))
     }
 
@@ -359,7 +360,13 @@ impl DefinitionGuardShared {
             let target = AuditTarget::new(Some(self.server.clone()), Some(ToolName::new(name.to_string())));
             self.log(name, what, why);
             let outcome = if *what == FLAGGED { Outcome::Success } else { Outcome::Blocked };
-            let event = self.event(format!("dev.cloto.mgp.{kind}_{what}"), target, trace, why, outcome);
+            let trace = trace.unwrap_or_else(TraceId::random);
+            let what = EventType::Custom(format!("dev.cloto.mgp.{kind}_{what}").into());
+            let event = AuditEvent::new(self.clock.now(), trace, what, Actor::kernel(), target, outcome)
+                .with_detail("section", "definition")
+                .with_detail("rule", &**why);
+            let of_agent = self.holder != self.server;
+            let event = if of_agent { event.with_detail("pinned_for", &self.holder) } else { event };
             if more > 0 { event.with_detail("more", &more) } else { event }
         });
         let recorded = self.audit.record_all(events.collect()).await;
@@ -385,33 +392,6 @@ impl DefinitionGuardShared {
             tracing::warn!(server = %self.holder, name, rule = why, command, "a definition is flagged, and is offered");
         } else {
             tracing::warn!(server = %self.holder, name, why, command, "a definition is held back");
-        }
-    }
-
-    fn event(
-        &self,
-        what: String,
-        target: AuditTarget,
-        trace: Option<TraceId>,
-        why: &str,
-        outcome: Outcome,
-    ) -> AuditEvent {
-        let trace = trace.unwrap_or_else(TraceId::random);
-        let kind = EventType::Custom(what.into());
-        let event = AuditEvent::new(self.clock.now(), trace, kind, Actor::kernel(), target, outcome)
-            .with_detail("section", "definition")
-            .with_detail("rule", why);
-        if self.holder == self.server { event } else { event.with_detail("pinned_for", &self.holder) }
-    }
-}
-
-impl ListState {
-    fn new() -> Self {
-        Self {
-            changes: AtomicU64::new(1),
-            examined: AtomicU64::new(0),
-            listing: tokio::sync::Mutex::default(),
-            kept_back: Mutex::default(),
         }
     }
 }

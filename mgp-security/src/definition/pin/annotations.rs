@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{ApproveError, PinVerdict, PinWrite, PinnedDefinitions, Snapshot};
+use super::{ApproveError, PinWrite, PinnedDefinitions, Snapshot};
 use crate::StoreError;
 use mgp_types::canonical::Digest;
 
 use crate::definition::order::{Tolerance, are_alike};
 use crate::definition::{
-    Definition, DefinitionKind, DefinitionName, PinAnnotations, PinState, Remark, RemarkKind, ServerId,
+    Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState, Remark, RemarkKind,
+    ServerId,
 };
 
 impl PinnedDefinitions {
@@ -96,7 +97,7 @@ impl PinnedDefinitions {
         server: &ServerId,
         kind: DefinitionKind,
         entry: Digest,
-        judged: impl Iterator<Item = (&'a Definition, &'a PinVerdict)>,
+        judged: impl Iterator<Item = (&'a Definition, &'a Option<HoldReason>)>,
     ) -> Result<(), StoreError> {
         let before = self.snapshot.load().beside.entries.get(&(server.clone(), kind)).copied();
         if before == Some(entry) {
@@ -108,7 +109,7 @@ impl PinnedDefinitions {
         }
         if before.is_some() {
             for (definition, verdict) in judged {
-                if matches!(verdict, PinVerdict::Changed | PinVerdict::FirstSeen { approved: false }) {
+                if matches!(verdict, Some(HoldReason::Changed | HoldReason::New)) {
                     let remark = Remark::new(definition.digest(), RemarkKind::Reconfigured);
                     self.remark(server, definition.name(), is_older, [remark])?;
                 }

@@ -9,7 +9,7 @@ fn observe(
     holder: &ServerId,
     kind: DefinitionKind,
     listed: &[Definition],
-) -> Result<Vec<PinVerdict>, StoreError> {
+) -> Result<Vec<Option<HoldReason>>, StoreError> {
     pins.observe(holder, kind, listed, &ConfiguredServer::default())
 }
 
@@ -37,15 +37,15 @@ fn trusting_pins() -> (Database, PinnedDefinitions) {
     (database, pins.trusting_first_lists())
 }
 
-fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<PinVerdict> {
+fn verdicts(pins: &PinnedDefinitions, listed: &[Definition]) -> Vec<Option<HoldReason>> {
     observe(pins, &server(), DefinitionKind::Tool, listed).unwrap()
 }
 
 #[test]
 fn trust_on_first_use_approves_at_once() {
     let (_, pins) = trusting_pins();
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::FirstSeen { approved: true }]);
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [None]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [None]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
 }
 
@@ -58,20 +58,20 @@ fn what_a_server_adds_to_its_first_list_waits_unless_it_is_trusted_to_grow() {
         let added = tool(added, "b");
         for listed in [vec![read.clone(), added.clone()], vec![added.clone()]] {
             let found = verdicts(&pins, &listed);
-            assert!(found.contains(&PinVerdict::FirstSeen { approved: false }), "{found:?}");
+            assert!(found.contains(&Some(HoldReason::New)), "{found:?}");
         }
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, added.name().as_str()));
     }
     let pins = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     let later = tool("later", "c");
-    assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], PinVerdict::FirstSeen { approved: false });
+    assert_eq!(verdicts(&pins, std::slice::from_ref(&later))[0], Some(HoldReason::New));
     let grows = ConfiguredServer { grows: true, ..ConfiguredServer::default() };
     let newest = tool("newest", "d");
     let found = pins.observe(&server(), DefinitionKind::Tool, std::slice::from_ref(&newest), &grows);
-    assert_eq!(found.unwrap()[0], PinVerdict::FirstSeen { approved: true });
+    assert_eq!(found.unwrap()[0], None);
     let prompt = self::read(DefinitionKind::Prompt, "ask", "a");
     let found = observe(&pins, &server(), DefinitionKind::Prompt, &[prompt]).unwrap();
-    assert_eq!(found[0], PinVerdict::FirstSeen { approved: true }, "the first list of another kind");
+    assert_eq!(found[0], None, "the first list of another kind");
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn a_new_tool_waits_where_asking_is_the_policy() {
     let (_, pins) = asking_pins();
     let read = tool("read", "a");
     for _ in 0..2 {
-        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [PinVerdict::FirstSeen { approved: false }]);
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&read)), [Some(HoldReason::New)]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
     }
     pins.approve(&server(), read.name(), read.digest()).unwrap();
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, read.name().as_str()));
-    assert_eq!(verdicts(&pins, &[read]), [PinVerdict::Known]);
+    assert_eq!(verdicts(&pins, &[read]), [None]);
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
     verdicts(&pins, &[tool("read", "a")]);
     let changed = tool("read", "b");
     for _ in 0..2 {
-        assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [PinVerdict::Changed]);
+        assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [Some(HoldReason::Changed)]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, changed.name().as_str()));
     }
     assert_eq!(pins.pending().len(), 1);
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
-    assert_eq!(verdicts(&pins, &[changed]), [PinVerdict::Known]);
+    assert_eq!(verdicts(&pins, &[changed]), [None]);
     assert!(pins.pending().is_empty());
 }
 
@@ -110,9 +110,9 @@ fn a_prompt_is_none_of_the_tools_of_its_name() {
     let observe = |prompt: &Definition| {
         observe(&pins, &server(), DefinitionKind::Prompt, std::slice::from_ref(prompt)).unwrap()
     };
-    assert_eq!(observe(&prompt), [PinVerdict::FirstSeen { approved: true }]);
+    assert_eq!(observe(&prompt), [None]);
     let changed = read(DefinitionKind::Prompt, "read", "c");
-    assert_eq!(observe(&changed), [PinVerdict::Changed]);
+    assert_eq!(observe(&changed), [Some(HoldReason::Changed)]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(!pins.is_approved(&server(), DefinitionKind::Prompt, "read"));
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
@@ -124,7 +124,7 @@ fn a_tool_that_returns_to_its_approved_definition_is_released() {
     let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a")]);
     verdicts(&pins, &[tool("read", "b")]);
-    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [PinVerdict::Known]);
+    assert_eq!(verdicts(&pins, &[tool("read", "a")]), [None]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     assert!(pins.pending().is_empty());
 }
@@ -147,8 +147,8 @@ fn what_has_changed_again_is_not_what_was_approved() {
 fn a_tool_that_went_away_comes_back_as_it_was_or_changed() {
     let (_, pins) = trusting_pins();
     verdicts(&pins, &[tool("read", "a"), tool("write", "a")]);
-    assert_eq!(verdicts(&pins, &[tool("write", "a")]), [PinVerdict::Known]);
-    assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], PinVerdict::Changed);
+    assert_eq!(verdicts(&pins, &[tool("write", "a")]), [None]);
+    assert_eq!(verdicts(&pins, &[tool("read", "b"), tool("write", "a")])[0], Some(HoldReason::Changed));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_quarantine_survives_a_restart() {
     drop(before);
     let after = PinnedDefinitions::load(database.clone()).unwrap().trusting_first_lists();
     assert!(!after.is_approved(&server(), DefinitionKind::Tool, "read"));
-    assert_eq!(verdicts(&after, &[tool("read", "b")])[0], PinVerdict::Changed);
+    assert_eq!(verdicts(&after, &[tool("read", "b")])[0], Some(HoldReason::Changed));
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
     let last = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
@@ -171,7 +171,7 @@ fn a_forgotten_server_starts_anew() {
     verdicts(&pins, &[tool("read", "a")]);
     pins.forget(&server()).unwrap();
     assert!(PinStore::new(database).unwrap().load().unwrap().is_empty());
-    assert_eq!(verdicts(&pins, &[tool("read", "b")]), [PinVerdict::FirstSeen { approved: true }]);
+    assert_eq!(verdicts(&pins, &[tool("read", "b")]), [None]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_server_cannot_have_pins_without_end() {
     }));
     assert_eq!(
         verdicts(&pins, &[many[7].clone(), tool("one_more", "a")])[..2],
-        [PinVerdict::Known, PinVerdict::Crowded]
+        [None, Some(HoldReason::Refused("too-many-tools"))]
     );
 }
 
@@ -212,10 +212,10 @@ fn what_one_agents_connection_lists_is_judged_by_what_was_approved_for_that_agen
         observe(&pins, holder, DefinitionKind::Tool, std::slice::from_ref(definition)).unwrap().remove(0)
     };
     let (hers, his) = (tool("read", "hers"), tool("read", "his"));
-    assert_eq!(judged(&ada, &hers), PinVerdict::FirstSeen { approved: true });
-    assert_eq!(judged(&bob, &his), PinVerdict::FirstSeen { approved: true });
+    assert_eq!(judged(&ada, &hers), None);
+    assert_eq!(judged(&bob, &his), None);
     // It stands approved elsewhere, and is another one here.
-    assert_eq!(judged(&bob, &hers), PinVerdict::Changed);
+    assert_eq!(judged(&bob, &hers), Some(HoldReason::Changed));
     assert!(
         !pins.is_approved(&bob, DefinitionKind::Tool, his.name().as_str())
             && pins.is_approved(&ada, DefinitionKind::Tool, hers.name().as_str())
@@ -247,9 +247,9 @@ fn what_was_approved_for_a_server_as_a_whole_is_what_an_agents_connection_is_hel
     verdicts(&pins, &[tool("read", "a")]);
     let ada = pinned_for(&server(), "ada");
     let changed = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "b")]).unwrap();
-    assert_eq!(changed[0], PinVerdict::Changed);
+    assert_eq!(changed[0], Some(HoldReason::Changed));
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
     let mended = observe(&pins, &ada, DefinitionKind::Tool, &[tool("read", "a")]).unwrap();
-    assert_eq!(mended[0], PinVerdict::Known);
+    assert_eq!(mended[0], None);
     assert!(pins.is_approved(&ada, DefinitionKind::Tool, "read"));
 }

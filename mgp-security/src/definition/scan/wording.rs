@@ -141,6 +141,3 @@ fn stands_apart(folded: &FoldedText, at: usize) -> bool {
     folded.starts_sentence(at)
         || before.ends_with(['.', '!', '?', ':', ';', ']', ')', '>', '*', '#', '-', '"'])
 }
-
-#[cfg(test)]
-mod tests;

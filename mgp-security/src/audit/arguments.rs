@@ -1,7 +1,5 @@
 //! The setting for how much of a call's arguments the audit trail records.
 
-use std::fmt;
-
 use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
 use mgp_types::json::ObjectWriter;
@@ -70,11 +68,7 @@ impl DigestKey {
     }
 }
 
-impl fmt::Debug for DigestKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
+mgp_types::partial_debug!(DigestKey);
 
 /// The block size of SHA-256, in bytes.
 const BLOCK: usize = 64;
@@ -90,6 +84,6 @@ mod tests {
         key[..20].fill(0x0b);
         let mac = DigestKey::new(key).authenticate(b"Hi There");
         assert_eq!(mac.to_string(), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-        assert_eq!(format!("{:?}", DigestKey::new(key)), "***");
+        assert_eq!(format!("{:?}", DigestKey::new(key)), "DigestKey { .. }");
     }
 }

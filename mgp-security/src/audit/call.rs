@@ -176,31 +176,29 @@ impl RecordedCall {
             RecordEnding::Failed | RecordEnding::Cancelled => Outcome::Failure,
             RecordEnding::Blocked => Outcome::Blocked,
         };
-        let (server, tool) = self.found();
-        let mut event = self.event(self.subject.event_type(ending), result, (server.clone(), tool.clone()));
+        let mut event = self.event(self.subject.event_type(ending), result);
         event.details = self.details(ending, error);
         event.ends = self.noted;
-        let mut events = vec![event];
+        let beside = |event_type, details: ObjectWriter| {
+            let mut beside = event.clone();
+            (beside.event_type, beside.details, beside.ends) = (event_type, details.finish(), None);
+            beside
+        };
         let sources = self.trail.flow();
-        if !sources.is_empty() && ending != RecordEnding::Blocked {
-            let mut flow = self.event(EventType::read(DATA_FLOW), result, (server.clone(), tool.clone()));
-            flow.timestamp = events[0].timestamp;
+        let flow = (!sources.is_empty() && ending != RecordEnding::Blocked).then(|| {
             let mut details = ObjectWriter::new();
             let sources: Vec<_> =
                 sources.iter().map(|source| redact::name(&source.to_string()).into_owned()).collect();
             details.texts("sources", sources.iter().map(|source| &**source));
-            flow.details = details.finish();
-            events.push(flow);
-        }
+            beside(EventType::read(DATA_FLOW), details)
+        });
         let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
-        let Some(cause) = cause.filter(|cause| *cause != events[0].event_type) else { return events };
-        let mut cause = self.event(cause, result, (server, tool));
-        cause.timestamp = events[0].timestamp;
-        let mut details = ObjectWriter::new();
-        self.write_refusal(&mut details, error);
-        cause.details = details.finish();
-        events.push(cause);
-        events
+        let cause = cause.filter(|cause| *cause != event.event_type).map(|cause| {
+            let mut details = ObjectWriter::new();
+            self.write_refusal(&mut details, error);
+            beside(cause, details)
+        });
+        [Some(event), flow, cause].into_iter().flatten().collect()
     }
 
     /// Returns whether the request is a method beyond MCP and MGP that reached a server.
@@ -208,7 +206,8 @@ impl RecordedCall {
         self.method.rule().is_none() && self.trail.target().is_some()
     }
 
-    fn event(&self, event_type: EventType, result: Outcome, (server, tool): FoundTarget) -> AuditEvent {
+    fn event(&self, event_type: EventType, result: Outcome) -> AuditEvent {
+        let (server, tool) = self.found();
         let tool = tool.map(|name| match clip(name.as_str(), MAX_NAME_BYTES) {
             Cow::Borrowed(_) => name.clone(),
             Cow::Owned(short) => short.as_str().into(),
@@ -218,16 +217,14 @@ impl RecordedCall {
     }
 
     fn actor(&self) -> Actor {
-        let Some(principal) = &self.principal else {
-            return Actor::new(ActorType::Agent, "anonymous");
-        };
-        let actor = Actor::of(principal);
+        let anonymous = || Actor::new(ActorType::Agent, "anonymous");
+        let actor = self.principal.as_ref().map_or_else(anonymous, Actor::of);
         Actor::new(actor.kind, clip(&actor.id, MAX_NAME_BYTES))
     }
 
     /// Returns the target in the trail, because it comes from the code that decided; failing that, the target that
     /// the request named when it came in.
-    fn found(&self) -> FoundTarget {
+    fn found(&self) -> (Option<ServerId>, Option<ToolName>) {
         if let Some((server, tool)) = self.trail.target() {
             return (Some(server.clone()), tool.cloned());
         }
@@ -347,9 +344,6 @@ fn without_secrets(uri: &str) -> String {
     let address = uri.split(['?', '#']).next().unwrap_or_default();
     redact::text(&clip(address, MAX_NAME_BYTES)).into_owned()
 }
-
-/// The server and tool that a call is for, as far as they are known.
-type FoundTarget = (Option<ServerId>, Option<ToolName>);
 
 /// The type of the event that tells what the session of a call had taken in, where the call may have carried it out or
 /// acted on it.

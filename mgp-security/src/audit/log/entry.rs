@@ -107,25 +107,3 @@ impl EventFacets {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::audit::sample;
-
-    #[test]
-    fn a_notification_is_the_event_and_its_number() {
-        let event = sample::event(1);
-        let json = RawJson::from_value(&event).unwrap();
-        let mut head = LogHead::start();
-        let entry = LogEntry::behind(&mut head, json.clone(), EventFacets::of(&event));
-        let notification = entry.to_notification();
-        assert_eq!(notification.method.as_str(), "notifications/mgp.audit");
-        let sent = notification.params.to_raw();
-        let text = std::str::from_utf8(sent.as_bytes()).unwrap();
-        assert_eq!(text.strip_suffix(r#","_mgp":{"seq":1}}"#).unwrap().as_bytes(), {
-            json.as_bytes().strip_suffix(b"}").unwrap()
-        });
-        assert_eq!(notification.params.to::<AuditEvent>().unwrap(), event);
-    }
-}

@@ -20,19 +20,12 @@ pub enum Retention {
 }
 
 impl Retention {
-    /// Returns the bound beyond which entries are removed, and the reason, if the rule removes any.
-    ///
-    /// The age is measured from the clock or from the last event, whichever is earlier: a clock that is ahead must
-    /// not empty the log.
-    pub(super) fn bound(self, now: Timestamp, newest: Timestamp) -> Option<RemovalBound> {
+    /// Returns the word for the rule, as the events say it by which removals are reported.
+    pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::KeepAll => None,
-            Self::TimeBased(age) => {
-                let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
-                let start = now.min(newest).as_millis().saturating_sub(age);
-                Timestamp::from_millis(start).map(RemovalBound::Before)
-            }
-            Self::SizeBased(most) => Some(RemovalBound::Bytes(most)),
+            Self::KeepAll => "keep_all",
+            Self::TimeBased(_) => "time_based",
+            Self::SizeBased(_) => "size_based",
         }
     }
 }
@@ -48,25 +41,6 @@ pub(super) struct Checkpoint {
     pub(super) reason: String,
     /// The number of the event that reports the removal, which is in the chain like any other.
     pub(super) told_by: u64,
-}
-
-/// The bound beyond which entries are removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RemovalBound {
-    /// The entries in front of the first one that is dated at this time or later.
-    Before(Timestamp),
-    /// The entries in front of the last ones that together have this number of bytes.
-    Bytes(u64),
-}
-
-impl RemovalBound {
-    /// Returns the word for the rule by which events are removed.
-    pub(super) const fn reason(self) -> &'static str {
-        match self {
-            Self::Before(_) => "time_based",
-            Self::Bytes(_) => "size_based",
-        }
-    }
 }
 
 /// Returns the event that reports the removal of entries.

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, Transaction
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
 use super::reader::{Filter, Order, Query};
-use super::retention::{Checkpoint, RemovalBound};
+use super::retention::{Checkpoint, Retention};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -188,10 +188,12 @@ impl LogStore {
         Ok(entries)
     }
 
-    /// Returns the end and the number of the oldest entries beyond `bound`, at most `at_most` of them.
+    /// Returns the end and the number of the oldest entries that `rule` does not keep at the time `now`, at most `at_most` of
+    /// them.
     pub(super) fn beyond(
         &self,
-        bound: RemovalBound,
+        rule: Retention,
+        now: Timestamp,
         at_most: u64,
     ) -> Result<Option<(LogHead, u64)>, StoreError> {
         let connection = self.reader.connection();
@@ -200,17 +202,18 @@ impl LogStore {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
         let (Some(first), Some(last)) = ends else { return Ok(None) };
-        let end = match bound {
-            RemovalBound::Before(time) => connection
+        let end = match rule {
+            Retention::KeepAll => return Ok(None),
+            Retention::TimeBased(age) => connection
                 .query_row(
                     "SELECT seq FROM audit_events INDEXED BY audit_facets
                      WHERE seq >= 0 AND millis >= ?1 ORDER BY seq LIMIT 1",
-                    [time.as_millis()],
+                    [now.as_millis().saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX))],
                     |row| row.get::<_, i64>(0),
                 )
                 .optional()?
                 .map_or(last, |stays| stays - 1),
-            RemovalBound::Bytes(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
+            Retention::SizeBased(most) => last_beyond_bytes(&connection, most)?.unwrap_or(first - 1),
         };
         let end = end.min(first.saturating_add(integer(at_most)).saturating_sub(1));
         if end < first {

@@ -158,13 +158,15 @@ impl LogWriter {
     /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
     fn forget(&mut self, rule: Retention) -> Result<u64, StoreError> {
         let now = self.clock.now();
-        let Some(bound) = rule.bound(now, self.newest) else { return Ok(0) };
-        let Some((end, removed)) = self.store.beyond(bound, MAX_FORGOTTEN)? else { return Ok(0) };
-        let mut note = [pruned(now, &end, removed, bound.reason())];
+        // The age is measured from the clock or from the last event, whichever is earlier: a clock that is ahead must not
+        // empty the log.
+        let beyond = self.store.beyond(rule, now.min(self.newest), MAX_FORGOTTEN)?;
+        let Some((end, removed)) = beyond else { return Ok(0) };
+        let mut note = [pruned(now, &end, removed, rule.reason())];
         let (mut head, mut newest, mut entries) = (self.head, self.newest, Vec::new());
         continue_with(&mut note, &mut head, &mut newest, &mut entries);
         let Some(note) = entries.pop() else { return Ok(0) };
-        let checkpoint = Checkpoint { end, removed, reason: bound.reason().to_owned(), told_by: note.seq };
+        let checkpoint = Checkpoint { end, removed, reason: rule.reason().to_owned(), told_by: note.seq };
         self.store.forget(&checkpoint, &note).or_else(|error| self.durable(head, error))?;
         (self.head, self.newest) = (head, newest);
         self.state.head.send_replace(head);

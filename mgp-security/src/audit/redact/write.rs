@@ -75,22 +75,29 @@ impl RedactingWriter {
         }
     }
 
-    fn list(&mut self, items: &[Value], mut write: impl FnMut(&mut Self, usize, &Value)) {
+    /// Writes a list or an object between its brackets, if it is not nested too deep.
+    fn nested(&mut self, brackets: [u8; 2], write: impl FnOnce(&mut Self)) {
         if self.depth >= MAX_DEPTH {
             return self.clipped("…");
         }
         self.depth += 1;
-        self.out.push(b'[');
-        for (index, item) in items.iter().enumerate() {
-            self.comma(index);
-            if self.is_full() {
-                self.clipped("…");
-                break;
-            }
-            write(self, index, item);
-        }
-        self.out.push(b']');
+        self.out.push(brackets[0]);
+        write(self);
+        self.out.push(brackets[1]);
         self.depth -= 1;
+    }
+
+    fn list(&mut self, items: &[Value], mut write: impl FnMut(&mut Self, usize, &Value)) {
+        self.nested(*b"[]", |writer| {
+            for (index, item) in items.iter().enumerate() {
+                writer.comma(index);
+                if writer.is_full() {
+                    writer.clipped("…");
+                    break;
+                }
+                write(writer, index, item);
+            }
+        });
     }
 
     fn members(
@@ -98,36 +105,29 @@ impl RedactingWriter {
         members: &serde_json::Map<String, Value>,
         mut write: impl FnMut(&mut Self, &str, &Value),
     ) {
-        if self.depth >= MAX_DEPTH {
-            return self.clipped("…");
-        }
-        self.depth += 1;
-        self.out.push(b'{');
         let mut written = HashSet::new();
-        for (index, (name, value)) in members.iter().enumerate() {
-            self.comma(index);
-            let is_full = self.is_full();
-            let mut unique_name = if is_full {
-                "…".into()
-            } else {
-                clip(&text(clip_to(name, MAX_READ_BYTES)), MAX_NAME_BYTES).into_owned()
-            };
-            // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
-            let mut number = index;
-            while !written.insert(unique_name.clone()) {
-                number += 1;
-                unique_name = format!("…{number}");
+        self.nested(*b"{}", |writer| {
+            for (index, (name, value)) in members.iter().enumerate() {
+                writer.comma(index);
+                let is_full = writer.is_full();
+                let name_shown = text(clip_to(name, MAX_READ_BYTES));
+                let mut unique_name =
+                    if is_full { "…".into() } else { clip(&name_shown, MAX_NAME_BYTES).into_owned() };
+                // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
+                let mut number = index;
+                while !written.insert(unique_name.clone()) {
+                    number += 1;
+                    unique_name = format!("…{number}");
+                }
+                write_string(&mut writer.out, &unique_name);
+                writer.out.push(b':');
+                if is_full {
+                    writer.clipped("…");
+                    break;
+                }
+                write(writer, name, value);
             }
-            write_string(&mut self.out, &unique_name);
-            self.out.push(b':');
-            if is_full {
-                self.clipped("…");
-                break;
-            }
-            write(self, name, value);
-        }
-        self.out.push(b'}');
-        self.depth -= 1;
+        });
     }
 
     fn secret(&mut self, value: &Value) {

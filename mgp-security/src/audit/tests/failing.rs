@@ -3,10 +3,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mgp_types::{Error, code};
 
 use super::*;
-use crate::audit::{
-    AuditLog, AuditLogSettings, Durability, Filter, GAP, KERNEL_LOST, LogStore, PRUNED, Query, Retention,
-};
-use crate::doubles::{database, fill};
+use crate::audit::{AuditLog, AuditLogSettings, Filter, KERNEL_LOST, LogStore, Query};
+use crate::doubles::database;
 
 fn counting() -> (TestServer, Arc<AtomicU32>) {
     let calls = Arc::<AtomicU32>::default();
@@ -18,12 +16,9 @@ fn counting() -> (TestServer, Arc<AtomicU32>) {
     (inner, calls)
 }
 
-/// Returns a store that has room for so many events.
-fn with_room_for(events: u32) -> LogStore {
-    let database = database();
-    let store = LogStore::new(database.clone()).unwrap();
-    fill(&database, "audit_events", &format!("(SELECT count(*) FROM audit_events) >= {events}"));
-    store
+/// Returns a server that answers no call.
+fn silent() -> TestServer {
+    TestServer::working(|_| Box::pin(std::future::pending()))
 }
 
 #[tokio::test]
@@ -52,62 +47,6 @@ async fn an_answer_that_cannot_be_recorded_is_withheld() {
 }
 
 #[tokio::test]
-async fn a_full_log_fails_closed_says_so_and_recovers() {
-    let (inner, calls) = counting();
-    let log = AuditLog::open(with_room_for(3)).unwrap();
-    let mut service = AuditLayer::new(Arc::new(log.clone())).layer(inner);
-    for _ in 0..3 {
-        service.call(call()).await.unwrap();
-    }
-    let error = service.call(call()).await.unwrap_err();
-    assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
-    assert!(error.message().contains("withheld"));
-    assert_eq!(calls.load(Ordering::Relaxed), 4);
-    let error = service.call(call()).await.unwrap_err();
-    assert_eq!(
-        (error.code(), error.message()),
-        (
-            3001,
-            "the record cannot be kept: no room is left on the disk of its folder, which `mgp status` shows"
-        )
-    );
-    assert_eq!(calls.load(Ordering::Relaxed), 4, "the next is not carried out at all");
-    log.retain(Retention::SizeBased(0)).await.unwrap();
-    log.flush().await.unwrap();
-    service.call(call()).await.unwrap();
-    let events = log.reader().query(&Query::new(Filter::default())).unwrap();
-    let gap = events
-        .iter()
-        .map(|entry| entry.to_event().unwrap())
-        .find(|event| name_and_outcome(event).0 == GAP)
-        .unwrap();
-    assert_eq!(gap.details.bytes("unrecorded_events").unwrap(), b"1");
-    assert_eq!(gap.details.bytes("refused_calls").unwrap(), b"1");
-    log.reader().verify(&[]).unwrap();
-}
-
-#[tokio::test]
-async fn what_was_taken_without_a_promise_is_written_when_there_is_room_again() {
-    let log = AuditLog::open(with_room_for(4)).unwrap().with_durability(Durability::Async);
-    let (inner, calls) = counting();
-    let mut service = AuditLayer::new(Arc::new(log.clone())).layer(inner);
-    for _ in 0..5 {
-        service.call(call()).await.unwrap();
-        let _ = log.flush().await;
-    }
-    service.call(call()).await.unwrap_err();
-    assert_eq!((calls.load(Ordering::Relaxed), log.head().seq), (5, 4));
-    log.retain(Retention::SizeBased(0)).await.unwrap();
-    log.flush().await.unwrap();
-    let events = log.reader().query(&Query::new(Filter::default())).unwrap();
-    let events: Vec<_> = events.iter().rev().map(|entry| entry.to_event().unwrap()).collect();
-    let names: Vec<_> = events.iter().map(|event| name_and_outcome(event).0).collect();
-    assert_eq!(names, [PRUNED, GAP, "TOOL_EXECUTED"]);
-    assert_eq!(events[1].details.bytes("unrecorded_events").unwrap(), b"0");
-    service.call(call()).await.unwrap();
-}
-
-#[tokio::test]
 async fn a_cancelled_call_reaches_the_log() {
     let log = AuditLog::open(LogStore::new(database()).unwrap()).unwrap();
     let mut service = AuditLayer::new(Arc::new(log.clone()))
@@ -117,24 +56,6 @@ async fn a_cancelled_call_reaches_the_log() {
     let event = log.reader().query(&Query::new(Filter::default())).unwrap()[0].to_event().unwrap();
     assert_eq!(event.result, Outcome::Failure);
     assert!(event.details.contains("cancelled"));
-}
-
-/// A server that answers no call.
-#[derive(Clone)]
-struct Silent;
-
-impl Service<Request> for Silent {
-    type Response = Response;
-    type Error = Error;
-    type Future = std::future::Pending<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        std::future::pending()
-    }
 }
 
 #[tokio::test]
@@ -158,7 +79,7 @@ async fn a_call_is_noted_before_it_is_carried_out_and_told_if_the_process_is_los
     log.flush().await.unwrap();
     // The process is lost with these calls in work: nothing of it runs any more.
     for _ in 0..2 {
-        std::mem::forget(AuditLayer::new(Arc::new(log.clone())).layer(Silent).call(call()));
+        std::mem::forget(AuditLayer::new(Arc::new(log.clone())).layer(silent()).call(call()));
     }
     let next = open();
     let lost = lost_events(&next).await;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::mem;
-use std::sync::Arc;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
 use mgp_types::{Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code};
@@ -35,10 +34,7 @@ use crate::refusal::refusal;
 /// exceptions: the name of an unresolved tool is copied where there is a trail to note it on, and a list is filtered.
 /// The gate never waits.
 #[derive(Debug, Clone)]
-pub struct AccessGate(Arc<AccessGateSettings>);
-
-#[derive(Debug, Clone)]
-struct AccessGateSettings {
+pub struct AccessGate {
     policy: AccessPolicy,
     server: Option<ServerId>,
 }
@@ -46,14 +42,13 @@ struct AccessGateSettings {
 impl AccessGate {
     /// Returns a gate that asks `policy`.
     pub fn new(policy: AccessPolicy) -> Self {
-        Self(Arc::new(AccessGateSettings { policy, server: None }))
+        Self { policy, server: None }
     }
 
     /// Takes unresolved requests to be for `server`, for a gate that stands in front of one server.
     #[must_use]
-    pub fn for_server(mut self, server: ServerId) -> Self {
-        Arc::make_mut(&mut self.0).server = Some(server);
-        self
+    pub fn for_server(self, server: ServerId) -> Self {
+        Self { server: Some(server), ..self }
     }
 }
 
@@ -61,19 +56,19 @@ impl Gate for AccessGate {
     type Pass = Option<AccessListing>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        self.0.admit(request).into()
+        self.admit(request).into()
     }
 
     /// Refuses a call whose access was taken away while it waited.
     fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
-        self.0.admit(request).map(drop)
+        self.admit(request).map(drop)
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
         if let (Some(AccessListing { agent, server }), Ok(response)) = (pass, &mut *outcome) {
             let listed = mem::replace(response, Response::empty());
             *outcome = keep_listed(listed, |tool| {
-                self.0.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
+                self.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
             });
         }
     }
@@ -86,7 +81,7 @@ pub struct AccessListing {
     server: ServerId,
 }
 
-impl AccessGateSettings {
+impl AccessGate {
     fn admit(&self, request: &Request) -> Result<Option<AccessListing>, Error> {
         let need = AccessNeed::of(request);
         if need == AccessNeed::Nothing {

@@ -5,6 +5,7 @@ use std::fmt;
 use mgp_types::mgp::ToolPattern;
 use mgp_types::{Error, RawJson};
 use serde::Serialize;
+use serde_json::json;
 
 /// A directory of the existing servers and tools, by which an entry that matches none of them is noticed before it is
 /// made.
@@ -84,20 +85,10 @@ impl From<UnmatchedTarget> for Error {
     /// names of the request's parameters.
     fn from(unmatched: UnmatchedTarget) -> Self {
         let error = Self::invalid_params(format!("{unmatched} (`force` makes it all the same)"));
-        let reason = unmatched.reason();
-        match RawJson::from_value(&TargetSuggestion {
-            reason: &reason,
-            did_you_mean: unmatched.meant.as_ref(),
-        }) {
+        let data = json!({ "reason": unmatched.reason(), "did_you_mean": unmatched.meant });
+        match RawJson::from_value(&data) {
             Ok(data) => error.with_data(data),
             Err(_) => error,
         }
     }
-}
-
-#[derive(Serialize)]
-struct TargetSuggestion<'a> {
-    /// The reason for the refusal, without advice.
-    reason: &'a str,
-    did_you_mean: Option<&'a MeantTarget>,
 }

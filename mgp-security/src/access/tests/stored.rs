@@ -35,32 +35,6 @@ async fn entries_outlive_the_process() {
     assert_eq!(newer.id, 4);
 }
 
-#[test]
-fn entries_of_a_newer_version_are_not_touched() {
-    let database = Database::in_memory().unwrap();
-    database.migrate("access", &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();
-    let error = AccessPolicy::open(AccessPolicySettings {
-        database: Some(database),
-        ..AccessPolicySettings::default()
-    })
-    .unwrap_err();
-    assert!(matches!(error, StoreError::Newer { section: "access", found: 2, known: 1 }), "{error}");
-}
-
-#[test]
-fn two_kernels_do_not_share_a_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("state.db");
-    let first = AccessPolicy::open(AccessPolicySettings {
-        database: Some(Database::open(&path).unwrap()),
-        ..AccessPolicySettings::default()
-    })
-    .unwrap();
-    assert!(matches!(Database::open(&path), Err(StoreError::InUse)));
-    drop(first);
-    assert!(Database::open(&path).is_ok());
-}
-
 #[tokio::test]
 async fn an_entry_that_was_tampered_with_opens_no_policy() {
     let broken = [

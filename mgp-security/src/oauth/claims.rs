@@ -63,20 +63,6 @@ impl OneOrMany {
 }
 
 impl TokenClaims {
-    /// Returns when the token ends, once it is known to be from `issuer`, for `audience`, and to hold at `now`.
-    pub(super) fn judge(
-        &self,
-        issuer: &str,
-        audience: &str,
-        now: Timestamp,
-        skew_millis: i64,
-    ) -> Result<Timestamp, TokenError> {
-        if self.iss.as_deref() != Some(issuer) || !self.aud.iter().any(|it| it == audience) {
-            return Err(TokenError::Invalid);
-        }
-        self.judge_time(now, skew_millis)
-    }
-
     /// Returns the subject. No issuer can name a subject that stands for one of [`introspected`](Self::introspected).
     ///
     /// # Errors
@@ -104,6 +90,7 @@ impl TokenClaims {
         if name.is_empty() { Err(TokenError::Invalid) } else { Ok(format!("{kind}{name}").into()) }
     }
 
+    /// Returns when the token ends, once it is known to hold at `now`.
     pub(super) fn judge_time(&self, now: Timestamp, skew_millis: i64) -> Result<Timestamp, TokenError> {
         let end = millis(self.exp.ok_or(TokenError::Invalid)?)?;
         let latest = now.as_millis().saturating_add(skew_millis);

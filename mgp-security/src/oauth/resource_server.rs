@@ -20,8 +20,7 @@ use super::holders::TokenHolders;
 use super::issuer::{IssuerKeys, PublishedKeys};
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
-use super::settings::DpopPolicy;
-use crate::Clock;
+use super::settings::{DpopPolicy, ResourceServerSettings};
 use crate::jose::{self, Algorithm, dpop};
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
@@ -37,14 +36,11 @@ pub(super) struct ResourceServerParts {
     pub(super) metadata_path: Box<str>,
     pub(super) issuers: Vec<Arc<IssuerKeys>>,
     pub(super) questions: OpenQuestions,
-    pub(super) required: Scopes,
-    pub(super) dpop: DpopPolicy,
-    pub(super) principals: Box<FindPrincipal>,
-    pub(super) clock: Clock,
+    /// The settings, without their issuers.
+    pub(super) settings: ResourceServerSettings,
     pub(super) cache: TokenCache,
     pub(super) proofs: ProofJudge,
     pub(super) holders: TokenHolders,
-    pub(super) keeps_tokens: Box<KeepTokens>,
 }
 
 /// A lookup of who comes with a token of this issuer and subject.
@@ -70,6 +66,15 @@ impl KnownToken {
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         now < self.fresh_until && self.generation == self.issuer.generation()
     }
+}
+
+/// The source of the claims about a token.
+#[derive(Clone, Copy)]
+enum ClaimsSource {
+    /// The token itself, which a key of this generation of the issuer has signed.
+    Signed(u64),
+    /// The issuer, which was asked about the token and need not name itself.
+    Told,
 }
 
 /// The sender of a request whose token holds.
@@ -99,7 +104,7 @@ impl ResourceServer {
         second.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             second.tick().await;
-            self.end_expired_at(self.0.clock.now(), calls());
+            self.end_expired_at(self.0.settings.clock.now(), calls());
             self.end_inactive(calls()).await;
         }
     }
@@ -107,12 +112,14 @@ impl ResourceServer {
     /// Asks the issuers again about tokens by which something is open, and ends what was opened by those that are inactive.
     pub(super) async fn end_inactive(&self, calls: RunningCalls) {
         let parts = &*self.0;
-        for token in parts.holders.to_ask(parts.clock.now()) {
+        for token in parts.holders.to_ask(parts.settings.clock.now()) {
             match parts.introspected(TokenCache::digest(&token), &token).await {
                 Ok(known) => parts.holders.ask_again(&token, known.fresh_until),
                 // An issuer that cannot be reached takes nothing away.
                 Err(TokenError::Unreachable) => {
-                    parts.holders.ask_again(&token, parts.clock.now().saturating_add(INTROSPECTED_FOR));
+                    parts
+                        .holders
+                        .ask_again(&token, parts.settings.clock.now().saturating_add(INTROSPECTED_FOR));
                 }
                 Err(_) => parts.holders.end(calls, |_, holder| holder.came_with(&token)),
             }
@@ -122,7 +129,7 @@ impl ResourceServer {
     /// Ends what principals opened whose tokens are over, or who are not known by their subject any more.
     pub(super) fn end_expired_at(&self, now: Timestamp, calls: RunningCalls) {
         self.0.holders.end(calls, |principal, holder| {
-            let known = (self.0.principals)(&holder.issuer, &holder.subject);
+            let known = (self.0.settings.principals)(&holder.issuer, &holder.subject);
             now >= holder.ends_at || known.as_ref() != Some(principal)
         });
     }
@@ -136,12 +143,12 @@ impl ResourceServer {
     /// Returns the challenge for a refused request, which showed a token by `scheme`, or none.
     pub(crate) fn challenge(&self, error: TokenError, scheme: Option<TokenScheme>) -> Option<String> {
         let is_bound = error.is_about_proof()
-            || self.0.dpop == DpopPolicy::Required
+            || self.0.settings.dpop == DpopPolicy::Required
             || scheme == Some(TokenScheme::Dpop);
         let challenge = Challenge {
             scheme: if is_bound { TokenScheme::Dpop } else { TokenScheme::Bearer },
             metadata: &self.0.metadata,
-            scopes: &self.0.required.to_string(),
+            scopes: &self.0.settings.required_scopes.to_string(),
             error: None,
         };
         error.complete(challenge)
@@ -150,13 +157,13 @@ impl ResourceServer {
     /// Returns the nonce for the next proof of a sender whose proof is refused; `None` if proofs need no nonce.
     pub(crate) fn nonce(&self, error: TokenError) -> Option<String> {
         let nonces = self.0.proofs.nonces.as_ref().filter(|_| error.is_about_proof())?;
-        Some(nonces.give(self.0.clock.now()))
+        Some(nonces.give(self.0.settings.clock.now()))
     }
 
     /// Verifies a token with what is known already; `None` if somebody has to be asked.
     pub(crate) fn verify_known(&self, shown: &PresentedToken) -> Option<Result<VerifiedToken, TokenError>> {
         let parts = &*self.0;
-        let now = parts.clock.now();
+        let now = parts.settings.clock.now();
         let digest = TokenCache::digest(&shown.token);
         let known = match parts.cache.find(&digest, now) {
             Some(known) => known,
@@ -183,13 +190,13 @@ impl ResourceServer {
         let digest = TokenCache::digest(&shown.token);
         let known = if let Some((issuer, header)) = parts.read(shown)? {
             let known = parts.by_new_keys(issuer, shown, &header).await?;
-            parts.note(digest, known, parts.clock.now())
+            parts.note(digest, known, parts.settings.clock.now())
         } else {
             let asking = Box::pin(parts.introspected(digest, &shown.token));
             parts.questions.answer(digest, asking).await?
         };
         // Whoever was asked may have taken time.
-        parts.admit(&known, shown, parts.clock.now())
+        parts.admit(&known, shown, parts.settings.clock.now())
     }
 }
 
@@ -225,7 +232,7 @@ impl ResourceServerParts {
     ) -> Result<KnownToken, TokenError> {
         let seen = issuer.known();
         let keys = issuer.fetch(seen.as_ref()).await?;
-        let known = self.known(issuer, &keys, shown, header, self.clock.now());
+        let known = self.known(issuer, &keys, shown, header, self.settings.clock.now());
         known.unwrap_or(Err(TokenError::Invalid))
     }
 
@@ -241,7 +248,10 @@ impl ResourceServerParts {
         let mut outcome = None;
         for key in keys.set.find(header.kid.as_deref(), header.alg).take(MAX_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
-                Ok(claims) => return Some(self.judged(issuer, keys.generation, &claims, now)),
+                Ok(claims) => {
+                    let source = ClaimsSource::Signed(keys.generation);
+                    return Some(self.judged(issuer, source, &claims, now));
+                }
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
                 Err(_) => return Some(Err(TokenError::Invalid)),
             }
@@ -250,25 +260,49 @@ impl ResourceServerParts {
         if header.kid.is_none() { None } else { outcome }
     }
 
+    /// Returns the token that `claims` tell of, if it is for this server and holds at `now`.
     fn judged(
         &self,
         issuer: &Arc<IssuerKeys>,
-        generation: u64,
+        source: ClaimsSource,
         claims: &TokenClaims,
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
-        let ends_at = claims.judge(&issuer.of.name, &self.resource, now, SKEW_MILLIS)?;
-        let fresh_until = ends_at.min(now.saturating_add(VERIFIED_FOR));
-        self.token(issuer, generation, claims.subject()?, claims, (ends_at, fresh_until))
+        let is_theirs = match (claims.iss.as_deref(), source) {
+            (Some(named), _) => *named == *issuer.of.name,
+            (None, ClaimsSource::Told) => true,
+            (None, ClaimsSource::Signed(_)) => false,
+        };
+        if !is_theirs || !claims.is_for(&self.resource) {
+            return Err(TokenError::Invalid);
+        }
+        let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
+        let (generation, subject, fresh_for) = match source {
+            ClaimsSource::Signed(generation) => (generation, claims.subject()?, VERIFIED_FOR),
+            ClaimsSource::Told => (issuer.generation(), claims.introspected()?, INTROSPECTED_FOR),
+        };
+        let scopes = Scopes::read(claims.scopes()).map_err(|_| TokenError::Invalid)?;
+        if !self.settings.required_scopes.missing_from(&scopes).is_empty() {
+            return Err(TokenError::Scope);
+        }
+        Ok(KnownToken {
+            issuer: Arc::clone(issuer),
+            generation,
+            subject,
+            scopes: Arc::new(scopes),
+            bound_to: claims.cnf.clone(),
+            ends_at,
+            fresh_until: ends_at.min(now.saturating_add(fresh_for)),
+        })
     }
 
     /// Asks the issuer about a token that says nothing itself, and notes what it says.
     async fn introspected(&self, digest: [u8; 32], token: &str) -> Result<Arc<KnownToken>, TokenError> {
         match self.introspect(token).await {
-            Ok(known) => Ok(self.note(digest, known, self.clock.now())),
+            Ok(known) => Ok(self.note(digest, known, self.settings.clock.now())),
             Err(error) => {
                 if error != TokenError::Unreachable {
-                    self.cache.refuse(digest, error, self.clock.now());
+                    self.cache.refuse(digest, error, self.settings.clock.now());
                 }
                 Err(error)
             }
@@ -280,39 +314,7 @@ impl ResourceServerParts {
     async fn introspect(&self, token: &str) -> Result<KnownToken, TokenError> {
         let issuer = self.issuers.iter().find(|issuer| issuer.of.is_asked()).ok_or(TokenError::Invalid)?;
         let claims = issuer.introspect(token).await.unwrap_or(Err(TokenError::Invalid))?;
-        let is_theirs = claims.iss.as_deref().is_none_or(|named| named == &*issuer.of.name);
-        if !is_theirs || !claims.is_for(&self.resource) {
-            return Err(TokenError::Invalid);
-        }
-        let now = self.clock.now();
-        let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
-        let soon = now.saturating_add(INTROSPECTED_FOR);
-        let subject = claims.introspected()?;
-        self.token(issuer, issuer.generation(), subject, &claims, (ends_at, ends_at.min(soon)))
-    }
-
-    /// Returns a token with its end and the time until which it need not be verified again.
-    fn token(
-        &self,
-        issuer: &Arc<IssuerKeys>,
-        generation: u64,
-        subject: Box<str>,
-        claims: &TokenClaims,
-        (ends_at, fresh_until): (Timestamp, Timestamp),
-    ) -> Result<KnownToken, TokenError> {
-        let scopes = Scopes::read(claims.scopes()).map_err(|_| TokenError::Invalid)?;
-        if !self.required.missing_from(&scopes).is_empty() {
-            return Err(TokenError::Scope);
-        }
-        Ok(KnownToken {
-            issuer: Arc::clone(issuer),
-            generation,
-            subject,
-            scopes: Arc::new(scopes),
-            bound_to: claims.cnf.clone(),
-            ends_at,
-            fresh_until,
-        })
+        self.judged(issuer, ClaimsSource::Told, &claims, self.settings.clock.now())
     }
 
     fn note(&self, digest: [u8; 32], known: KnownToken, now: Timestamp) -> Arc<KnownToken> {
@@ -336,7 +338,7 @@ impl ResourceServerParts {
         }
         // Who that is may have changed since the token was verified.
         let (issuer, subject) = (&*known.issuer.of.name, &*known.subject);
-        let principal = (self.principals)(issuer, subject).ok_or_else(|| {
+        let principal = (self.settings.principals)(issuer, subject).ok_or_else(|| {
             tracing::warn!(issuer, subject, "no agent of the configuration has the subject of a token");
             TokenError::UnknownSubject
         })?;
@@ -344,13 +346,14 @@ impl ResourceServerParts {
             (Some(key), TokenScheme::Dpop) => self.proofs.judge(key, &principal, shown, now)?,
             // A bound token is worth nothing without its proof, and a proof is worth nothing for another token.
             (Some(_), TokenScheme::Bearer) | (None, TokenScheme::Dpop) => return Err(TokenError::Proof),
-            (None, TokenScheme::Bearer) if self.dpop == DpopPolicy::Required => {
+            (None, TokenScheme::Bearer) if self.settings.dpop == DpopPolicy::Required => {
                 return Err(TokenError::Proof);
             }
             (None, TokenScheme::Bearer) => {}
         }
         let text = Some(&*shown.token);
-        let (kept, opaque) = (text.filter(|_| (self.keeps_tokens)()), text.filter(|text| !is_signed(text)));
+        let (kept, opaque) =
+            (text.filter(|_| (self.settings.keeps_tokens)()), text.filter(|text| !is_signed(text)));
         Ok(VerifiedToken {
             validity: self.holders.let_in(&principal, known, kept, opaque),
             principal,
@@ -383,10 +386,10 @@ impl<'a> ResourceMetadata<'a> {
         Self {
             resource: &server.resource,
             authorization_servers: server.issuers.iter().map(|issuer| &*issuer.of.name).collect(),
-            scopes_supported: server.required.iter().collect(),
+            scopes_supported: server.settings.required_scopes.iter().collect(),
             bearer_methods_supported: ["header"],
             dpop_signing_alg_values_supported: dpop::algorithms(),
-            dpop_bound_access_tokens_required: server.dpop == DpopPolicy::Required,
+            dpop_bound_access_tokens_required: server.settings.dpop == DpopPolicy::Required,
         }
     }
 }

@@ -64,7 +64,11 @@ impl ResourceServer {
     ///
     /// # Errors
     /// The resource is no URL of HTTP, or the system has no random numbers.
-    pub fn new(resource: &str, settings: ResourceServerSettings, fetcher: &Fetcher) -> Result<Self, Error> {
+    pub fn new(
+        resource: &str,
+        mut settings: ResourceServerSettings,
+        fetcher: &Fetcher,
+    ) -> Result<Self, Error> {
         let wrong = || Error::invalid_params("the resource of tokens is no URL of HTTP");
         let url = url::Url::parse(resource).map_err(|_| wrong())?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -74,21 +78,19 @@ impl ResourceServer {
         let path = url.path().trim_end_matches('/');
         let metadata_path = format!("{WELL_KNOWN}{path}");
         let nonces = settings.demands_nonces.then(ProofNonces::new).transpose()?;
-        let issuers = settings.issuers.into_iter().map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));
+        let issuers = std::mem::take(&mut settings.issuers)
+            .into_iter()
+            .map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));
         Ok(Self(Arc::new(ResourceServerParts {
             metadata: format!("{origin}{metadata_path}").into(),
             metadata_path: metadata_path.into(),
             resource: resource.into(),
             issuers: issuers.map(Arc::new).collect(),
             questions: OpenQuestions::new(),
-            required: settings.required_scopes,
-            dpop: settings.dpop,
-            principals: settings.principals,
-            clock: settings.clock,
+            settings,
             cache: TokenCache::default(),
             proofs: ProofJudge { origin: origin.into(), nonces, used: UsedProofs::default() },
             holders: TokenHolders::default(),
-            keeps_tokens: settings.keeps_tokens,
         })))
     }
 }

@@ -2,11 +2,9 @@
 
 mod approver_chain;
 mod display;
-mod elicit;
 mod pending;
 mod row;
 mod shown_arguments;
-mod stored;
 mod waiting;
 
 use std::fmt;
@@ -18,9 +16,8 @@ use mgp_types::mgp::{CallEffect, Decision, Permission, RiskLevel, ServerId, Tool
 use mgp_types::{Context, Error, Principal, RawJson, Request};
 use serde::{Deserialize, Serialize};
 
-pub use self::approver_chain::ApproverChain;
+pub use self::approver_chain::{ApproverChain, OperatorInFront};
 use self::display::{line, sentence};
-pub use self::elicit::OperatorInFront;
 pub use self::pending::{ApprovalWatch, PendingApprovals};
 pub use self::row::{ApprovalId, PendingApproval};
 pub use self::shown_arguments::ShownArguments;
@@ -126,7 +123,7 @@ pub enum ApprovalSubject {
 #[non_exhaustive]
 pub struct ApprovalAnswer {
     /// The principal who answered. The answer of a principal who is not an operator does not count.
-    #[serde(serialize_with = "stored::write_principal", deserialize_with = "stored::read_principal")]
+    #[serde(serialize_with = "row::write_principal", deserialize_with = "row::read_principal")]
     pub approver: Principal,
     /// The decision.
     pub decision: Decision,

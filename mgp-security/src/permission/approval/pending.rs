@@ -17,7 +17,6 @@ use super::super::book::{GrantUse, Ruling, check_operator};
 use super::super::store::QuestionStore;
 use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
 use super::row::ApprovalRow;
-use super::stored;
 use super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalSubject, PendingApproval};
 use crate::sqlite::Database;
 use crate::{Clock, StoreError};
@@ -75,7 +74,7 @@ impl PendingApprovals {
         let store = QuestionStore::new(database)?;
         let mut rows = BTreeMap::new();
         for (text, place) in store.load()?.iter().zip(0..) {
-            rows.insert(place, stored::read(text)?);
+            rows.insert(place, ApprovalRow::read(text)?);
         }
         let asked = rows.len() as u64;
         Ok(Self(Arc::new(PendingApprovalsInner {

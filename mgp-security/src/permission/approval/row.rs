@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{ServerId, Timestamp};
-use mgp_types::{Context, Principal, random_bytes};
-use serde::{Deserialize, Serialize};
+use mgp_types::{Context, Principal, PrincipalKind, random_bytes};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::sync::oneshot;
 
-use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, message, stored};
+use super::{ApprovalAnswer, ApprovalQuestion, ApprovalSubject, message};
+use crate::StoreError;
 
 /// The id of an open question: a few letters and digits, to be typed by people. Knowing an id gives no right to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct PendingApproval {
     /// The permission or call that is to be approved.
     pub subject: ApprovalSubject,
     /// The principal whose call caused the question first, if a call did.
-    #[serde(serialize_with = "stored::write_principal", deserialize_with = "stored::read_asker")]
+    #[serde(serialize_with = "write_principal", deserialize_with = "read_asker")]
     pub asker: Option<Principal>,
     /// The time at which the question was asked.
     pub asked_at: Timestamp,
@@ -53,6 +55,14 @@ impl PendingApproval {
     pub fn message(&self) -> String {
         message(&self.server, &self.subject, self.asker.as_ref(), Some(&self.id))
     }
+
+    /// Returns the stored form of the question.
+    ///
+    /// # Errors
+    /// Fails if the question cannot be written as JSON.
+    pub(super) fn written(&self) -> Result<String, StoreError> {
+        serde_json::to_string(self).map_err(|error| StoreError::Unavailable(Box::new(error)))
+    }
 }
 
 impl ApprovalRow {
@@ -75,6 +85,16 @@ impl ApprovalRow {
         let mut context = Context::default();
         context.principal.clone_from(&shown.asker);
         Self { shown, context, is_stored: false, waiting: Vec::new() }
+    }
+
+    /// Reads a question from its stored form.
+    ///
+    /// # Errors
+    /// Fails if the text is not the stored form of a question.
+    pub(super) fn read(text: &str) -> Result<Self, StoreError> {
+        let read = serde_json::from_str(text).map(Self::of);
+        let row = read.map_err(|error| StoreError::Damaged(format!("a question to an operator: {error}")))?;
+        Ok(Self { is_stored: true, ..row })
     }
 
     /// Removes callers that no longer wait.
@@ -136,6 +156,44 @@ impl ApprovalId {
 impl From<&str> for ApprovalId {
     fn from(text: &str) -> Self {
         Self(text.into())
+    }
+}
+
+/// A principal in its stored form.
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredPrincipal {
+    kind: String,
+    name: String,
+}
+
+/// Writes the principal of an answer, or the one whose call caused a question, in its stored form.
+pub(super) fn write_principal<'p, S: Serializer>(
+    principal: impl Into<Option<&'p Principal>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    principal.into().map(StoredPrincipal::of).serialize(to)
+}
+
+/// Reads the principal whose call caused a question from its stored form.
+pub(super) fn read_asker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Principal>, D::Error> {
+    let asker = Option::<StoredPrincipal>::deserialize(from)?.map(StoredPrincipal::principal);
+    asker.transpose().map_err(Error::custom)
+}
+
+/// Reads the principal of an answer from its stored form.
+pub(super) fn read_principal<'de, D: Deserializer<'de>>(from: D) -> Result<Principal, D::Error> {
+    read_asker(from)?.ok_or_else(|| Error::custom("nobody gave the answer"))
+}
+
+impl StoredPrincipal {
+    fn of(principal: &Principal) -> Self {
+        Self { kind: principal.kind().as_str().to_owned(), name: principal.as_str().to_owned() }
+    }
+
+    fn principal(self) -> Result<Principal, String> {
+        let kind = PrincipalKind::read(&self.kind);
+        let kind = kind.ok_or_else(|| format!("`{}` is no kind of a principal", self.kind))?;
+        Ok(Principal::of(kind, self.name))
     }
 }
 

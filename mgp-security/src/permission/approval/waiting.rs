@@ -24,14 +24,18 @@ pub(crate) fn waits_for_approval(
     context: &Context,
 ) -> Error {
     let command = command(id);
-    let what = match *subject {
+    let (what, server, reason, permission) = match *subject {
         WaitingSubject::Call { tool, server } => {
-            format!("the call of `{}` of `{}`", line(tool), shown(server))
+            (format!("the call of `{}` of `{}`", line(tool), line(server.as_str())), server, "deferred", None)
         }
-        WaitingSubject::Permission { permission, server, .. } => {
-            format!("the permission `{}` of the server `{}`", line(permission), shown(server))
+        WaitingSubject::Permission { permission, server, reason } => {
+            let server_name = line(server.as_str());
+            let what = format!("the permission `{}` of the server `{server_name}`", line(permission));
+            (what, server, reason, Some(permission))
         }
-        WaitingSubject::Server(server) => format!("the server `{}`", shown(server)),
+        WaitingSubject::Server(server) => {
+            (format!("the server `{}`", line(server.as_str())), server, "deferred", None)
+        }
     };
     let message = format!(
         "{what} is waiting for approval: a person has to confirm it by `{command}` in a terminal; after that, make the \
@@ -40,17 +44,9 @@ pub(crate) fn waits_for_approval(
     );
     let next =
         format!("tell the user to run `{command}` in a terminal, and make the same call again after that");
-    let reason = if let WaitingSubject::Permission { reason, .. } = *subject { reason } else { "deferred" };
     let mut details = vec![("reason", reason), ("approval_id", id.as_str()), ("command", &command)];
-    match *subject {
-        WaitingSubject::Permission { permission, server, .. } => {
-            details.extend([("permission", permission), ("server_id", server.as_str())]);
-        }
-        WaitingSubject::Call { server, .. } | WaitingSubject::Server(server) => {
-            details.push(("server_id", server.as_str()));
-        }
-    }
-    details.push(("next", &next));
+    details.extend(permission.map(|permission| ("permission", permission)));
+    details.extend([("server_id", server.as_str()), ("next", &next)]);
     let recovery = advice(code, &details).with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
     Error::new(code, message).with_recovery(recovery)
 }
@@ -64,10 +60,6 @@ pub(crate) enum WaitingSubject<'a> {
     Permission { permission: &'a str, server: &'a ServerId, reason: &'a str },
     /// All calls of a server, because of what the server needs to operate.
     Server(&'a ServerId),
-}
-
-fn shown(server: &ServerId) -> String {
-    line(server.as_str())
 }
 
 /// Returns why nobody was asked in the client itself, if that is to be told.
@@ -84,7 +76,7 @@ const fn unasked(context: &Context) -> &'static str {
 pub(super) async fn keep_telling(question: &ApprovalQuestion, id: &ApprovalId) {
     if let Some(token) = question.progress_token.as_ref().filter(|_| question.context.outbox.is_open()) {
         let message = format!("waiting for approval: {}{}", command(id), unasked(&question.context));
-        let message = RawJson::from_value(&message).unwrap_or_else(|_| RawJson::null());
+        let message = RawJson::from_text(&message);
         for count in 0_u32.. {
             let mut params = Params::new();
             params.set("progressToken", token.clone());

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::words::MAX_WORDS;
+use super::words::{MAX_WORDS, is_listed};
 use mgp_types::words;
 
 /// The paths, commands, hosts and other facts in the arguments of a call, found by the names of their members.
@@ -189,26 +189,22 @@ fn classify(name: &str) -> (ArgumentKind, u64) {
     (ArgumentKind::Time, unit)
 }
 
+/// Returns the kind of argument that a word of its name tells, if it tells one.
 fn kind_of(word: &str) -> Option<ArgumentKind> {
-    Some(match word {
-        "path" | "paths" | "file" | "files" | "filename" | "filenames" | "filepath" | "filepaths" | "dir"
-        | "dirs" | "dirname" | "directory" | "directories" | "folder" | "folders" | "cwd" | "workdir"
-        | "root" | "roots" | "src" | "dst" | "dest" | "source" | "sources" | "destination"
-        | "destinations" => ArgumentKind::Path,
-        "command" | "commands" | "cmd" | "cmds" | "commandline" | "cmdline" | "executable" | "program"
-        | "binary" | "exec" | "run" | "shell" | "argv" => ArgumentKind::Command,
-        "args" | "arguments" => ArgumentKind::Words,
-        "url" | "urls" | "uri" | "uris" | "href" | "host" | "hosts" | "hostname" | "hostnames" | "domain"
-        | "domains" | "endpoint" | "endpoints" | "address" | "addresses" | "addr" | "server" | "ip"
-        | "ips" | "origin" | "proxy" | "webhook" => ArgumentKind::Host,
-        "port" | "ports" => ArgumentKind::Port,
-        "language" | "lang" | "interpreter" | "runtime" => ArgumentKind::Language,
-        "code" | "script" | "scripts" | "snippet" | "expression" => ArgumentKind::Code,
-        "content" | "contents" | "text" | "body" | "data" | "message" | "prompt" | "description"
-        | "comment" | "title" | "patch" | "diff" | "string" | "str" => ArgumentKind::Content,
-        _ => return None,
-    })
+    KINDS.iter().find(|(_, heading)| is_listed(heading, word)).map(|(kind, _)| *kind)
 }
+
+/// The kinds of arguments, each with the heading of the words that tell it.
+const KINDS: [(ArgumentKind, &str); 8] = [
+    (ArgumentKind::Path, "paths"),
+    (ArgumentKind::Command, "commands"),
+    (ArgumentKind::Words, "words of a command"),
+    (ArgumentKind::Host, "hosts"),
+    (ArgumentKind::Port, "ports"),
+    (ArgumentKind::Language, "languages"),
+    (ArgumentKind::Code, "code"),
+    (ArgumentKind::Content, "content"),
+];
 
 /// The largest number of commands in the arguments of a call: more than one call runs.
 const MAX_COMMANDS: usize = 64;

@@ -3,7 +3,7 @@
 use super::ScopeError;
 use super::arguments::{ArgumentFacts, CommandLine};
 use super::glob::{Glob, GlobCase, GlobKind};
-use super::words::{MAX_WORDS, ShellWords, split};
+use super::words::{MAX_WORDS, ShellWords, is_listed, split};
 use crate::Finding;
 
 /// The bounds of a scope on commands.
@@ -85,7 +85,7 @@ impl CommandScope {
     fn check_words(&self, words: &[String]) -> Result<(), Finding> {
         let Some((first, rest)) = words.split_first() else { return Ok(()) };
         let name = base(first);
-        if RAISING.contains(&name.as_str()) {
+        if is_listed(RAISING, &name) {
             if self.sudo != Some(true) {
                 return Err(raised());
             }
@@ -110,7 +110,7 @@ impl CommandScope {
         if self.denied.iter().any(is_denied) {
             return Err(closed());
         }
-        if RUNNING.contains(&name.as_str()) || is_interpreter(&name) {
+        if is_listed(RUNNING, &name) || is_interpreter(&name) {
             self.check_run_by(rest, &line)?;
         }
         let is_allowed = |pattern: &CommandPattern| match pattern {
@@ -129,7 +129,7 @@ impl CommandScope {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\\');
         for part in rest.iter().flat_map(|word| word.split(|c| !is_part(c))) {
             let name = base(part);
-            if self.sudo != Some(true) && RAISING.contains(&name.as_str()) {
+            if self.sudo != Some(true) && is_listed(RAISING, &name) {
                 return Err(raised());
             }
             let is_denied = |pattern: &CommandPattern| match pattern {
@@ -181,25 +181,14 @@ fn base(command: &str) -> String {
 
 fn is_interpreter(name: &str) -> bool {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    INTERPRETERS.contains(&stem)
+    is_listed(INTERPRETERS, stem)
 }
 
 /// The characters that separate words in a pattern.
 const BLANKS: [char; 2] = [' ', '\t'];
 
-/// The commands that raise privileges.
-const RAISING: [&str; 9] = ["sudo", "doas", "su", "pkexec", "runas", "gosu", "su-exec", "sudoedit", "run0"];
-
-/// The commands that run other commands given in their arguments.
-const RUNNING: [&str; 43] = [
-    "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "setpriv", "xargs", "parallel",
-    "find", "fd", "command", "exec", "builtin", "eval", "source", ".", "busybox", "toybox", "chroot",
-    "unshare", "nsenter", "strace", "ltrace", "gdb", "watch", "script", "flock", "ssh", "docker", "podman",
-    "kubectl", "tmux", "screen", "systemd-run", "at", "batch", "start", "make", "awk", "npx",
-];
-
-/// The commands that run code; a version may follow the name.
-const INTERPRETERS: [&str; 22] = [
-    "sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "csh", "tcsh", "cmd", "powershell", "pwsh",
-    "python", "pypy", "perl", "ruby", "node", "deno", "bun", "php", "lua",
-];
+/// The headings of the commands that raise privileges, of those that run other commands given in their arguments, and of
+/// those that run code, whose names a version may follow.
+const RAISING: &str = "programs that raise privileges";
+const RUNNING: &str = "programs that run others";
+const INTERPRETERS: &str = "interpreters";

@@ -1,4 +1,8 @@
-//! The splitting of a command line into words.
+//! The splitting of a command line into words, and the lists of words by which arguments are read.
+
+use std::sync::LazyLock;
+
+use mgp_types::{WordLists, word_lists};
 
 /// The words of a command line, as a POSIX shell splits it.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,6 +71,13 @@ pub(super) fn split(line: &str) -> Option<ShellWords> {
     // An assignment before a command can change which command it is.
     (!words.words.first()?.contains('=')).then_some(words)
 }
+
+/// Returns whether `word` is in the list with this heading.
+pub(super) fn is_listed(heading: &str, word: &str) -> bool {
+    LISTS[heading].contains(&word)
+}
+
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("words.txt")));
 
 /// The largest number of words that are read: more than people write.
 pub(super) const MAX_WORDS: usize = 256;

@@ -14,7 +14,6 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use super::super::row::ApprovalRow;
-use super::super::stored;
 use super::super::waiting::keep_telling;
 use super::super::{ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, Approver};
 use super::{OPEN_FOR, PendingApprovals, full};
@@ -71,7 +70,7 @@ impl PendingApprovals {
                 let row = open.rows.values_mut().find(|row| row.shown.id == id);
                 let written = row.map(|row| {
                     row.is_stored = true;
-                    stored::written(&row.shown)
+                    row.shown.written()
                 });
                 (std::mem::take(&mut open.gone), written.transpose()?)
             };

@@ -9,47 +9,12 @@
     reason = "a test fails by panicking, and prints what it counted"
 )]
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use mgp_security::check::InputCheck;
-use serde::Deserialize;
-
-#[derive(Deserialize)]
-struct Row {
-    id: String,
-    label: Label,
-    input: String,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Label {
-    Malicious,
-    Benign,
-}
-
-#[derive(Deserialize)]
-struct Judged {
-    id: String,
-    verdict: Verdict,
-}
-
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Allow,
-    Deny,
-}
-
-/// How many rows of one label there are, and which of them were judged wrongly.
-#[derive(Default)]
-struct Count {
-    rows: usize,
-    wrong: Vec<String>,
-}
+use serde_json::Value;
 
 /// What was reached in each set: how many attacks are stopped at least, and how many harmless inputs are at most. The
 /// targets are 97 and 1 of 100; a set that is below them must not get worse.
@@ -74,42 +39,29 @@ fn attacks_are_stopped_and_daily_work_is_not() {
     let mut report = String::from("set                      stopped  of  wrongly  of\n");
     let mut worse = Vec::new();
     for (set, stopped_at_least, wrongly_at_most) in REACHED {
-        let (malicious, benign) = judge(set, &folder.join(format!("{set}.jsonl")));
-        let stopped = malicious.rows - malicious.wrong.len();
-        let wrongly = benign.wrong.len();
-        writeln!(report, "{set:24} {stopped:7} {:3} {wrongly:8} {:3}", malicious.rows, benign.rows).unwrap();
+        let (kind, _) = set.split_once('.').unwrap();
+        let text = fs::read_to_string(folder.join(format!("{set}.jsonl"))).unwrap();
+        let mut verdicts = Vec::new();
+        kind.parse::<InputCheck>().unwrap().judge_rows(text.as_bytes(), &mut verdicts).unwrap();
+        let verdicts = String::from_utf8(verdicts).unwrap();
+        assert_eq!(text.lines().count(), verdicts.lines().count(), "{set}");
+        // The harmless inputs, and then the attacks.
+        let (mut rows, mut wrong) = ([0; 2], [Vec::new(), Vec::new()]);
+        for (row, verdict) in text.lines().zip(verdicts.lines()) {
+            let [row, verdict] = [row, verdict].map(|json| serde_json::from_str::<Value>(json).unwrap());
+            assert_eq!(row["id"], verdict["id"]);
+            let (is_attack, is_denied) = (row["label"] == "malicious", verdict["verdict"] == "deny");
+            rows[usize::from(is_attack)] += 1;
+            if is_attack != is_denied {
+                wrong[usize::from(is_attack)].push(format!("{set} {row}"));
+            }
+        }
+        let (stopped, wrongly) = (rows[1] - wrong[1].len(), wrong[0].len());
+        writeln!(report, "{set:24} {stopped:7} {:3} {wrongly:8} {:3}", rows[1], rows[0]).unwrap();
         if stopped < stopped_at_least || wrongly > wrongly_at_most {
-            worse.extend([malicious.wrong, benign.wrong].concat());
+            worse.extend(wrong.concat());
         }
     }
     println!("{report}");
     assert!(worse.is_empty(), "judged wrongly, in sets that were better:\n{}", worse.join("\n"));
-}
-
-/// Judges a set, whose name is `KIND.SET`.
-fn judge(set: &str, file: &Path) -> (Count, Count) {
-    let (kind, _) = set.split_once('.').unwrap();
-    let text = fs::read_to_string(file).unwrap();
-    let check: InputCheck = kind.parse().unwrap();
-    let mut verdicts = Vec::new();
-    check.judge_rows(text.as_bytes(), &mut verdicts).unwrap();
-    let verdicts: BTreeMap<String, Verdict> = String::from_utf8(verdicts)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str::<Judged>(line).unwrap())
-        .map(|judged| (judged.id, judged.verdict))
-        .collect();
-    let (mut malicious, mut benign) = (Count::default(), Count::default());
-    for line in text.lines() {
-        let row: Row = serde_json::from_str(line).unwrap();
-        let (count, wanted) = match row.label {
-            Label::Malicious => (&mut malicious, Verdict::Deny),
-            Label::Benign => (&mut benign, Verdict::Allow),
-        };
-        count.rows += 1;
-        if verdicts[&row.id] != wanted {
-            count.wrong.push(format!("{set} {}: {}", row.id, row.input));
-        }
-    }
-    (malicious, benign)
 }

@@ -30,18 +30,6 @@ impl WildcardEntries {
         Self(entries.into())
     }
 
-    /// Returns the patterns with `entry` in place of the one for the same agent, servers and tools.
-    pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
-        let key = entry.entry.key();
-        let others = self.entries().filter(|other| other.entry.key() != key);
-        Self::new(others.chain([entry]).map(Arc::clone))
-    }
-
-    /// Returns the patterns without the entry of `key`.
-    pub(super) fn without(&self, key: &EntryKey) -> Self {
-        Self::new(self.entries().filter(|other| other.entry.key() != *key).map(Arc::clone))
-    }
-
     /// Returns all entries, including those that have ended.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Arc<StoredEntry>> {
         self.0.iter().map(|one| &one.stored)

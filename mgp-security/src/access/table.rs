@@ -57,20 +57,13 @@ impl EntryTable {
         Self { pairs, patterns: WildcardEntries::new(patterns), hasher, default }
     }
 
-    /// Returns the table with an entry added, in place of the one for the same agent, server and tool.
+    /// Returns the table with the entry in place of an earlier one with the same key.
     pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
-        let key = entry.entry.key();
-        if is_pattern(&key) {
-            return Self { patterns: self.patterns.with(entry), ..self.clone() };
-        }
-        self.replaced(&key, Some(EntryRow::new(Arc::clone(entry), &self.hasher)))
+        self.replaced(&entry.entry.key(), Some(entry))
     }
 
-    /// Returns the table without the entries of this key.
+    /// Returns the table without the entry that has this key.
     pub(super) fn without(&self, key: &EntryKey) -> Self {
-        if is_pattern(key) {
-            return Self { patterns: self.patterns.without(key), ..self.clone() };
-        }
         self.replaced(key, None)
     }
 
@@ -81,11 +74,7 @@ impl EntryTable {
 
     /// Returns the entries of this key.
     pub(super) fn entries_of(&self, key: &EntryKey) -> Vec<Arc<StoredEntry>> {
-        if is_pattern(key) {
-            return self.patterns.entries().filter(|stored| stored.entry.key() == *key).cloned().collect();
-        }
-        let rows = self.rows_of(key.agent_id.as_str(), key.server_id.as_str(), tool_of(key));
-        rows.map(|row| Arc::clone(&row.stored)).collect()
+        self.entries().filter(|stored| stored.entry.key() == *key).cloned().collect()
     }
 
     /// Returns all entries, in no particular order.
@@ -120,9 +109,16 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<&StoredEntry> {
+        let hash = self.hasher.hash_one(tool);
         let of = |agent: &str| {
+            let is_of = |row: &&EntryRow| {
+                row.tool == hash
+                    && row.is_of_pair(agent, server)
+                    && row.tool_name() == tool
+                    && moment.is_live(&row.stored)
+            };
             // Of two entries for the same, the one that denies decides.
-            let live = self.rows_of(agent, server, tool).filter(|row| moment.is_live(&row.stored));
+            let live = self.rows(agent, server).iter().filter(is_of);
             let exact = live.max_by_key(|row| row.stored.entry.permission == AccessPermission::Deny);
             exact.map(|row| &*row.stored).or_else(|| self.patterns.deciding(agent, server, tool, moment))
         };
@@ -145,25 +141,19 @@ impl EntryTable {
         self.pairs.get(&self.hasher.hash_one((agent, server))).map_or(&[], |rows| rows)
     }
 
-    fn rows_of<'t>(
-        &'t self,
-        agent: &str,
-        server: &str,
-        tool: Option<&str>,
-    ) -> impl Iterator<Item = &'t EntryRow> {
-        let hash = self.hasher.hash_one(tool);
-        let is_of = move |row: &&EntryRow| {
-            row.tool == hash && row.is_of_pair(agent, server) && row.tool_name() == tool
-        };
-        self.rows(agent, server).iter().filter(is_of)
-    }
-
-    fn replaced(&self, key: &EntryKey, new: Option<EntryRow>) -> Self {
+    /// Returns the table with `new` in place of the entry that has this key.
+    fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
+        let mut table = self.clone();
+        if is_pattern(key) {
+            let others = self.patterns.entries().filter(|other| other.entry.key() != *key);
+            table.patterns = WildcardEntries::new(others.chain(new).map(Arc::clone));
+            return table;
+        }
         let (agent, server) = (key.agent_id.as_str(), key.server_id.as_str());
-        let is_other = |row: &&EntryRow| !row.is_of_pair(agent, server) || row.tool_name() != tool_of(key);
-        let rows: Arc<[EntryRow]> =
-            self.rows(agent, server).iter().filter(is_other).cloned().chain(new).collect();
-        let (mut table, pair) = (self.clone(), self.hasher.hash_one((agent, server)));
+        let others = self.rows(agent, server).iter().filter(|row| row.stored.entry.key() != *key).cloned();
+        let new = new.map(|new| EntryRow::new(Arc::clone(new), &self.hasher));
+        let (rows, pair): (Arc<[EntryRow]>, _) =
+            (others.chain(new).collect(), self.hasher.hash_one((agent, server)));
         if rows.is_empty() {
             table.pairs.remove(&pair)
         } else {
@@ -198,8 +188,4 @@ impl DecisionTime {
         };
         stored.entry.expires_at.is_none_or(|end| time < end)
     }
-}
-
-fn tool_of(key: &EntryKey) -> Option<&str> {
-    key.tool_name.as_ref().map(ToolName::as_str)
 }

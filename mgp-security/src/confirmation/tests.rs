@@ -18,6 +18,15 @@ fn answering(decision: Decision) -> Arc<AnsweringApprover> {
     AnsweringApprover::with(ApprovalAnswer::new(ada(), decision))
 }
 
+fn asking_if_moderate() -> ConfirmationSettings {
+    ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() }
+}
+
+/// Returns an approver that says yes to so many calls.
+fn approving(max_uses: u32) -> Arc<AnsweringApprover> {
+    AnsweringApprover::with(ApprovalAnswer { max_uses, ..ApprovalAnswer::new(ada(), Decision::Approved) })
+}
+
 async fn call(
     settings: ConfirmationSettings,
     approver: Arc<dyn Approver>,
@@ -50,38 +59,20 @@ async fn confirm_late(gate: &ConfirmationGate, pending: &PendingApprovals, reque
 // covers: MGP-4.4-01..03
 #[tokio::test]
 async fn safe_calls_are_not_confirmed_moderate_ones_if_asked_for_dangerous_ones_always() {
-    for (settings, risk, asked) in [
-        (ConfirmationSettings::default(), RiskLevel::Safe, 0),
-        (ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() }, RiskLevel::Safe, 0),
-        (ConfirmationSettings::default(), RiskLevel::Moderate, 0),
-        (ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() }, RiskLevel::Moderate, 1),
-        (ConfirmationSettings::default(), RiskLevel::Dangerous, 1),
-        (
-            ConfirmationSettings { dangerous: false, ..ConfirmationSettings::default() },
-            RiskLevel::Dangerous,
-            0,
-        ),
-        (
-            ConfirmationSettings { dangerous: false, moderate: true, ..ConfirmationSettings::default() },
-            RiskLevel::Moderate,
-            1,
-        ),
-        (
-            ConfirmationSettings { dangerous: false, moderate: true, ..ConfirmationSettings::default() },
-            RiskLevel::Dangerous,
-            0,
-        ),
-        (
-            ConfirmationSettings { dangerous: false, every: true, ..ConfirmationSettings::default() },
-            RiskLevel::Safe,
-            1,
-        ),
-        (
-            ConfirmationSettings { dangerous: false, every: true, ..ConfirmationSettings::default() },
-            RiskLevel::Dangerous,
-            1,
-        ),
+    use RiskLevel::{Dangerous, Moderate, Safe};
+    for (every, moderate, dangerous, risk, asked) in [
+        (false, false, true, Safe, 0),
+        (false, true, true, Safe, 0),
+        (false, false, true, Moderate, 0),
+        (false, true, true, Moderate, 1),
+        (false, false, true, Dangerous, 1),
+        (false, false, false, Dangerous, 0),
+        (false, true, false, Moderate, 1),
+        (false, true, false, Dangerous, 0),
+        (true, false, false, Safe, 1),
+        (true, false, false, Dangerous, 1),
     ] {
+        let settings = ConfirmationSettings { every, moderate, dangerous, ..ConfirmationSettings::default() };
         let approver = answering(Decision::Approved);
         call(settings, approver.clone(), of(risk)).await.unwrap();
         assert_eq!(approver.asked.lock().len(), asked, "{risk}");
@@ -103,14 +94,8 @@ async fn a_tool_that_wants_to_be_confirmed_is_whatever_its_risk() {
 #[tokio::test]
 async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_dangerous() {
     for (risk, asked) in [(RiskLevel::Moderate, 2), (RiskLevel::Dangerous, 4)] {
-        let approver = AnsweringApprover::with(ApprovalAnswer {
-            max_uses: 3,
-            ..ApprovalAnswer::new(ada(), Decision::Approved)
-        });
-        let gate = ConfirmationGate::new(
-            ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() },
-            approver.clone(),
-        );
+        let approver = approving(3);
+        let gate = ConfirmationGate::new(asking_if_moderate(), approver.clone());
         let mut stack = gate.layer(TestServer::new());
         for _ in 0..4 {
             stack.call(of(risk)).await.unwrap();
@@ -192,30 +177,10 @@ async fn a_yes_that_comes_late_is_for_one_call_of_these_arguments() {
     assert_eq!(reason(&stack.call(request).await.unwrap_err()), "deferred");
 }
 
-#[test]
-fn a_call_is_recorded_by_a_digest_of_its_own() {
-    let binding = |arguments: &str| {
-        let request = tool_call(RiskLevel::Dangerous, &[], arguments);
-        let (tool, caller) =
-            (request.context.tool.clone().unwrap(), request.context.principal.clone().unwrap());
-        let arguments = request.params.get("arguments");
-        let any = ConfirmationBinding::of_tool(&caller, &tool).unwrap();
-        any.with_arguments(arguments.as_ref()).unwrap().to_string()
-    };
-    assert_eq!(binding(r#"{"path":"/a"}"#), binding(r#"{ "path": "/a" }"#));
-    assert_ne!(binding(r#"{"path":"/a"}"#), binding(r#"{"path":"/b"}"#));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_yes_for_several_calls_ends() {
-    let approver = AnsweringApprover::with(ApprovalAnswer {
-        max_uses: 9,
-        ..ApprovalAnswer::new(ada(), Decision::Approved)
-    });
-    let gate = ConfirmationGate::new(
-        ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() },
-        approver.clone(),
-    );
+    let approver = approving(9);
+    let gate = ConfirmationGate::new(asking_if_moderate(), approver.clone());
     let mut stack = gate.layer(TestServer::new());
     for (seconds, asked) in [(0, 1), (599, 1), (1, 2)] {
         tokio::time::advance(Duration::from_secs(seconds)).await;
@@ -247,11 +212,7 @@ async fn race(gate: &ConfirmationGate, risk: RiskLevel) -> usize {
 async fn of_many_calls_that_race_for_a_yes_as_many_pass_as_it_is_for() {
     for _ in 0..20 {
         let pending = pending(Clock::system()).await;
-        let settings = ConfirmationSettings {
-            moderate: true,
-            patience: Duration::ZERO,
-            ..ConfirmationSettings::default()
-        };
+        let settings = ConfirmationSettings { patience: Duration::ZERO, ..asking_if_moderate() };
         let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
         confirm_late(&gate, &pending, of(RiskLevel::Dangerous), 1).await;
         assert_eq!(race(&gate, RiskLevel::Dangerous).await, 1);
@@ -296,8 +257,7 @@ async fn a_call_waits_for_its_own_yes_and_no_longer_than_it_has_patience() {
 #[tokio::test(start_paused = true)]
 async fn a_yes_for_several_calls_lets_others_through_that_wait() {
     let pending = pending(Clock::system()).await;
-    let settings = ConfirmationSettings { moderate: true, ..ConfirmationSettings::default() };
-    let gate = ConfirmationGate::new(settings, Arc::new(pending.clone()));
+    let gate = ConfirmationGate::new(asking_if_moderate(), Arc::new(pending.clone()));
     let waiting = ["/a", "/b", "/c"].map(|path| {
         let request = tool_call(RiskLevel::Moderate, &[], &format!(r#"{{"path":"{path}"}}"#));
         let mut stack = gate.layer(TestServer::new());

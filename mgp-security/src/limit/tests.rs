@@ -92,16 +92,6 @@ async fn each_rate_alone_refuses_and_says_when_to_come_back() {
     }
 }
 
-// covers: GGEN-7-05
-#[tokio::test(start_paused = true)]
-async fn bursts_on_both_sides_of_a_minute_do_not_add_up() {
-    let layer = LimitGate::new(Limits::new().per_principal(minute(10)));
-    tokio::time::advance(Duration::from_secs(59)).await;
-    assert_eq!(passed(&layer, 20, "a", "t").await, 10);
-    tokio::time::advance(Duration::from_secs(2)).await;
-    assert_eq!(passed(&layer, 20, "a", "t").await, 0);
-}
-
 // covers: ENV-11.2-05, EXT-01-16
 #[tokio::test(start_paused = true)]
 async fn principals_tools_and_servers_have_limits_of_their_own() {

@@ -40,6 +40,16 @@ async fn ask(layer: &AuthLayer, request: Request) -> Result<Response, Error> {
     layer.layer(listing()).call(request).await
 }
 
+/// Checks which tools may be called with a key.
+async fn check_calls(layer: &AuthLayer, key: &SecretKey, permitted: &[&str], refused: &[&str]) {
+    for (names, is_permitted) in [(permitted, true), (refused, false)] {
+        for name in names {
+            let call = by(key, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
+            assert_eq!(ask(layer, call).await.is_ok(), is_permitted, "{name}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_key_says_who_the_caller_is_and_goes_no_further() {
     let ring = ring();
@@ -184,12 +194,7 @@ async fn a_pattern_is_matched_by_server_and_tool() {
     ] {
         let (_, key) = issue(&ring, &[ApiPermission::ToolInvoke(allowed.parse().unwrap())]).await;
         let layer = AuthLayer::http(ring.clone());
-        for (names, is_permitted) in [(permitted, true), (refused, false)] {
-            for name in names {
-                let call = by(&key, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
-                assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed} {name}");
-            }
-        }
+        check_calls(&layer, &key, permitted, refused).await;
         assert!(ask(&layer, by(&key, "tools/call", "{}")).await.is_err(), "{allowed}");
     }
     let (_, key) = issue(&ring, &[ApiPermission::ToolRead("*.ec*".parse().unwrap())]).await;
@@ -220,12 +225,7 @@ async fn a_tool_that_stands_for_a_method_demands_what_the_method_demands() {
     ] {
         let (_, key) = issue(&ring, std::slice::from_ref(&allowed)).await;
         let layer = AuthLayer::http(ring.clone()).methods_as_tools();
-        for (names, is_permitted) in [(permitted, true), (refused, false)] {
-            for name in names {
-                let call = by(&key, "tools/call", &format!(r#"{{"name":"{name}"}}"#));
-                assert_eq!(ask(&layer, call).await.is_ok(), is_permitted, "{allowed:?} {name}");
-            }
-        }
+        check_calls(&layer, &key, permitted, refused).await;
     }
     // Elsewhere a tool may be called so and be anything.
     let (_, key) = issue(&ring, &[ToolsListAll]).await;

@@ -148,8 +148,8 @@ impl TestKernel {
         let definitions = &self.policies.definitions;
         definitions.examine(&id, DefinitionKind::Tool, std::slice::from_ref(&definition)).unwrap();
         // What is added to the first list waits, and its operator approves it.
-        for waiting in definitions.pins().pending() {
-            let pending = waiting.state.pending().unwrap();
+        for waiting in definitions.pins().all() {
+            let Some(pending) = waiting.state.pending() else { continue };
             definitions.pins().approve(&waiting.server, pending.name(), pending.digest()).unwrap();
         }
         let tool = ResolvedTool::new(id, name.into(), definition, security);

@@ -3,10 +3,10 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
+use futures_util::task::AtomicWaker;
 use mgp_types::{Error, Response, RunningCalls, Validity, ValidityWatch};
-use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 
 use super::AuthError;
@@ -19,19 +19,14 @@ pin_project! {
         validity: Option<Validity>,
         // A subscription has no end of its own, so it is never allowed to finish.
         listens: bool,
-        watch: Option<ValidityWaker>,
+        // Wakes the call when the key no longer holds.
+        watch: Option<(Arc<AtomicWaker>, ValidityWatch)>,
         finish: Option<FinishAnswer>,
     }
 }
 
 /// A change of the answer to a call.
 pub(super) type FinishAnswer = Box<dyn FnOnce(Response) -> Result<Response, Error> + Send + Sync>;
-
-/// A waker that wakes the call when the key no longer holds.
-struct ValidityWaker {
-    waker: Arc<Mutex<Waker>>,
-    _told: ValidityWatch,
-}
 
 impl<F> WhileValid<F> {
     pub(super) fn new(
@@ -58,17 +53,12 @@ impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
         }
         let Some(validity) = this.validity else { return Poll::Pending };
         // The key is watched only once the call waits; most calls are done at the first poll.
-        if let Some(watch) = this.watch {
-            watch.waker.lock().clone_from(cx.waker());
-        } else {
-            let waker = Arc::new(Mutex::new(cx.waker().clone()));
-            let shared_waker = Arc::clone(&waker);
-            let watch = validity.on_end(move |_| {
-                let waker = shared_waker.lock().clone();
-                waker.wake();
-            });
-            *this.watch = Some(ValidityWaker { waker, _told: watch });
-        }
+        let (waker, _) = this.watch.get_or_insert_with(|| {
+            let waker = Arc::<AtomicWaker>::default();
+            let woken = Arc::clone(&waker);
+            (waker, validity.on_end(move |_| woken.wake()))
+        });
+        waker.register(cx.waker());
         match validity.ended() {
             Some(calls) if calls == RunningCalls::Cancel || *this.listens => {
                 this.call.set(None);

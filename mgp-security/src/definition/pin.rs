@@ -128,9 +128,8 @@ impl PinnedDefinitions {
         if pending.digest() != digest {
             return Err(ApproveError::OtherPending(pending.digest()));
         }
-        let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
-        writing.save(&known, PinState::Approved(pending.clone()))?;
-        drop(writing);
+        let approved = PinState::Approved(pending.clone());
+        PinWrite { pins: self, server, kind: name.kind(), states: None }.save(&known, approved)?;
         // The definition is approved, so the remark that it waits because of a changed configuration is removed.
         self.remark(
             server,
@@ -138,26 +137,6 @@ impl PinnedDefinitions {
             |remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured,
             [],
         )?;
-        Ok(())
-    }
-
-    /// Forgets all pins of `server`, which was removed from the configuration.
-    ///
-    /// # Errors
-    /// Fails if the store cannot be written; the pins that it could not forget stay.
-    pub fn forget(&self, server: &ServerId) -> Result<(), StoreError> {
-        let _turn = self.turn.lock();
-        for kind in DefinitionKind::ALL {
-            for name in self.known(server, kind).keys() {
-                self.store.remove(server, &DefinitionName::new(kind, name.clone()))?;
-            }
-        }
-        self.store.forget_beside(server)?;
-        let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        Arc::make_mut(&mut snapshot.beside).forget(server);
-        snapshot.servers.remove(server);
-        snapshot.index_names();
-        self.snapshot.store(Arc::new(snapshot));
         Ok(())
     }
 
@@ -188,13 +167,6 @@ impl PinnedDefinitions {
         });
         let mut all: Vec<_> = all.collect();
         all.sort_by(|one, other| (&one.server, one.name()).cmp(&(&other.server, other.name())));
-        all
-    }
-
-    /// Returns all pins with a definition that waits for approval.
-    pub fn pending(&self) -> Vec<StoredPin> {
-        let mut all = self.all();
-        all.retain(|pinned| pinned.state.pending().is_some());
         all
     }
 

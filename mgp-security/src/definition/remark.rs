@@ -27,13 +27,6 @@ pub(super) enum RemarkKind {
     Reconfigured,
 }
 
-impl Remark {
-    /// Returns a remark on the definition that has `digest`.
-    pub(super) const fn new(digest: Digest, what: RemarkKind) -> Self {
-        Self { digest, what }
-    }
-}
-
 impl fmt::Display for RemarkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -74,12 +67,6 @@ impl PinAnnotations {
         } else {
             of_server.insert(name.clone(), remarks);
         }
-    }
-
-    /// Forgets all records of `server`.
-    pub(super) fn forget(&mut self, server: &ServerId) {
-        self.remarks.remove(server);
-        self.entries.retain(|(of, _), _| of != server);
     }
 
     /// Returns the remarks on the definition called `name`, whatever digest they are about.

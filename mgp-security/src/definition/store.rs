@@ -96,15 +96,6 @@ impl PinStore {
         Ok(())
     }
 
-    /// Removes the pin of the definition.
-    pub(super) fn remove(&self, server: &ServerId, name: &DefinitionName) -> Result<(), StoreError> {
-        self.0.execute(
-            "DELETE FROM definition_pins WHERE server = ?1 AND kind = ?2 AND name = ?3",
-            params![server.as_str(), name.kind().as_str(), name.as_str()],
-        )?;
-        Ok(())
-    }
-
     /// Returns all records that are kept beside the pins.
     pub(super) fn load_beside(&self) -> Result<PinAnnotations, StoreError> {
         let mut beside = PinAnnotations::default();
@@ -113,7 +104,7 @@ impl PinStore {
                 (ServerId::from(text(row, 0)?), DefinitionName::new(kind(row, 1)?, text(row, 2)?));
             let what = RemarkKind::read(text(row, 4)?).ok_or_else(|| damaged("an unknown remark"))?;
             let mut remarks = beside.on(&server, &name).to_vec();
-            remarks.push(Remark::new(digest(row, 3)?, what));
+            remarks.push(Remark { digest: digest(row, 3)?, what });
             beside.remark(&server, &name, remarks);
             Ok(())
         })?;
@@ -132,21 +123,16 @@ impl PinStore {
         remarks: &[Remark],
     ) -> Result<(), StoreError> {
         self.0.transaction(|changing| {
+            let (server, kind, name) = (server.as_str(), name.kind().as_str(), name.as_str());
             changing.execute(
                 "DELETE FROM definition_remarks WHERE server = ?1 AND kind = ?2 AND name = ?3",
-                params![server.as_str(), name.kind().as_str(), name.as_str()],
+                [server, kind, name],
             )?;
             for Remark { digest, what } in remarks {
                 changing.execute(
                     "INSERT OR REPLACE INTO definition_remarks (server, kind, name, digest, remark)
                  VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![
-                        server.as_str(),
-                        name.kind().as_str(),
-                        name.as_str(),
-                        digest.to_string(),
-                        what.to_string()
-                    ],
+                    [server, kind, name, &digest.to_string(), &what.to_string()],
                 )?;
             }
             Ok(())
@@ -165,15 +151,6 @@ impl PinStore {
             params![server.as_str(), kind.as_str(), entry.to_string()],
         )?;
         Ok(())
-    }
-
-    /// Removes the remarks on the definitions of `server`, and the digests of its configuration.
-    pub(super) fn forget_beside(&self, server: &ServerId) -> Result<(), StoreError> {
-        self.0.transaction(|changing| {
-            changing.execute("DELETE FROM definition_remarks WHERE server = ?1", [server.as_str()])?;
-            changing.execute("DELETE FROM definition_entries WHERE server = ?1", [server.as_str()])?;
-            Ok(())
-        })
     }
 }
 

@@ -90,7 +90,7 @@ impl LimitGateSettings {
         let tool = tool.as_deref();
         let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
-        let of_server = server.and_then(|server| limits.of_server(server));
+        let of_server = server.and_then(|_| limits.server.as_ref());
         let outcome = limiter.take(&[
             of_principal.map(|pace| (limiter.key(Dimension::Principal, principal), pace)),
             of_tool.map(|pace| (limiter.key(Dimension::Tool, (server, tool)), pace)),

@@ -13,9 +13,8 @@ use crate::rates::MeterPace;
 #[must_use]
 pub struct Limits {
     principal: Option<MeterPace>,
-    server: Option<MeterPace>,
+    pub(super) server: Option<MeterPace>,
     tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
-    servers: HashMap<ServerId, MeterPace>,
     /// The settings that set the rates, for the message of refusals.
     pub(super) setting: Option<Box<str>>,
 }
@@ -45,12 +44,6 @@ impl Limits {
         self
     }
 
-    /// Limits what reaches one server, in place of [`per_server`](Self::per_server).
-    pub fn for_server(mut self, server: ServerId, rates: Rates) -> Self {
-        self.servers.insert(server, MeterPace::new(rates));
-        self
-    }
-
     /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of refusals.
     pub fn set_by(mut self, setting: impl Into<Box<str>>) -> Self {
         self.setting = Some(setting.into());
@@ -64,9 +57,5 @@ impl Limits {
 
     pub(super) fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {
         self.tools.get(server?)?.get(tool)
-    }
-
-    pub(super) fn of_server(&self, server: &ServerId) -> Option<&MeterPace> {
-        self.servers.get(server).or(self.server.as_ref())
     }
 }

@@ -112,14 +112,6 @@ async fn principals_tools_and_servers_have_limits_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_server_can_have_others() {
-    let limits = of_tools(&["t"], minute(5)).per_server(minute(2)).for_server("s".into(), minute(6));
-    let layer = LimitGate::new(limits).for_server("s".into());
-    assert_eq!(passed(&layer, 9, "a", "t").await, 5);
-    assert_eq!(passed(&layer, 9, "a", "u").await, 1);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_refused_call_uses_up_nothing() {
     let limits = Limits::new().per_principal(minute(2).per_hour(n(6))).per_server(minute(4));
     let layer = LimitGate::new(limits).for_server("s".into());

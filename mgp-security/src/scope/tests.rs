@@ -89,13 +89,6 @@ async fn a_call_needs_the_scopes_of_its_tool_and_those_that_the_operator_added()
 }
 
 #[tokio::test]
-async fn an_agent_without_configured_scopes_is_held_to_none() {
-    let book = book();
-    assert_eq!(refused(&book, "two", None, r#"["delete:tickets"]"#).await, 0);
-    assert_eq!(refused(&ScopeBook::new(ManualClock::at(0).clock()), "one", None, r#"["x"]"#).await, 0);
-}
-
-#[tokio::test]
 async fn what_a_tool_needs_has_to_be_known() {
     let book = book();
     for unreadable in ["7", r#"["a b"]"#, r#"{"read":true}"#] {

@@ -23,6 +23,13 @@ fn call(agent: &str, tool: &str) -> Request {
     from(agent, "tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#))
 }
 
+/// Returns a call of `tool` by `a` that was resolved as one of the tool `u`.
+fn resolved_as_u(tool: &str) -> Request {
+    let (mut request, security) = (call("a", tool), EffectiveSecurity::new(RiskLevel::Safe));
+    request.context.tool = Some(ResolvedTool::new("s".into(), "u".into(), Object::new(), security));
+    request
+}
+
 async fn ask(layer: &AccessGate, request: Request) -> Result<Response, Error> {
     layer.layer(TestServer::new()).call(request).await
 }
@@ -98,13 +105,7 @@ async fn access_that_is_taken_away_while_a_call_waits_for_another_gate_is_gone()
 #[tokio::test]
 async fn a_refusal_does_not_tell_whether_there_is_such_a_tool() {
     let resolved = AccessGate::new(sample().await);
-    let mut existing = call("a", "u");
-    existing.context.tool = Some(ResolvedTool::new(
-        "s".into(),
-        "u".into(),
-        Object::new(),
-        EffectiveSecurity::new(RiskLevel::Safe),
-    ));
+    let existing = resolved_as_u("u");
     let existing = ask(&resolved, existing).await.unwrap_err();
     let missing = ask(&resolved, call("a", "no such tool")).await.unwrap_err();
     let describe = |error: &Error| (error.code(), error.message().to_owned(), error.wire_data());
@@ -143,7 +144,7 @@ async fn what_is_no_call_of_a_tool_needs_the_server() {
     let layer = AccessGate::new(sample().await).for_server("s".into());
     for method in [
         "resources/read", "resources/list", "prompts/get", "completion/complete", "vendor/x",
-        "mgp/lifecycle/shutdown",
+        "mgp/lifecycle/shutdown", "notifications/progress",
     ] {
         assert!(ask(&layer, from("whole", method, "{}")).await.is_ok(), "{method}");
         assert!(ask(&layer, from("a", method, "{}")).await.is_err(), "{method}");
@@ -152,13 +153,6 @@ async fn what_is_no_call_of_a_tool_needs_the_server() {
         assert!(ask(&layer, from("a", method, "{}")).await.is_ok(), "{method}");
         assert!(ask(&layer, from("nobody", method, "{}")).await.is_err(), "{method}");
     }
-}
-
-#[tokio::test]
-async fn a_call_by_the_name_of_a_notification_needs_the_server() {
-    let layer = AccessGate::new(sample().await).for_server("s".into());
-    assert!(ask(&layer, from("a", "notifications/progress", "{}")).await.is_err());
-    assert!(ask(&layer, from("whole", "notifications/progress", "{}")).await.is_ok());
 }
 
 #[tokio::test]
@@ -193,14 +187,7 @@ async fn a_call_without_a_name_is_refused() {
 #[tokio::test]
 async fn what_was_resolved_decides_and_not_the_name_in_the_body() {
     let layer = AccessGate::new(sample().await).for_server("s".into());
-    let mut request = call("a", "t");
-    request.context.tool = Some(ResolvedTool::new(
-        "s".into(),
-        "u".into(),
-        Object::new(),
-        EffectiveSecurity::new(RiskLevel::Safe),
-    ));
-    assert!(ask(&layer, request).await.is_err());
+    assert!(ask(&layer, resolved_as_u("t")).await.is_err());
 }
 
 #[tokio::test]

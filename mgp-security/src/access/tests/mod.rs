@@ -14,6 +14,7 @@ use tower_service::Service;
 
 use super::{AccessPolicy, AccessPolicySettings};
 use crate::doubles::{ManualClock, RecordingAuditPort, TestServer, moment as at};
+use crate::sqlite::Database;
 
 fn admin() -> Principal {
     Principal::operator("admin")
@@ -26,6 +27,11 @@ fn policy() -> AccessPolicy {
 fn timed(hands: &ManualClock) -> AccessPolicy {
     AccessPolicy::open(AccessPolicySettings { clock: hands.clock(), ..AccessPolicySettings::default() })
         .unwrap()
+}
+
+/// Returns the settings of a policy whose entries are in `database`.
+fn kept_in(database: &Database) -> AccessPolicySettings {
+    AccessPolicySettings { database: Some(database.clone()), ..AccessPolicySettings::default() }
 }
 
 fn with_trail() -> (AccessPolicySettings, Arc<RecordingAuditPort>) {

@@ -17,24 +17,6 @@ fn says(policy: &AccessPolicy, tool: Option<&str>) -> (AccessPermission, AccessS
     (verdict.permission, verdict.source)
 }
 
-// covers: MGP-5.2-01..03, MGP-5.3-01, MGP-5.3-02, MGP-5.4-06
-#[tokio::test]
-async fn a_tool_grant_decides_before_a_server_grant_and_that_before_the_default() {
-    let policy = policy();
-    assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::DefaultPolicy));
-    policy.grant(&admin(), None, grant("a", "s", None, Allow)).await.unwrap();
-    assert_eq!(says(&policy, Some("t")), (Allow, AccessSource::ServerGrant));
-    assert_eq!(says(&policy, Some("other")), (Allow, AccessSource::ServerGrant));
-    policy.grant(&admin(), None, grant("a", "s", Some("t"), Deny)).await.unwrap();
-    assert_eq!(says(&policy, Some("t")), (Deny, AccessSource::ToolGrant));
-    assert_eq!(says(&policy, Some("other")), (Allow, AccessSource::ServerGrant));
-    assert_eq!(says(&policy, None), (Allow, AccessSource::ServerGrant));
-    policy.grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
-    policy.grant(&admin(), None, grant("a", "s", Some("t"), Allow)).await.unwrap();
-    assert_eq!(says(&policy, Some("t")), (Allow, AccessSource::ToolGrant));
-    assert_eq!(says(&policy, Some("other")), (Deny, AccessSource::ServerGrant));
-}
-
 #[tokio::test]
 async fn an_entry_for_local_holds_for_its_clients_and_one_for_a_client_comes_first() {
     let policy = policy();
@@ -48,18 +30,6 @@ async fn an_entry_for_local_holds_for_its_clients_and_one_for_a_client_comes_fir
     policy.grant(&admin(), None, grant("local", "s", Some("u"), Deny)).await.unwrap();
     policy.grant(&admin(), None, grant("local/zed", "s", None, Allow)).await.unwrap();
     assert!(!allows("local/zed", "u") && allows("local/zed", "v") && !allows("local/other", "v"));
-}
-
-// covers: MGP-5.5-01, MGP-5.5-02
-#[test]
-fn without_an_entry_the_default_decides_and_it_denies_unless_it_is_set() {
-    assert!(!policy().decide("a", "unheard of", Some("t")).allows());
-    let open = AccessPolicy::open(AccessPolicySettings {
-        default_policy: DefaultPolicy::OptOut,
-        ..AccessPolicySettings::default()
-    })
-    .unwrap();
-    assert!(open.decide("a", "unheard of", None).allows());
 }
 
 #[tokio::test]
@@ -352,11 +322,7 @@ fn of_two_entries_for_the_same_the_one_that_denies_decides() {
 #[tokio::test]
 async fn a_dropped_change_is_made_whole_or_not_at_all() {
     let database = database();
-    let policy = AccessPolicy::open(AccessPolicySettings {
-        database: Some(database.clone()),
-        ..AccessPolicySettings::default()
-    })
-    .unwrap();
+    let policy = AccessPolicy::open(kept_in(&database)).unwrap();
     let mut changes: Vec<_> = (0..20)
         .map(|n| {
             let policy = policy.clone();
@@ -373,12 +339,7 @@ async fn a_dropped_change_is_made_whole_or_not_at_all() {
     drop(changes);
     policy.grant(&admin(), None, grant("last", "s", None, Allow)).await.unwrap();
     assert!(policy.decide("last", "s", None).allows());
-    let reopened = AccessPolicy::open(AccessPolicySettings {
-        database: Some(database),
-        ..AccessPolicySettings::default()
-    })
-    .unwrap()
-    .entries();
+    let reopened = AccessPolicy::open(kept_in(&database)).unwrap().entries();
     for n in 0..20 {
         let agent = format!("a{n}");
         let stored = reopened.iter().any(|stored| stored.entry.agent_id.as_str() == agent);

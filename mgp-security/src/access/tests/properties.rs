@@ -110,7 +110,7 @@ fn follow(
 }
 
 proptest! {
-    // covers: MGP-5.2-01..03, MGP-5.5-01, MGP-5.5-02
+    // covers: MGP-5.2-01..03, MGP-5.3-01, MGP-5.3-02, MGP-5.4-06, MGP-5.5-01, MGP-5.5-02
     #[test]
     fn decisions_are_those_of_the_rules_after_any_changes(steps in proptest::collection::vec(step(), 1..60)) {
         let hands = ManualClock::default();
@@ -127,8 +127,7 @@ proptest! {
     fn a_policy_is_the_same_when_it_is_opened_again(steps in proptest::collection::vec(step(), 1..20)) {
         let hands = ManualClock::default();
         let database = crate::doubles::database();
-        let kept = || AccessPolicySettings { database: Some(database.clone()), ..AccessPolicySettings::default() };
-        let open = || build(kept(), &hands, DefaultPolicy::OptOut);
+        let open = || build(kept_in(&database), &hands, DefaultPolicy::OptOut);
         let policies = [open()];
         let (model, now) = follow(&steps, &policies, &hands)?;
         check(&open(), &model, now)?;

@@ -2,19 +2,12 @@ use mgp_types::mgp::AccessPermission::{Allow, Deny};
 
 use super::*;
 use crate::StoreError;
-use crate::sqlite::Database;
 
 #[tokio::test]
 async fn entries_outlive_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
-    let open = || {
-        AccessPolicy::open(AccessPolicySettings {
-            database: Some(Database::open(&path).unwrap()),
-            ..AccessPolicySettings::default()
-        })
-        .unwrap()
-    };
+    let open = || AccessPolicy::open(kept_in(&Database::open(&path).unwrap())).unwrap();
     let policy = open();
     let until = grant("a", "s", Some("t"), Allow).with_expires_at("2999-01-01T00:00:00Z".parse().ok());
     let until = until.with_granted_by("label").with_justification("it's \"needed\"\0");
@@ -44,12 +37,7 @@ async fn an_entry_that_was_tampered_with_opens_no_policy() {
     ];
     for broken in broken {
         let database = Database::in_memory().unwrap();
-        let open = || {
-            AccessPolicy::open(AccessPolicySettings {
-                database: Some(database.clone()),
-                ..AccessPolicySettings::default()
-            })
-        };
+        let open = || AccessPolicy::open(kept_in(&database));
         open().unwrap().grant(&admin(), None, grant("a", "s", None, Deny)).await.unwrap();
         database.connection().execute_batch(broken).unwrap();
         let error = open().unwrap_err();

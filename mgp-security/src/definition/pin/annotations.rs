@@ -26,13 +26,12 @@ impl PinnedDefinitions {
         let _turn = self.turn.lock();
         let (name, digest) = (definition.name(), definition.digest());
         let is_kept = |remark: &Remark| remark.digest == digest && remark.what != RemarkKind::Reconfigured;
-        let accepted = rules.map(|rule| Remark::new(digest, RemarkKind::Accepted(rule.into())));
+        let accepted = rules.map(|rule| Remark { digest, what: RemarkKind::Accepted(rule.into()) });
         self.remark(server, name, is_kept, accepted)?;
         if name.kind().is_pinned() {
             let known = self.known(server, name.kind());
-            let mut writing = PinWrite { pins: self, server, kind: name.kind(), states: None };
-            writing.save(&known, PinState::Approved(definition.clone()))?;
-            drop(writing);
+            let approved = PinState::Approved(definition.clone());
+            PinWrite { pins: self, server, kind: name.kind(), states: None }.save(&known, approved)?;
         }
         Ok(())
     }
@@ -60,13 +59,13 @@ impl PinnedDefinitions {
         let _turn = self.turn.lock();
         let state = self.state(server, name);
         let approved = state.as_ref().and_then(PinState::approved).ok_or(ApproveError::NothingPending)?;
-        let remark = Remark::new(approved.digest(), RemarkKind::AnyOrder);
+        let remark = Remark { digest: approved.digest(), what: RemarkKind::AnyOrder };
         Ok(self.remark(server, name, |_| true, [remark])?)
     }
 
     /// Returns whether `now` is the `approved` definition of `server`, but for differences that count as none.
     pub(super) fn is_alike(&self, server: &ServerId, approved: &Definition, now: &Definition) -> bool {
-        let any = Remark::new(approved.digest(), RemarkKind::AnyOrder);
+        let any = Remark { digest: approved.digest(), what: RemarkKind::AnyOrder };
         let is_allowed = self.snapshot.load().beside.on(server, approved.name()).contains(&any);
         let tolerance = if is_allowed { Tolerance::OrderAndFigures } else { Tolerance::Order };
         are_alike(approved, now, tolerance)
@@ -110,7 +109,7 @@ impl PinnedDefinitions {
         if before.is_some() {
             for (definition, verdict) in judged {
                 if matches!(verdict, Some(HoldReason::Changed | HoldReason::New)) {
-                    let remark = Remark::new(definition.digest(), RemarkKind::Reconfigured);
+                    let remark = Remark { digest: definition.digest(), what: RemarkKind::Reconfigured };
                     self.remark(server, definition.name(), is_older, [remark])?;
                 }
             }

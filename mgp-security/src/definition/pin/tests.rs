@@ -96,10 +96,10 @@ fn a_changed_tool_is_quarantined_until_approved_again() {
         assert_eq!(verdicts(&pins, std::slice::from_ref(&changed)), [Some(HoldReason::Changed)]);
         assert!(!pins.is_approved(&server(), DefinitionKind::Tool, changed.name().as_str()));
     }
-    assert_eq!(pins.pending().len(), 1);
+    assert_eq!(pins.waiting(DefinitionKind::Tool).len(), 1);
     pins.approve(&server(), changed.name(), changed.digest()).unwrap();
     assert_eq!(verdicts(&pins, &[changed]), [None]);
-    assert!(pins.pending().is_empty());
+    assert!(pins.waiting(DefinitionKind::Tool).is_empty());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_tool_that_returns_to_its_approved_definition_is_released() {
     verdicts(&pins, &[tool("read", "b")]);
     assert_eq!(verdicts(&pins, &[tool("read", "a")]), [None]);
     assert!(pins.is_approved(&server(), DefinitionKind::Tool, "read"));
-    assert!(pins.pending().is_empty());
+    assert!(pins.waiting(DefinitionKind::Tool).is_empty());
 }
 
 #[test]
@@ -163,15 +163,6 @@ fn a_quarantine_survives_a_restart() {
     after.approve(&server(), &"read".into(), tool("read", "b").digest()).unwrap();
     let last = PinnedDefinitions::load(database).unwrap().trusting_first_lists();
     assert!(last.is_approved(&server(), DefinitionKind::Tool, "read"));
-}
-
-#[test]
-fn a_forgotten_server_starts_anew() {
-    let (database, pins) = trusting_pins();
-    verdicts(&pins, &[tool("read", "a")]);
-    pins.forget(&server()).unwrap();
-    assert!(PinStore::new(database).unwrap().load().unwrap().is_empty());
-    assert_eq!(verdicts(&pins, &[tool("read", "b")]), [None]);
 }
 
 #[test]

@@ -93,9 +93,7 @@ async fn an_answer_without_a_subject_is_about_a_person_or_else_about_a_client() 
 async fn a_token_that_no_issuer_knows_is_asked_about_once_in_ten_seconds() {
     let issuer = TestIssuer::start().await;
     issuer.publish(ASK, json!({ "active": false }).to_string());
-    let clock = ManualClock::at(1_000_000_000_000);
-    let settings = ResourceServerSettings { clock: clock.clock(), ..settings(asking(&issuer)) };
-    let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
+    let (server, clock) = timed(asking(&issuer));
     for _ in 0..3 {
         assert_eq!(verify(&server, &shown("opaque", None)).await.err(), Some(TokenError::Invalid));
     }
@@ -150,9 +148,7 @@ async fn without_introspection_a_token_that_says_nothing_is_refused_unasked() {
 async fn a_token_that_its_issuer_calls_inactive_ends_what_it_opened() {
     let issuer = TestIssuer::start().await;
     issuer.publish(ASK, active(&issuer).to_string());
-    let clock = ManualClock::at(1_000_000_000_000);
-    let settings = ResourceServerSettings { clock: clock.clock(), ..settings(asking(&issuer)) };
-    let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
+    let (server, clock) = timed(asking(&issuer));
     let ada = verify(&server, &shown("opaque", None)).await.unwrap();
     let watch = ada.validity.on_end(|_| {});
     server.end_inactive(RunningCalls::Cancel).await;

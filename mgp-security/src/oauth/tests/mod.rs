@@ -22,12 +22,11 @@ use crate::network::{Fetcher, HostResolver, NetworkPolicy};
 
 const RESOURCE: &str = "https://mgp.example/mcp";
 
-/// An issuer whose documents come from a port of this machine.
+/// An issuer with one key, and a server that accepts its tokens.
 struct Scene {
     key: SigningKey,
-    issuer: String,
+    issuer: TestIssuer,
     server: ResourceServer,
-    asked: Arc<AtomicI64>,
 }
 
 impl Scene {
@@ -36,20 +35,16 @@ impl Scene {
     }
 
     async fn with(change: impl FnOnce(&mut ResourceServerSettings)) -> Self {
-        let key = SigningKey::generate().unwrap();
-        let keys = json!({ "keys": [key.public_jwk()] }).to_string();
-        let asked = Arc::new(AtomicI64::new(0));
-        let port = serve(keys, Arc::clone(&asked)).await;
-        let issuer = format!("http://127.0.0.1:{port}");
-        let fetcher = Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap();
-        let mut settings = settings(with_keys(&issuer, &format!("{issuer}/keys")));
+        let (key, issuer) = (SigningKey::generate().unwrap(), TestIssuer::start().await);
+        issuer.publish("/keys", json!({ "keys": [key.public_jwk()] }).to_string());
+        let mut settings = settings(with_keys(&issuer.origin, &format!("{}/keys", issuer.origin)));
         change(&mut settings);
-        let server = ResourceServer::new(RESOURCE, settings, &fetcher).unwrap();
-        Self { key, issuer, server, asked }
+        let server = ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap();
+        Self { key, issuer, server }
     }
 
     fn claims(&self) -> Value {
-        json!({ "iss": self.issuer, "sub": "1", "aud": RESOURCE, "exp": 1_000_000_600, "scope": "a b" })
+        self.issuer.claims()
     }
 
     fn token(&self, claims: &Value) -> String {
@@ -75,25 +70,6 @@ async fn verify(server: &ResourceServer, shown: &PresentedToken) -> Result<Verif
     }
 }
 
-/// Answers every request with this document.
-async fn serve(document: String, count: Arc<AtomicI64>) -> u16 {
-    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-    let port = socket.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = socket.accept().await {
-            count.fetch_add(1, Ordering::Relaxed);
-            let mut head = [0; 4096];
-            let _ = stream.read(&mut head).await;
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{document}",
-                document.len()
-            );
-            let _ = stream.write_all(answer.as_bytes()).await;
-        }
-    });
-    port
-}
-
 #[tokio::test]
 async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
     let scene = Scene::start().await;
@@ -102,12 +78,11 @@ async fn with_known_keys_nothing_waits_and_the_scopes_come_along() {
     let verified = verify(&scene.server, &token).await.unwrap();
     assert_eq!(verified.principal, Principal::new("agent.ada"));
     assert!(verified.scopes.has("a") && verified.scopes.has("b"));
-    let other = shown(
-        &scene.token(&json!({ "iss": scene.issuer, "sub": "1", "aud": [RESOURCE], "exp": 1_000_000_601 })),
-        None,
-    );
+    let mut claims = scene.claims();
+    claims["aud"] = json!([RESOURCE]);
+    let other = shown(&scene.token(&claims), None);
     assert!(scene.server.verify_known(&other).unwrap().is_ok());
-    assert_eq!(scene.asked.load(Ordering::Relaxed), 1);
+    assert_eq!(scene.issuer.asked("/keys"), 1);
 }
 
 #[tokio::test]
@@ -170,21 +145,20 @@ async fn a_token_for_a_certificate_needs_that_certificate() {
 #[tokio::test]
 async fn claims_and_types_that_are_not_those_of_access_tokens_are_refused() {
     let scene = Scene::start().await;
-    for kind in ["dpop+jwt", "logout+jwt", "secevent+jwt", ""] {
+    let refused = Some(TokenError::Invalid);
+    for (kind, expected) in [
+        ("dpop+jwt", refused),
+        ("logout+jwt", refused),
+        ("secevent+jwt", refused),
+        ("", refused),
+        ("JWT", None),
+        ("at+jwt", None),
+        ("application/at+JWT", None),
+    ] {
         let mut header = Header::new(scene.key.algorithm());
         header.typ = Some(kind.to_owned());
         let token = scene.key.sign(header, &scene.claims()).unwrap();
-        assert_eq!(
-            verify(&scene.server, &shown(&token, None)).await.err(),
-            Some(TokenError::Invalid),
-            "{kind}"
-        );
-    }
-    for kind in ["JWT", "at+jwt", "application/at+JWT"] {
-        let mut header = Header::new(scene.key.algorithm());
-        header.typ = Some(kind.to_owned());
-        let token = scene.key.sign(header, &scene.claims()).unwrap();
-        assert!(verify(&scene.server, &shown(&token, None)).await.is_ok(), "{kind}");
+        assert_eq!(verify(&scene.server, &shown(&token, None)).await.err(), expected, "{kind}");
     }
 }
 
@@ -206,7 +180,7 @@ async fn the_document_for_clients_stands_at_its_path_and_names_scopes_if_there_a
     };
     let document = read(&plain, "/.well-known/oauth-protected-resource/mcp").unwrap();
     assert_eq!(document["resource"], RESOURCE);
-    assert_eq!(document["authorization_servers"], json!([plain.issuer]));
+    assert_eq!(document["authorization_servers"], json!([plain.issuer.origin]));
     assert_eq!(document["dpop_signing_alg_values_supported"][0], "ES256");
     assert!(document.get("scopes_supported").is_none());
     assert_eq!(read(&plain, "/.well-known/oauth-protected-resource/mcp/x"), None);
@@ -394,6 +368,13 @@ impl TestIssuer {
 /// Returns a server that accepts the tokens of this issuer.
 fn server(of: Issuer) -> ResourceServer {
     ResourceServer::new(RESOURCE, settings(of), &fetcher()).unwrap()
+}
+
+/// Returns such a server with a clock that a test sets.
+fn timed(of: Issuer) -> (ResourceServer, ManualClock) {
+    let clock = ManualClock::at(1_000_000_000_000);
+    let settings = ResourceServerSettings { clock: clock.clock(), ..settings(of) };
+    (ResourceServer::new(RESOURCE, settings, &fetcher()).unwrap(), clock)
 }
 
 /// Returns an issuer whose keys are at this address.

@@ -38,11 +38,17 @@ fn policy(policy: ApprovalPolicy) -> PermissionSettings {
     PermissionSettings { patience: Duration::ZERO, ..PermissionSettings::new(policy) }
 }
 
+/// Returns a gate under a policy to a server that is connected, and the book of its grants.
+async fn gated(approval: ApprovalPolicy) -> (GrantBook, PermissionGate) {
+    let book = book(&Arc::default()).await;
+    let gate = connected(policy(approval), &book, &[]).await;
+    (book, gate)
+}
+
 // covers: MGP-1.2-03
 #[tokio::test]
 async fn without_any_settings_nothing_dangerous_is_done_that_nobody_granted() {
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::default()), &book, &[]).await;
+    let (book, gate) = gated(ApprovalPolicy::default()).await;
     assert_eq!(refused(&gate, needing(&SHELL)).await, "deferred");
     assert_eq!(book.waiting(), [("s".into(), SHELL)]);
     book.grant(&ada(), None, gate.server(), &SHELL, GrantTerms::default()).await.unwrap();
@@ -120,8 +126,7 @@ async fn an_operator_is_asked_for_each_permission_and_the_answer_is_kept() {
 #[tokio::test]
 async fn a_type_that_nobody_knows_is_not_approved_by_policy_alone() {
     let custom = Permission::read("com.example.custom_permission");
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let (book, gate) = gated(ApprovalPolicy::AutoApprove).await;
     assert_eq!(refused(&gate, needing(&custom)).await, "deferred");
     let granted =
         policy(ApprovalPolicy::ConfigOnly).with_grant(custom.clone(), GrantTerms::default()).unwrap();
@@ -185,8 +190,7 @@ async fn a_scope_is_held_against_the_arguments() {
 
 #[tokio::test]
 async fn a_call_that_nobody_resolved_is_refused_in_any_shape() {
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let (book, gate) = gated(ApprovalPolicy::AutoApprove).await;
     let mut request = needing(&SHELL);
     request.context.tool = None;
     assert_eq!(call(&gate, request.clone()).await.unwrap_err().code(), code::INVALID_REQUEST);
@@ -239,8 +243,7 @@ async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
         }
     }
 
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let (book, gate) = gated(ApprovalPolicy::AutoApprove).await;
     let free = Arc::new(std::sync::atomic::AtomicBool::new(false));
     // The first call has to wait until the approval is in the trail.
     let mut waiting = Box::pin(gate.layer(Busy(free.clone())).call(needing(&SHELL)));
@@ -253,8 +256,7 @@ async fn what_is_taken_back_while_a_call_waits_for_its_turn_stops_it() {
 
 #[tokio::test]
 async fn callers_cannot_send_the_gates_own_messages() {
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let (_, gate) = gated(ApprovalPolicy::AutoApprove).await;
     for name in [
         method::PERMISSION_REQUEST,
         method::PERMISSION_RESPONSE,
@@ -268,8 +270,7 @@ async fn callers_cannot_send_the_gates_own_messages() {
 
 #[tokio::test]
 async fn grants_that_a_caller_made_up_are_taken_away() {
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::AutoApprove), &book, &[]).await;
+    let (_, gate) = gated(ApprovalPolicy::AutoApprove).await;
     let server = TestServer::new();
     let mut request = needing(&READ);
     let meta =
@@ -334,8 +335,7 @@ async fn an_answer_of_one_who_is_no_operator_counts_for_nothing() {
 
 #[tokio::test]
 async fn a_refusal_is_noted_for_the_record() {
-    let book = book(&Arc::default()).await;
-    let gate = connected(policy(ApprovalPolicy::DenyAll), &book, &[]).await;
+    let (_, gate) = gated(ApprovalPolicy::DenyAll).await;
     let mut request = needing(&SHELL);
     let trail = Arc::new(CallRecord::default());
     request.context.trail = Some(trail.clone());

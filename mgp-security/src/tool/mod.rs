@@ -21,6 +21,7 @@ pub use self::derive::Profile;
 pub use self::effective::{describe, effective};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
+pub(crate) use self::operation::subscriptions;
 pub use self::rules::ToolRules;
 pub(crate) use self::uri::UriReadings;
 pub(crate) use mgp_types::words;

@@ -216,7 +216,8 @@ fn of_resources(request: &Request) -> Result<Draft, Finding> {
     Ok(draft)
 }
 
-fn subscriptions(request: &Request) -> Vec<RawJson> {
+/// Returns the URIs of the resources of which a listener wants to hear.
+pub(crate) fn subscriptions(request: &Request) -> Vec<RawJson> {
     let filter = request.params.object("notifications");
     let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
     uris.and_then(|uris| uris.to().ok()).unwrap_or_default()

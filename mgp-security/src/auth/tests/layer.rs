@@ -6,6 +6,7 @@ use tower_service::Service;
 
 use super::*;
 use crate::auth::{AuthLayer, KeyScope};
+use crate::doubles::cases;
 
 /// A server that lists tools to whatever it is asked.
 fn listing() -> TestServer {
@@ -134,43 +135,15 @@ async fn each_permission_permits_its_own_and_nothing_else() {
         AdminRead,
     ];
     let ring = ring();
-    // Which of them, by their place in `all`, permit the request.
-    for (method, params, permitting) in [
-        ("tools/call", r#"{"name":"echo"}"#, &[0][..]),
-        ("tools/call", r#"{"name":"add"}"#, &[]),
-        ("tools/call", r#"{"name":"Echo"}"#, &[]),
-        ("tools/call", "{}", &[]),
-        ("tasks/get", "{}", &[0, 1, 2]),
-        ("tools/validate", r#"{"name":"echo"}"#, &[0, 1, 2]),
-        ("mgp/discovery/catalog", "{}", &[0, 1, 2]),
-        ("mgp/discovery/recommend", "{}", &[0, 1, 2]),
-        ("mgp/manifest/get", "{}", &[0, 1, 2]),
-        ("mgp/permission/check", "{}", &[0, 1, 2]),
-        ("mgp/permission/request", "{}", &[0, 1, 2]),
-        ("mgp/events/subscribe", "{}", &[0, 1, 2]),
-        ("mgp/events/list", "{}", &[0, 1, 2]),
-        ("logging/setLevel", "{}", &[0, 1, 2]),
-        ("notifications/progress", "{}", &[3]), // By its name a notification, and yet a call.
-        ("mgp/tools/discover", "{}", &[2]),
-        ("mgp/tools/request", "{}", &[2]),
-        ("mgp/tools/session", "{}", &[2]),
-        ("mgp/tools/session/evict", "{}", &[2]),
-        ("mgp/discovery/register", "{}", &[3]),
-        ("mgp/access/grant", "{}", &[3]),
-        ("mgp/lifecycle/shutdown", "{}", &[3]),
-        ("vendor/unheard-of", "{}", &[3]),
-        ("mgp/discovery/list", "{}", &[4]),
-        ("mgp/access/query", "{}", &[4]),
-        ("resources/read", "{}", &[4]),
-        ("prompts/list", "{}", &[4]),
-        ("ping", "{}", &[0, 1, 2, 3, 4]),
-        ("tools/list", "{}", &[0, 1, 2, 3, 4]),
-    ] {
+    // The table says which of them, by their place in `all`, permit the request.
+    for (permitting, request) in cases(include_str!("permitted.txt")) {
+        let (method, params) = request.split_once(' ').unwrap();
         for (place, permission) in all.iter().enumerate() {
             let (_, key) = issue(&ring, std::slice::from_ref(permission)).await;
             let layer = AuthLayer::http(ring.clone());
             let outcome = ask(&layer, by(&key, method, params)).await;
-            assert_eq!(outcome.is_ok(), permitting.contains(&place), "{method} {params} {permission:?}");
+            let is_permitted = permitting.contains(&place.to_string());
+            assert_eq!(outcome.is_ok(), is_permitted, "{method} {params} {permission:?}");
             assert!(outcome.err().is_none_or(|error| {
                 error.code() == code::PERMISSION_DENIED && error.message().contains("--allow ")
             }));

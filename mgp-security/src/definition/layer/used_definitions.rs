@@ -3,6 +3,7 @@
 use mgp_types::{Error, GateKind, Method, MethodRule, Object, RawJson, Request, RequestConcern};
 
 use crate::definition::DefinitionKind;
+use crate::tool::subscriptions;
 
 /// The definitions that a request uses, by the names that the server gives them.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,9 +35,7 @@ impl UsedDefinitions {
             RequestConcern::Completion => Some(Self::completed(request)?),
             RequestConcern::Resource => Some(Self::Resources(vec![text(&request.params, "uri")?])),
             RequestConcern::Running => {
-                let filter = request.params.object("notifications");
-                let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
-                let uris: Vec<RawJson> = uris.and_then(|uris| uris.to().ok()).unwrap_or_default();
+                let uris = subscriptions(request);
                 let uris: Vec<_> = uris.iter().filter_map(RawJson::to_text).map(Into::into).collect();
                 (!uris.is_empty()).then_some(Self::Resources(uris))
             }

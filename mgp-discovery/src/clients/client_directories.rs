@@ -1,6 +1,6 @@
 //! The directories and files of clients on each system.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::ClientKind;
 
@@ -26,6 +26,15 @@ impl OperatingSystem {
         } else {
             Self::Linux
         }
+    }
+
+    fn is_among(self, systems: &str) -> bool {
+        let name = match self {
+            Self::Linux => "linux",
+            Self::MacOs => "macos",
+            Self::Windows => "windows",
+        };
+        systems == "any" || systems.split(' ').any(|system| system == name)
     }
 }
 
@@ -59,83 +68,35 @@ impl ClientDirectories {
     /// first path.
     pub fn candidates(&self, kind: ClientKind) -> Vec<CandidateFile> {
         let mut found = Vec::new();
-        for (directory, files) in self.user_directories(kind) {
-            found.extend(files.iter().map(|file| CandidateFile {
-                path: directory.join(file),
-                sign: directory.clone(),
-                scope: FileScope::User,
-            }));
-        }
         if kind == ClientKind::ClaudeCode && self.claude.is_none() {
             let (path, sign) = (self.home.join(".claude.json"), self.home.join(".claude"));
             found.push(CandidateFile { path, sign, scope: FileScope::User });
         }
-        if let Some(project) = &self.project {
-            found.extend(project_files(kind).iter().map(|file| CandidateFile {
-                path: project.join(file),
-                sign: Path::new(file).parent().map_or_else(|| project.clone(), |parent| project.join(parent)),
-                scope: FileScope::Project,
-            }));
+        for line in include_str!("clients.txt").lines() {
+            let [client, systems, directory, files] = *line.split(": ").collect::<Vec<_>>() else { continue };
+            if client != kind.name() || !self.system.is_among(systems) {
+                continue;
+            }
+            if let Some((scope, sign)) = self.directory(directory) {
+                found.extend(files.split(", ").map(|file| {
+                    let (path, sign) = (sign.join(file), sign.clone());
+                    CandidateFile { path, sign, scope }
+                }));
+            }
         }
         found
     }
 
-    /// Returns the directories of a client for its user, each with the files in it that may have servers.
-    fn user_directories(&self, kind: ClientKind) -> Vec<(PathBuf, &'static [&'static str])> {
-        let home = |path: &str| self.home.join(path);
-        let config = |path: &str| self.config.join(path);
-        // Some clients keep to `~/.config` on macOS as well.
-        let dot_config = |path: &str| match self.system {
-            OperatingSystem::MacOs => home(".config").join(path),
-            _ => config(path),
+    /// Returns a directory that `clients.txt` names, and the scope of the files in it.
+    fn directory(&self, written: &str) -> Option<(FileScope, PathBuf)> {
+        let (root, below) = written.split_once('/').unwrap_or((written, ""));
+        let (scope, root) = match root {
+            "CONFIG" => (FileScope::User, &self.config),
+            "CLAUDE" => (FileScope::User, self.claude.as_ref()?),
+            "PROJECT" => (FileScope::Project, self.project.as_ref()?),
+            _ => (FileScope::User, &self.home),
         };
-        let is_windows = self.system == OperatingSystem::Windows;
-        let one = |directory: PathBuf, files: &'static [&'static str]| vec![(directory, files)];
-        match kind {
-            ClientKind::ClaudeDesktop => {
-                let names = if self.system == OperatingSystem::Linux {
-                    &["Claude", "claude"][..]
-                } else {
-                    &["Claude"]
-                };
-                names.iter().map(|name| (config(name), &["claude_desktop_config.json"][..])).collect()
-            }
-            ClientKind::ClaudeCode => {
-                self.claude.iter().map(|directory| (directory.clone(), &[".claude.json"][..])).collect()
-            }
-            ClientKind::Cursor => one(home(".cursor"), &["mcp.json"]),
-            ClientKind::VsCode => ["Code", "Code - Insiders"]
-                .map(|name| (config(name).join("User"), &["mcp.json", "settings.json"][..]))
-                .into(),
-            ClientKind::Zed => one(dot_config(if is_windows { "Zed" } else { "zed" }), &["settings.json"]),
-            ClientKind::Windsurf => one(home(".codeium/windsurf"), &["mcp_config.json"]),
-            ClientKind::Gemini => one(home(".gemini"), &["settings.json"]),
-            ClientKind::Cline => one(
-                config("Code/User/globalStorage/saoudrizwan.claude-dev"),
-                &["settings/cline_mcp_settings.json"],
-            ),
-            ClientKind::Continue => one(home(".continue"), &["config.yaml"]),
-            ClientKind::Goose => {
-                one(dot_config(if is_windows { "Block/goose/config" } else { "goose" }), &["config.yaml"])
-            }
-            ClientKind::Codex => one(home(".codex"), &["config.toml"]),
-            ClientKind::Opencode | ClientKind::Crush => {
-                let directory =
-                    if is_windows { home(".config").join(kind.name()) } else { dot_config(kind.name()) };
-                let is_crush = kind == ClientKind::Crush;
-                one(directory, if is_crush { &["crush.json"] } else { &["opencode.json", "opencode.jsonc"] })
-            }
-            ClientKind::LmStudio => one(home(".lmstudio"), &["mcp.json"]),
-            ClientKind::Kiro => one(home(".kiro"), &["settings/mcp.json"]),
-            ClientKind::Sema4 => {
-                let directory = if is_windows {
-                    "AppData/Local/sema4ai/sema4ai-studio"
-                } else {
-                    ".sema4ai/sema4ai-studio"
-                };
-                one(home(directory), &["mcp_servers.json"])
-            }
-        }
+        Some((scope, root.join(below)))
     }
 }
 
@@ -161,23 +122,10 @@ pub enum FileScope {
     Project,
 }
 
-fn project_files(kind: ClientKind) -> &'static [&'static str] {
-    match kind {
-        ClientKind::ClaudeCode => &[".mcp.json"],
-        ClientKind::Cursor => &[".cursor/mcp.json"],
-        ClientKind::VsCode => &[".vscode/mcp.json", ".vscode/settings.json"],
-        ClientKind::Zed => &[".zed/settings.json"],
-        ClientKind::Gemini => &[".gemini/settings.json"],
-        ClientKind::Codex => &[".codex/config.toml"],
-        ClientKind::Opencode => &["opencode.json", "opencode.jsonc"],
-        ClientKind::Crush => &["crush.json", ".crush.json"],
-        ClientKind::Kiro => &[".kiro/settings/mcp.json"],
-        _ => &[],
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn first(system: OperatingSystem, kind: ClientKind) -> String {

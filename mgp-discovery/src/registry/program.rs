@@ -16,53 +16,22 @@ pub(super) enum CommandCode<'a> {
 
 const LONGEST_SHOWN: usize = 40;
 
-/// The programs that start another program.
-const STARTERS: &[&str] = &[
-    "env", "sudo", "doas", "su", "nice", "nohup", "setsid", "timeout", "xargs", "busybox", "toybox",
-    "stdbuf", "time", "ionice", "chroot", "unshare", "nsenter", "exec", "command", "script", "start", "ssh",
-    "watch", "parallel", "find",
-];
-
-/// The programs that run scripts, with the language, and the options before the script that load no further code.
-const INTERPRETERS: &[(&[&str], &str, &[&str])] = &[
-    (
-        &["python", "pypy", "pythonw", "py"],
-        "python",
-        &["-u", "-B", "-E", "-I", "-s", "-S", "-O", "-OO", "-q", "-P"],
-    ),
-    (&["node", "nodejs"], "javascript", &["--no-warnings", "--enable-source-maps"]),
-    (&["tsx", "ts-node"], "typescript", &[]),
-    (NEED_RUN, "typescript", &[]),
-    (&["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"], "bash", &[]),
-    // These languages cannot be inspected here: the inspector says so, and they are refused.
-    (&["ruby"], "ruby", &[]),
-    (&["perl"], "perl", &[]),
-    (&["php"], "php", &[]),
-    (&["lua", "luajit"], "lua", &[]),
-    (&["rscript"], "r", &[]),
-    (&["fish", "csh", "tcsh"], "shell", &[]),
-    (&["pwsh", "powershell"], "powershell", &[]),
-    (&["cmd"], "batch", &[]),
-];
-
-/// The programs that need the word `run` before a script.
-const NEED_RUN: &[&str] = &["deno", "bun"];
-
 impl<'a> CommandCode<'a> {
     pub(super) fn of(command: &str, args: &'a [String]) -> Self {
         let name = program_name(command);
-        if STARTERS.contains(&&*name) {
-            return Self::Hidden(format!("`{name}` starts other programs: name the program itself"));
-        }
-        let Some((_, language, harmless)) = INTERPRETERS.iter().find(|(names, ..)| names.contains(&&*name))
-        else {
+        let Some([language, options]) = table(include_str!("interpreters.txt"), &name) else {
             return Self::Own;
         };
+        if language == "starter" {
+            return Self::Hidden(format!("`{name}` starts other programs: name the program itself"));
+        }
         let mut rest = args.iter().map(String::as_str).enumerate().peekable();
-        if NEED_RUN.contains(&&*name) && rest.next_if(|(_, arg)| *arg == "run").is_none() {
+        let needs_run = options == "run";
+        if needs_run && rest.next_if(|(_, arg)| *arg == "run").is_none() {
             return Self::Hidden(format!("`{name}` has to be given `run` and a script"));
         }
-        while rest.next_if(|(_, arg)| harmless.contains(arg)).is_some() {}
+        let is_harmless = |arg: &str| !needs_run && options.split_whitespace().any(|option| option == arg);
+        while rest.next_if(|(_, arg)| is_harmless(arg)).is_some() {}
         match rest.next() {
             Some((argument, path)) if !path.is_empty() && !path.starts_with('-') && !path.contains("://") => {
                 Self::Script(ProgramScript { path: Path::new(path), language, argument })
@@ -83,24 +52,22 @@ pub(super) fn program_name(command: &str) -> String {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-').to_owned()
 }
 
-const LOADING: &[&str] = &[
-    "_JAVA_OPTIONS", "BASH_ENV", "BASHOPTS", "CDPATH", "CLASSPATH", "COMSPEC", "ENV", "GEM_HOME", "GEM_PATH",
-    "HOME", "IFS", "OPENSSL_CONF", "OPENSSL_MODULES", "PATH", "PATHEXT", "PROMPT_COMMAND", "PS4", "SHELL",
-    "SHELLOPTS", "TMPDIR", "TS_NODE_PROJECT", "VIRTUAL_ENV", "ZDOTDIR", "TSX_TSCONFIG_PATH", "AWKPATH",
-    "AWKLIBPATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF", "RES_OPTIONS", "TERMINFO",
-    "TERMCAP",
-];
-
-const LOADING_FAMILIES: &[&str] = &[
-    "LD_", "DYLD_", "PYTHON", "NODE_", "NPM_CONFIG_", "PERL", "RUBY", "LUA_", "PHP", "BASH_FUNC_", "BUN_",
-    "DENO_", "JAVA_", "JDK_", "MAVEN_", "GIT_", "DOTNET_", "CORECLR_", "GCONV_", "MALLOC_", "GLIBC_", "UV_",
-    "PIP_", "CONDA_",
-];
+/// Returns what a table says about a program: the parts of the line that begins with its name, among others.
+pub(super) fn table<const N: usize>(table: &'static str, name: &str) -> Option<[&'static str; N]> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
+    let mut rows = lines.filter_map(|line| line.split_once(':'));
+    let (_, row) = rows.find(|(names, _)| names.split(' ').any(|known| known == name))?;
+    row.split(':').map(str::trim).collect::<Vec<_>>().try_into().ok()
+}
 
 /// Returns whether a variable, by its name or prefix, makes programs load code that is not inspected.
 pub(super) fn loads_code(variable: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
-    LOADING_FAMILIES.iter().any(|begin| variable.starts_with(begin)) || LOADING.contains(&&*variable)
+    let mut loading = include_str!("loading.txt").lines().filter(|line| !line.starts_with('#'));
+    loading.any(|name| match name.strip_suffix('*') {
+        Some(begin) => variable.starts_with(begin),
+        None => variable == name,
+    })
 }
 
 #[cfg(test)]

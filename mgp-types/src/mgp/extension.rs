@@ -48,21 +48,6 @@ open_words! {
     }
 }
 
-const PERMISSIONS: u16 = 1;
-const TOOL_SECURITY: u16 = 1 << 1;
-const ACCESS_CONTROL: u16 = 1 << 2;
-const AUDIT: u16 = 1 << 3;
-const CODE_SAFETY: u16 = 1 << 4;
-const LIFECYCLE: u16 = 1 << 5;
-const STREAMS: u16 = 1 << 6;
-const PROGRESS: u16 = 1 << 7;
-const CALLBACKS: u16 = 1 << 8;
-const EVENTS: u16 = 1 << 9;
-const DISCOVERY: u16 = 1 << 10;
-const TOOL_DISCOVERY: u16 = 1 << 11;
-const ERROR_HANDLING: u16 = 1 << 12;
-const DELEGATION: u16 = 1 << 13;
-
 impl Extension {
     /// The names that the specification defines, in its order.
     pub const STANDARD: [Self; 9] = [
@@ -78,9 +63,9 @@ impl Extension {
     ];
 
     /// Returns the features that the name stands for; none for an unknown name.
-    const fn features(&self) -> u16 {
+    fn features(&self) -> u16 {
         match self {
-            Self::Streaming => STREAMS | PROGRESS,
+            Self::Streaming => self.core() | Self::Progress.bit(),
             other => other.core(),
         }
     }
@@ -89,26 +74,17 @@ impl Extension {
     ///
     /// One half of `security` suffices: answering nothing would leave both sides without a permission gate. Progress
     /// alone does not make a stream.
-    const fn core(&self) -> u16 {
+    fn core(&self) -> u16 {
         match self {
-            Self::Security => PERMISSIONS | TOOL_SECURITY,
-            Self::AccessControl => ACCESS_CONTROL,
-            Self::Audit => AUDIT,
-            Self::CodeSafety => CODE_SAFETY,
-            Self::Lifecycle => LIFECYCLE,
-            Self::Streaming => STREAMS,
-            Self::Bidirectional => CALLBACKS | EVENTS,
-            Self::Discovery => DISCOVERY,
-            Self::ToolDiscovery => TOOL_DISCOVERY,
-            Self::Permissions => PERMISSIONS,
-            Self::ToolSecurity => TOOL_SECURITY,
-            Self::Callbacks => CALLBACKS,
-            Self::Events => EVENTS,
-            Self::Progress => PROGRESS,
-            Self::ErrorHandling => ERROR_HANDLING,
-            Self::Delegation => DELEGATION,
-            Self::Unknown(_) => 0,
+            Self::Security => Self::Permissions.bit() | Self::ToolSecurity.bit(),
+            Self::Bidirectional => Self::Callbacks.bit() | Self::Events.bit(),
+            other => other.bit(),
         }
+    }
+
+    /// Returns the bit of the name among [`KNOWN`](Self::KNOWN); for a name that is not split, also that of its feature.
+    fn bit(&self) -> u16 {
+        Self::KNOWN.iter().position(|known| known == self).map_or(0, |index| 1 << index)
     }
 }
 
@@ -158,9 +134,8 @@ impl ExtensionSet {
     /// Adds an extension.
     pub fn insert(&mut self, extension: Extension) {
         self.features |= extension.features();
-        if let Some(index) = Extension::KNOWN.iter().position(|known| *known == extension) {
-            self.spelled |= 1 << index;
-        } else if let Extension::Unknown(name) = extension {
+        self.spelled |= extension.bit();
+        if let Extension::Unknown(name) = extension {
             self.unknown.insert(name);
         }
     }
@@ -169,7 +144,7 @@ impl ExtensionSet {
     pub fn contains(&self, extension: &Extension) -> bool {
         match extension {
             Extension::Unknown(name) => self.unknown.contains(name),
-            known => has(self.features, known.features()),
+            known => self.features & known.features() == known.features(),
         }
     }
 
@@ -181,13 +156,8 @@ impl ExtensionSet {
     //= mgp §2.4
     //# The active extension set is the intersection of client and server extensions
     pub fn intersection(&self, theirs: &Self) -> Self {
-        let ours = self.features | ERROR_HANDLING;
-        let mut both = Self::new();
-        for (index, known) in Extension::KNOWN.iter().enumerate() {
-            if theirs.spelled & 1 << index != 0 && ours & known.core() != 0 {
-                both.insert(known.clone());
-            }
-        }
+        let ours = self.features | Extension::ErrorHandling.bit();
+        let mut both: Self = theirs.known().filter(|known| ours & known.core() != 0).cloned().collect();
         both.features &= ours & theirs.features;
         both.unknown = self.unknown.intersection(&theirs.unknown).cloned().collect();
         both
@@ -195,8 +165,11 @@ impl ExtensionSet {
 
     /// Returns the names: known ones in the order of [`Extension`], then the others in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let known = Extension::KNOWN.iter().enumerate().filter(|(index, _)| self.spelled & 1 << index != 0);
-        known.map(|(_, known)| known.as_str()).chain(self.unknown.iter().map(|name| &**name))
+        self.known().map(Extension::as_str).chain(self.unknown.iter().map(|name| &**name))
+    }
+
+    fn known(&self) -> impl Iterator<Item = &Extension> {
+        Extension::KNOWN.iter().filter(|known| self.spelled & known.bit() != 0)
     }
 
     /// Returns whether there are no names.
@@ -241,10 +214,6 @@ impl<'de> Deserialize<'de> for ExtensionSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Vec::<Cow<'_, str>>::deserialize(deserializer).map(Self::from_names)
     }
-}
-
-const fn has(set: u16, wanted: u16) -> bool {
-    set & wanted == wanted
 }
 
 #[cfg(test)]
@@ -369,7 +338,8 @@ mod tests {
                 proptest::prop_assert!(ours.contains(known) || *known == Extension::ErrorHandling, "{known}");
             }
             // The other side intersects the answer again and finds the same features.
-            proptest::prop_assert_eq!(theirs.intersection(&both).features & !ERROR_HANDLING, both.features & !ERROR_HANDLING);
+            let others = !Extension::ErrorHandling.bit();
+            proptest::prop_assert_eq!(theirs.intersection(&both).features & others, both.features & others);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The offer of MGP that a side declares among its capabilities (§2.2, §2.3).
+//! The offer of MGP that a side declares among its capabilities (§2.2, §2.3), and what two sides agree on (§2.4).
 
 use std::fmt;
 
 use thiserror::Error;
 
 use super::members::leftover;
-use super::{ExtensionSet, MgpVersion, TrustLevel};
+use super::{Extension, ExtensionSet, MgpVersion, TrustLevel};
 use crate::json::ObjectWriter;
 use crate::macros::setter;
 use crate::{Object, RawJson};
@@ -167,6 +167,51 @@ impl Offer {
         self.version
             .is_compatible_with(theirs.version)
             .then(|| Self { extensions: self.extensions.intersection(&theirs.extensions), ..self.clone() })
+    }
+}
+
+/// The agreement of two sides: made once per session, or with each stateless request.
+///
+/// Both sides compute the agreement from the two offers. A server's answer is intersected again, because some servers
+/// list all their extensions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Negotiated {
+    version: MgpVersion,
+    extensions: ExtensionSet,
+    peer: Offer,
+}
+
+impl Negotiated {
+    /// Returns the common part of `ours` and `theirs`; `None` when the major versions differ, so that the connection is
+    /// a plain MCP one.
+    ///
+    /// An empty set of extensions is an agreement too: error handling applies wherever MGP is spoken.
+    pub fn agree(ours: &Offer, theirs: &Offer) -> Option<Self> {
+        ours.version.is_compatible_with(theirs.version).then(|| Self {
+            version: ours.version.min(theirs.version),
+            extensions: ours.extensions.intersection(&theirs.extensions),
+            peer: theirs.clone(),
+        })
+    }
+
+    /// Returns whether both sides have everything that `extension` stands for.
+    pub fn has(&self, extension: &Extension) -> bool {
+        matches!(extension, Extension::ErrorHandling) || self.extensions.contains(extension)
+    }
+
+    /// Returns the lower of the two versions, which both understand.
+    pub const fn version(&self) -> MgpVersion {
+        self.version
+    }
+
+    /// Returns the extensions of both sides, in the peer's names.
+    pub const fn extensions(&self) -> &ExtensionSet {
+        &self.extensions
+    }
+
+    /// Returns the peer's offer.
+    pub const fn peer(&self) -> &Offer {
+        &self.peer
     }
 }
 

@@ -1,8 +1,7 @@
-//! Tests of reading, writing and answering offers.
+//! Tests of reading, writing and answering offers, and of agreements.
 
 use super::super::method;
 use super::*;
-use crate::mgp::Extension;
 
 fn object(json: &str) -> Object {
     Object::parse(json.to_owned()).unwrap()
@@ -213,13 +212,53 @@ fn a_client_that_offers_nothing_or_nonsense_is_answered_nothing() {
     }
 }
 
+// covers: MGP-2.4-01
+#[test]
+fn both_sides_find_the_same_extensions_active() {
+    let (client, server) =
+        (offer(&["security", "access_control", "audit"]), offer(&["audit", "streaming", "security"]));
+    let answer = server.answer(&client).unwrap();
+    let at_client = Negotiated::agree(&client, &answer).unwrap();
+    let at_server = Negotiated::agree(&server, &client).unwrap();
+    for extension in Extension::STANDARD {
+        let active = matches!(extension, Extension::Security | Extension::Audit);
+        assert_eq!(at_client.has(&extension), active, "{extension}");
+        assert_eq!(at_server.has(&extension), active, "{extension}");
+    }
+    assert_eq!(at_client.extensions(), at_server.extensions());
+}
+
+// covers: MGP-2.2-15
+#[test]
+fn error_handling_needs_no_name() {
+    let negotiated = Negotiated::agree(&offer(&[]), &offer(&[])).unwrap();
+    assert!(negotiated.extensions().is_empty());
+    assert!(negotiated.has(&Extension::ErrorHandling));
+    assert!(!negotiated.has(&Extension::Audit));
+    let named = Negotiated::agree(&offer(&[]), &offer(&["error_handling"])).unwrap();
+    assert_eq!(named.extensions().names().collect::<Vec<_>>(), ["error_handling"]);
+}
+
 // covers: MGP-2.4-04
 #[test]
-fn another_major_version_is_answered_nothing() {
-    let ours = Offer::new(ExtensionSet::standard());
-    let at = |major, minor| ours.clone().with_version(MgpVersion::new(major, minor, 0));
-    assert!(ours.answer(&at(0, 9)).is_some());
-    assert!(ours.answer(&at(1, 2)).is_none());
+fn majors_decide_and_the_lower_minor_is_spoken() {
+    let at = |major, minor| offer(&[]).with_version(MgpVersion::new(major, minor, 0));
+    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 6)).unwrap().version(), MgpVersion::OURS);
+    assert_eq!(Negotiated::agree(&at(0, 2), &at(0, 1)).unwrap().version(), MgpVersion::new(0, 1, 0));
+    assert_eq!(Negotiated::agree(&at(0, 2), &at(1, 2)), None);
+    assert!(at(0, 2).answer(&at(0, 9)).is_some() && at(0, 2).answer(&at(1, 2)).is_none());
+}
+
+#[test]
+fn the_peers_offer_is_kept() {
+    let theirs = offer(&["audit"]).with_permissions_required(["shell.execute"]).with_server_id("a.b");
+    assert_eq!(*Negotiated::agree(&offer(&[]), &theirs).unwrap().peer(), theirs);
+}
+
+#[test]
+fn static_property_negotiated_is_shared_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Negotiated>();
 }
 
 proptest::proptest! {

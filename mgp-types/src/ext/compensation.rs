@@ -80,33 +80,3 @@ impl<'de> Deserialize<'de> for Compensation {
 fn is_same(one: &RawJson, other: &RawJson) -> bool {
     one.as_bytes() == other.as_bytes() || matches!((digest(one), digest(other)), (Ok(a), Ok(b)) if a == b)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(json: &str) -> Result<Compensation, serde_json::Error> {
-        serde_json::from_str(json)
-    }
-
-    // covers: EXT-05-23
-    #[test]
-    fn either_name_of_the_arguments_is_read_and_two_that_differ_are_refused() {
-        let undo = Compensation::new("undo", Object::parse(r#"{"a":1,"b":2}"#).unwrap());
-        for same in [
-            r#"{"tool":"undo","arguments":{"a":1,"b":2}}"#,
-            r#"{"tool":"undo","parameters":{"a":1,"b":2}}"#,
-            r#"{"tool":"undo","arguments":{"a":1,"b":2},"parameters":{ "b":2.0, "a":1 }}"#,
-        ] {
-            assert_eq!(read(same).unwrap().arguments.to_raw(), undo.arguments.to_raw(), "{same}");
-        }
-        for wrong in [
-            r#"{"tool":"undo","arguments":{"a":1},"parameters":{"a":2}}"#,
-            r#"{"tool":"undo","arguments":[1]}"#,
-            r#"{"arguments":{}}"#,
-        ] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-        assert!(read(r#"{"tool":"undo"}"#).unwrap().arguments.is_empty());
-    }
-}

@@ -83,23 +83,6 @@ record! {
 mod tests {
     use super::*;
 
-    // covers: EXT-13-02
-    #[test]
-    fn a_recommendation_is_read_in_each_of_its_forms() {
-        let read = |json: &str| serde_json::from_str::<ServerRecommendation>(json).unwrap();
-        let ours = ServerRecommendation::new("design_mockup", "figma", MatchConfidence::High);
-        assert_eq!(read(&serde_json::to_string(&ours).unwrap()), ours);
-        for json in [
-            r#"{"capability":"design_mockup","server":"figma","match_confidence":"high"}"#,
-            r#"{"capability":"design_mockup","server_name":"figma","match_confidence":0.9}"#,
-        ] {
-            assert_eq!(read(json), ours, "{json}");
-        }
-        let bare = read(r#"{"server":"figma"}"#);
-        assert_eq!((bare.match_confidence, &*bare.capability), (None, ""));
-        assert!(serde_json::from_str::<ServerRecommendation>(r#"{"capability":"x"}"#).is_err());
-    }
-
     #[test]
     fn a_number_becomes_one_of_three_words() {
         use MatchConfidence::{High, Low, Medium};

@@ -392,15 +392,4 @@ mod tests {
         own.remove("event");
         assert!(own.to::<Event>().is_err(), "an event has a name");
     }
-
-    // covers: EXT-15-06
-    #[test]
-    fn an_end_is_read_with_any_reason() {
-        let read = |json: &str| serde_json::from_str::<SubscriptionEnded>(json).unwrap();
-        let ended = SubscriptionEnded::in_time(SubscriptionId::new("s1"));
-        let json = r#"{"subscription_id":"s1","reason":"ttl","resubscribe":true}"#;
-        assert_eq!(serde_json::to_string(&ended).unwrap(), json);
-        assert_eq!(read(json), ended);
-        assert_eq!(read(r#"{"subscription_id":"s1","reason":"moved"}"#).reason, None);
-    }
 }

@@ -201,24 +201,6 @@ pub trait AuditPort: Send + Sync + fmt::Debug + 'static {
 mod tests {
     use super::*;
 
-    // covers: MGP-6.3-05..10
-    #[test]
-    fn an_event_has_the_members_of_the_specification() {
-        let json = concat!(
-            r#"{"timestamp":"2026-02-27T12:00:00.000Z","trace_id":"550e8400-e29b-41d4-a716-446655440000","#,
-            r#""event_type":"TOOL_EXECUTED","actor":{"type":"agent","id":"agent.cloto_default"},"#,
-            r#""target":{"server_id":"tool.terminal","tool_name":"execute_command"},"result":"SUCCESS","#,
-            r#""details":{"risk_level":"dangerous","validator_applied":"sandbox","duration_ms":1200}}"#
-        );
-        let event: AuditEvent = serde_json::from_str(json).unwrap();
-        assert_eq!(event.event_type, EventType::ToolExecuted);
-        assert_eq!(event.result, Outcome::Success);
-        assert_eq!(serde_json::to_string(&event).unwrap(), json);
-        let lower = json.replace("SUCCESS", "success");
-        assert_eq!(serde_json::from_str::<AuditEvent>(&lower).unwrap(), event);
-        assert!(serde_json::from_str::<AuditEvent>(&json.replace("SUCCESS", "MAYBE")).is_err());
-    }
-
     #[test]
     fn the_standard_types_have_their_names_and_custom_ones_keep_theirs() {
         let names: Vec<_> = EventType::KNOWN.iter().map(EventType::as_str).collect();

@@ -109,31 +109,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_members_of_the_specification_are_read_and_written() {
-        let json = concat!(
-            r#"{"risk_level":"dangerous","permissions_required":["shell.execute"],"#,
-            r#""side_effects":["filesystem","process"],"validator":"sandbox","#,
-            r#""reversible":false,"confirmation_required":true}"#
-        );
-        let security = ToolSecurity::new(RiskLevel::Dangerous)
-            .with_permissions([Permission::ShellExecute])
-            .with_side_effects([SideEffect::Filesystem, SideEffect::Process])
-            .with_validator(ValidatorName::Sandbox)
-            .with_reversible(false)
-            .with_confirmation_required(true);
-        assert_eq!(serde_json::to_string(&security).unwrap(), json);
-        assert_eq!(serde_json::from_str::<ToolSecurity>(json).unwrap(), security);
+    fn the_words_of_the_specification_are_known() {
         for word in ["filesystem", "network", "process", "database", "notification"] {
             assert!(!matches!(SideEffect::read(word), SideEffect::Other(_)), "{word}");
         }
         for word in ["sandbox", "readonly", "network_restricted", "code_safety", "none"] {
             assert!(!matches!(ValidatorName::read(word), ValidatorName::Custom(_)), "{word}");
         }
-    }
-
-    #[test]
-    fn a_definition_that_leaves_out_the_risk_is_not_safe() {
-        let security: ToolSecurity = serde_json::from_str("{}").unwrap();
-        assert_eq!(security.risk_level, RiskLevel::Dangerous);
     }
 }

@@ -38,20 +38,6 @@ impl TrustLevel {
 mod tests {
     use super::*;
 
-    // covers: MGP-2.3-07..09
-    #[test]
-    fn the_three_levels_are_read_as_they_are_written() {
-        for (level, json) in [
-            (TrustLevel::Trusted, r#""trusted""#),
-            (TrustLevel::Standard, r#""standard""#),
-            (TrustLevel::Sandboxed, r#""sandboxed""#),
-        ] {
-            assert_eq!(serde_json::to_string(&level).unwrap(), json);
-            assert_eq!(serde_json::from_str::<TrustLevel>(json).unwrap(), level);
-            assert_eq!(format!("\"{level}\""), json);
-        }
-    }
-
     #[test]
     fn words_of_later_drafts_are_read_and_unknown_ones_give_no_trust() {
         assert_eq!(TrustLevel::read("core"), TrustLevel::Trusted);

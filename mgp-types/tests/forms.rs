@@ -1,10 +1,16 @@
-//! The bodies of MGP and its extensions, as they are read and written: `forms.txt` holds one form a line.
+//! The bodies of MCP, MGP and its extensions, as they are read and written: `forms.txt` holds one form a line.
 
 #![cfg(feature = "ext")]
 
 use mgp_types::ext::scope::{CheckPermission, NegotiateScopes, PermissionChecked, ScopesNegotiated};
 use mgp_types::ext::transaction::{BeginTransaction, TransactionCommitted, TransactionReport};
 use mgp_types::ext::*;
+use mgp_types::mcp::task::Task;
+use mgp_types::mcp::{
+    Annotations, CacheScope, CallToolParams, CallToolResult, CancelledParams, ContentBlock,
+    CreateMessageResult, ElicitParams, LogLevel, LoggingMessageParams, Meta, Number, ProgressParams,
+    ProgressToken, Role, StopReason, TextContent, Tool,
+};
 use mgp_types::mgp::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,12 +28,15 @@ fn forms() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
 /// Checks the forms of a type.
 fn check<T: Serialize + DeserializeOwned>(kind: &str) {
     for (_, json, expected) in forms().filter(|(of, ..)| *of == kind) {
-        let body = serde_json::from_str::<T>(json);
-        let written = body.map_or_else(
-            |_| "refused".to_owned(),
-            |body| serde_json::to_string(&body).expect("bodies are JSON"),
-        );
-        assert_eq!(written, expected, "{kind} {json}");
+        match (serde_json::from_str::<T>(json), expected.strip_prefix("refused")) {
+            (Ok(body), None) => {
+                assert_eq!(serde_json::to_string(&body).expect("it is JSON"), expected, "{kind} {json}")
+            }
+            (Err(fault), Some(named)) => {
+                assert!(fault.to_string().contains(named.trim_start_matches(": ")), "{kind} {json}: {fault}");
+            }
+            (read, _) => panic!("{kind} {json} is {}", if read.is_ok() { "read" } else { "refused" }),
+        }
     }
 }
 
@@ -45,6 +54,18 @@ macro_rules! forms {
 }
 
 forms! {
+    #[test]
+    fn tools(Tool, CallToolParams, CallToolResult, Meta);
+
+    #[test]
+    fn content(Annotations, ContentBlock, TextContent, CreateMessageResult, ElicitParams);
+
+    #[test]
+    fn words_numbers_and_null(
+        LogLevel, Role, StopReason, CacheScope, Number, ProgressToken, ProgressParams, CancelledParams,
+        LoggingMessageParams, Task
+    );
+
     // covers: MGP-2.3-07..09, MGP-4.3-01
     #[test]
     fn trust_and_risk(TrustLevel, RiskLevel, ToolSecurity);

@@ -47,13 +47,6 @@ fn a_name_of_two_servers_is_qualified_and_its_bare_form_is_nobodys() {
 }
 
 #[test]
-fn whichever_server_came_last_changes_no_name() {
-    let forth = catalog(&[("a", &["read"]), ("b", &["read"])]).snapshot();
-    let back = catalog(&[("b", &["read"]), ("a", &["read"])]).snapshot();
-    assert_eq!(forth.tool_list(NameStyle::DOTS), back.tool_list(NameStyle::DOTS));
-}
-
-#[test]
 fn every_style_of_a_name_means_its_tool() {
     let long = "find_all_issues_that_somebody_has_forgotten_about_since_the_last_release";
     let snapshot = catalog(&[("git", &["status", "a.b"]), ("io.example", &["read", long])]).snapshot();
@@ -242,26 +235,6 @@ fn readers_see_whole_snapshots_while_others_write() {
         }
     });
     assert_eq!(catalog.snapshot().generation(), 100);
-}
-
-#[test]
-fn one_server_among_many_changes() {
-    let catalog = Catalog::new();
-    for server in 0..100 {
-        let id = format!("server{server}");
-        let tools = (0..50).map(|n| tool(&id, &format!("tool_number_{n}"))).collect();
-        catalog.put_server(id.as_str().into(), tools).unwrap();
-    }
-    let started = tokio::time::Instant::now();
-    catalog.put_server("server7".into(), vec![tool("server7", "only")]).unwrap();
-    println!("one of 100 servers with 5,000 tools changed in {:?}", started.elapsed());
-    let started = tokio::time::Instant::now();
-    let bytes = catalog.snapshot().tool_list(NameStyle::DOTS).as_bytes().len();
-    println!("{bytes} bytes of list written in {:?}", started.elapsed());
-    let started = tokio::time::Instant::now();
-    assert_eq!(&*catalog.snapshot().near("server7.onyl", |_| true)[0].shown, "server7.only");
-    println!("near names found in {:?}", started.elapsed());
-    assert_eq!(catalog.snapshot().tools().len(), 4951);
 }
 
 fn names() -> impl Strategy<Value = (String, String)> {

@@ -194,30 +194,3 @@ fn a_new_file_is_for_its_owner_and_an_old_one_keeps_its_mode() {
     assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
     assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
 }
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_gets_secrets_is_no_longer_for_others() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let (directory, mut file) = opened(SEED);
-    let path = directory.path().join("mgp.toml");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    file.add(&server("b")).unwrap();
-    file.save(FileReaders::Owner).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(config(&fs::read_to_string(&path).unwrap()).servers.len(), 2);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_to_the_file_stays_a_link() {
-    let (directory, _) = opened(SEED);
-    let link = directory.path().join("link.toml");
-    std::os::unix::fs::symlink(directory.path().join("mgp.toml"), &link).unwrap();
-    let mut file = ConfigFile::open(&link).unwrap();
-    file.remove("mind.cerebras").unwrap();
-    file.save(FileReaders::Kept).unwrap();
-    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert!(!fs::read_to_string(directory.path().join("mgp.toml")).unwrap().contains("cerebras"));
-}

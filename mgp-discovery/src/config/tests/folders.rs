@@ -155,78 +155,35 @@ fn a_warning_names_the_line_of_a_key_that_is_ignored() {
     assert!(merged.config.listen.http.is_none());
 }
 
-/// Returns a line of one section, or nothing.
-fn line(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
-    proptest::option::of(proptest::sample::select(values))
-        .prop_map(move |value| value.map_or_else(String::new, |value| format!("{key} = {value}\n")))
+/// Returns the keys of `keys.txt`: the section, the key, and a strategy for a line that sets it, or for nothing.
+fn lines() -> impl Iterator<Item = (&'static str, impl Strategy<Value = String>)> {
+    include_str!("keys.txt").lines().filter(|row| !row.starts_with('#')).map(|row| {
+        let (key, values) = row.split_once(" = ").unwrap();
+        let (section, key) = key.split_once('.').unwrap();
+        let value = proptest::sample::select(values.split(" | ").collect::<Vec<_>>());
+        let line = proptest::option::of(value)
+            .prop_map(move |value| value.map_or_else(String::new, |value| format!("{key} = {value}\n")));
+        (section, line)
+    })
 }
-
-const NUMBERS: &[&str] = &["1", "5", "16", "100", "1024", "5000"];
-const SWITCH: &[&str] = &["true", "false"];
-const TEXTS: &[&str] = &["'x'", "'y'"];
-const LISTS: &[&str] = &["[]", "['x']", "['x', 'y']"];
-
-/// The keys of the configuration, each with possible values.
-const LINES: &[(&str, &str, &[&str])] = &[
-    ("listen", "http", &["'127.0.0.1:1'", "'0.0.0.0:1'"]),
-    ("listen", "allowed_hosts", LISTS),
-    ("listen", "allowed_origins", LISTS),
-    ("listen", "require_keys", SWITCH),
-    ("access", "default", &["'opt-in'", "'opt-out'"]),
-    ("permissions", "policy", &["'interactive'", "'auto_approve'", "'deny_all'", "'config_only'"]),
-    ("permissions", "never_automatic", &["[]", "['shell.execute']", "['network.outbound', 'shell.execute']"]),
-    ("permissions", "patience_secs", NUMBERS),
-    ("permissions", "denied_secs", NUMBERS),
-    ("confirmation", "dangerous", SWITCH),
-    ("confirmation", "moderate", SWITCH),
-    ("validators", "scratch", LISTS),
-    ("validators", "allowed_hosts", LISTS),
-    ("validators", "denied_hosts", LISTS),
-    ("validators", "only_allowed_hosts", SWITCH),
-    ("validators", "first_use", &["'trust'", "'approve'"]),
-    ("validators", "argument_types", &["'loose'", "'exact'"]),
-    ("validators", "roots", &["['/']", "['/usr']", "['/usr/bin']", "['data']"]),
-    ("audit", "ends", TEXTS),
-    ("audit", "durability", &["'async'", "'sync'"]),
-    ("audit", "arguments", &["'omitted'", "'digest'", "'redacted'"]),
-    ("audit", "keep_days", NUMBERS),
-    ("audit", "keep_bytes", NUMBERS),
-    ("limits", "agent_calls_per_minute", NUMBERS),
-    ("limits", "agent_calls_per_day", NUMBERS),
-    ("limits", "agent_concurrency", NUMBERS),
-    ("limits", "waiting_calls", NUMBERS),
-    ("limits", "max_message_bytes", &["65536", "1000000"]),
-    ("limits", "message_memory_bytes", &["65536", "1000000"]),
-    ("effects", "enabled", SWITCH),
-    ("tools", "pinned", LISTS),
-    ("tools", "embedder", &["'static'", "'encoder:/x'"]),
-    ("tools", "level", &["'L0'", "'L3'"]),
-    ("registration", "agents", LISTS),
-    ("registration", "commands", LISTS),
-    ("registration", "env", LISTS),
-    ("telemetry", "otlp", &["'http://x'"]),
-    ("telemetry", "metrics", SWITCH),
-    ("kernel", "state", TEXTS),
-    ("kernel", "agents_manage", SWITCH),
-];
 
 /// Returns a file with some keys of each section, and agents, rules, grants and servers with these ids.
 fn file(ids: &'static [&'static str]) -> impl Strategy<Value = String> {
-    let lines: Vec<_> = LINES.iter().map(|(_, key, values)| line(key, values)).collect();
+    let (sections, lines): (Vec<_>, Vec<_>) = lines().unzip();
     let some = |most| proptest::collection::vec(proptest::sample::select(&["p", "q", "u", "v"][..]), 0..most);
     let permission = || proptest::sample::select(&["allow", "deny"][..]);
     let rules =
         proptest::collection::vec((proptest::sample::select(&["p", "q", "u", "v"][..]), permission()), 0..4);
     let servers = proptest::sample::subsequence(ids, 0..=ids.len());
     (lines, servers, rules, some(4), any::<bool>(), any::<bool>()).prop_map(
-        |(lines, servers, rules, grants, agent, all)| {
+        move |(lines, servers, rules, grants, agent, all)| {
             let mut text = String::new();
             if agent {
                 text.push_str("[[agents]]\nid = 'a'\nstdio = true\nhuman = true\nspeaks_for = ['*']\n");
             }
             let mut section = "";
-            for ((of, ..), line) in LINES.iter().zip(lines) {
-                if *of != section {
+            for (&of, line) in sections.iter().zip(lines) {
+                if of != section {
                     section = of;
                     writeln!(text, "[{section}]").unwrap();
                 }

@@ -3,25 +3,13 @@
 use super::super::shape::{self, Shape};
 use super::super::shape_check::retired;
 use super::super::{Problem, Severity};
+use super::authorization::LISTEN;
 use super::parse;
 use crate::Position;
 
-/// Returns the only problem of a text that is refused.
-pub(super) fn refused(text: &str) -> Problem {
-    let error = parse(text).expect_err("it is refused");
-    assert_eq!(error.problems().len(), 1, "{error}");
-    error.problems()[0].clone()
-}
-
-fn warned(text: &str) -> Problem {
-    let (_, mut warnings) = parse(text).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    warnings.remove(0)
-}
-
 #[test]
 fn a_wrong_word_is_told_with_its_place_and_what_was_meant() {
-    let problem = refused("[[servers]]\nid = \"a\"\ncommand = \"x\"\ntransport = \"studio\"\n");
+    let problem = only_problem("[[servers]]\nid = \"a\"\ncommand = \"x\"\ntransport = \"studio\"\n");
     assert_eq!(
         problem.to_string(),
         "error: `studio` is not a known value here\n  --> mgp.toml:4:13 (servers[0].transport)\n   |\n \
@@ -29,53 +17,44 @@ fn a_wrong_word_is_told_with_its_place_and_what_was_meant() {
     );
 }
 
+/// Returns the only problem of a text: what it is refused for, or a warning.
+fn only_problem(text: &str) -> Problem {
+    let mut problems = parse(text).map_or_else(|error| error.problems().to_vec(), |(_, warnings)| warnings);
+    assert_eq!(problems.len(), 1, "{text}: {problems:?}");
+    problems.remove(0)
+}
+
 #[test]
 fn each_mistake_says_where_it_is_and_what_to_write() {
-    let server = "[[servers]]\nid='a'\ncommand='x'\n";
-    let cases = r#"
-        [[servers]]\ncommand='x'\n => 1:1 servers[0] => write `id = "name"`
-        [[servers]]\nid='a b'\ncommand='x'\n => 2:4 servers[0].id => `a-b`
-        SERVERSERVER => 5:4 servers[1].id => another id
-        [[servers]]\nid='a'\n => 1:1 servers[0] => write `command
-        SERVERurl='http://x'\n => 4:5 servers[0].url => keep one of them
-        SERVERtransport='http'\n => 4:11 servers[0].transport => write `stdio`
-        SERVERrestart_policy='on-failure'\n => 4:16 servers[0].restart_policy => `on_failure`
-        SERVERrestart_policy='never'\nmgp.restart_policy='always'\n => 5:20 servers[0].mgp.restart_policy => keep one of them
-        SERVERmax_restarts=-1\n => 4:14 servers[0].max_restarts => from 0 to 4294967295
-        SERVERlimits.concurrency=0\n => 4:20 servers[0].limits.concurrency => from 1
-        SERVERtools.wipe.calls_per_minute=0\n => 4:29 servers[0].tools.wipe.calls_per_minute => from 1
-        SERVERtools.wipe.required_scopes=['a b']\n => 4:29 servers[0].tools.wipe.required_scopes[0] => without a space
-        [[agents]]\nid='a'\nscopes=['a','temp:1h']\n => 3:13 agents[0].scopes[1] => remove it
-        [limits]\nagent_calls_per_day=0\n => 2:21 limits.agent_calls_per_day => from 1
-        [[servers]]\nid='mgp_x'\ncommand='x'\n => 2:4 servers[0].id => something else
-        SERVERenabled='yes'\n => 4:9 servers[0].enabled => write true or false
-        SERVERargs='-x'\n => 4:6 servers[0].args => write a list
-        SERVERenv={PORT=80}\n => 4:11 servers[0].env.PORT => write a text
-        SERVERenv={A='${a-b}'}\n => 4:8 servers[0].env.A => write `${NAME}`
-        SERVERsecurity.validators=['sandbox', 'sandbx']\n => 4:33 servers[0].security.validators[1] => did you mean `sandbox`?
-        SERVERbackoff_base_ms=5\nbackoff_max_ms=4\n => 5:16 servers[0].backoff_max_ms => 5 or more
-        [[servers]]\nid='a'\nurl='ftp://x'\n => 3:5 servers[0].url => https://example.com/mcp
-        [[servers]]\nid='a'\nurl='example.com'\n => 3:5 servers[0].url => https://example.com/mcp
-        [listen]\nhttp=':80'\n => 2:6 listen.http => write `127.0.0.1:80`
-        [telemetry]\notlp='x'\n => 2:6 telemetry.otlp => https://
-        [tools]\nembedder='magic'\n => 2:10 tools.embedder => `static`
-        [tools]\nembedder='http://a.example/v1'\n => 2:10 tools.embedder => fastembed:DIRECTORY
-        [tools]\nembedder='remote:https://a.example/v1'\n => 2:10 tools.embedder => fastembed:DIRECTORY
-        [access]\ndefault='optin'\n => 2:9 access.default => `opt-in`
-        [[access.rules]]\nagent='a'\nserver='b'\n => 1:1 access.rules[0] => `permission` is
-        [[permissions.grants]]\npermission='camera'\nscope={path=['/']}\n => 3:8 permissions.grants[0].scope.path => did you mean `paths`?
-        [[agents]]\nid='a'\nstdio=true\n[[agents]]\nid='b'\nstdio=true\n => 6:7 agents[1].stdio => keep one
-        servers='x'\n => 1:9 servers => write a list
-    "#;
-    for case in cases.trim().lines() {
-        let parts: Vec<&str> = case.trim().split(" => ").collect();
-        let [text, place, instead] = parts[..] else { panic!("{case}") };
-        let problem = refused(&text.replace("SERVER", server).replace("\\n", "\n"));
+    let introspection = |name: &str| {
+        format!(
+            "{{issuer='https://{name}.example', introspection={{\
+            url='https://{name}.example/i', client_id='c', client_secret='${{secret:S}}'}}}}"
+        )
+    };
+    let remote = "[[servers]]\nid='a'\nurl='https://a.example/mcp'\n[servers.oauth]";
+    let known = [
+        ("\\n", "\n".to_owned()),
+        ("PROGRAM", "[[servers]]\nid='a'\ncommand='x'".to_owned()),
+        ("REMOTE", remote.to_owned()),
+        ("OF_EACH", remote.replace("id='a'", "id='a'\nsharing='agent'")),
+        ("ASKED", ["a", "b"].map(introspection).join(", ")),
+        ("LISTEN", LISTEN.to_owned()),
+        ("ISSUERS", "[listen]\npublic_url='https://mgp.example/mcp'\n[listen.oauth]\nissuers".to_owned()),
+    ];
+    for row in include_str!("mistakes.txt").lines().filter(|row| !row.starts_with('#')) {
+        let parts: Vec<&str> = row.split(" =>").map(str::trim).collect();
+        let [text, place, instead] = parts[..] else { panic!("{row}") };
+        let problem =
+            only_problem(&known.iter().fold(text.to_owned(), |text, (word, of)| text.replace(word, of)));
+        let is_warning = place.starts_with('~');
+        assert_eq!(problem.severity == Severity::Warning, is_warning, "{problem}");
         let position = problem.position.unwrap();
         let key = problem.key.as_deref().unwrap();
-        assert_eq!(format!("{}:{} {key}", position.line, position.column), place, "{problem}");
-        assert!(problem.instead.as_deref().is_some_and(|it| it.contains(instead)), "{problem}");
-        assert_eq!(problem.severity, Severity::Error);
+        let found = format!("{}:{} {key}", position.line, position.column);
+        let place = place.trim_start_matches('~');
+        assert!(found == place || key == place, "{found} is not {place}: {problem}");
+        assert!(problem.instead.unwrap_or_default().contains(instead), "{row}");
     }
 }
 
@@ -112,7 +91,7 @@ fn a_setting_of_an_earlier_version_is_told_with_what_holds_now_and_the_file_is_r
 
 #[test]
 fn a_value_that_may_be_a_secret_is_not_quoted() {
-    let problem = refused("[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2', B='hunter2${'}\n");
+    let problem = only_problem("[[servers]]\nid='a'\ncommand='x'\nenv={A='hunter2', B='hunter2${'}\n");
     assert_eq!(problem.position, Some(Position { line: 4, column: 21 }));
     assert!(!problem.to_string().contains("hunter2"), "{problem}");
     for text in [
@@ -129,9 +108,9 @@ fn a_value_that_may_be_a_secret_is_not_quoted() {
 
 #[test]
 fn what_is_no_toml_is_told_with_its_place() {
-    let problem = refused("[[servers]]\nid = \"a\ncommand = 'x'\n");
+    let problem = only_problem("[[servers]]\nid = \"a\ncommand = 'x'\n");
     assert_eq!(problem.position.map(|position| position.line), Some(2), "{problem}");
-    let twice = refused("[listen]\nhttp='127.0.0.1:1'\nhttp='127.0.0.1:2'\n");
+    let twice = only_problem("[listen]\nhttp='127.0.0.1:1'\nhttp='127.0.0.1:2'\n");
     assert_eq!(twice.position, Some(Position { line: 3, column: 1 }), "{twice}");
 }
 
@@ -142,43 +121,10 @@ fn all_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn an_unknown_key_is_a_warning_with_what_was_meant() {
-    for (text, place, key, instead) in [
-        (
-            "[[servers]]\nid='a'\ncomand='x'\ncommand='x'\n",
-            (3, 1),
-            "servers[0].comand",
-            "did you mean `command`?",
-        ),
-        ("[serverz]\n", (1, 2), "serverz", "did you mean `servers`?"),
-        ("[listen]\npinned=[]\n", (2, 1), "listen.pinned", "belongs in `[tools]`"),
-        ("[kernel]\n\"odd key\"=1\n", (2, 1), "kernel.\"odd key\"", ""),
-    ] {
-        let problem = warned(text);
-        let (line, column) = place;
-        assert_eq!(problem.severity, Severity::Warning);
-        assert_eq!(problem.position, Some(Position { line, column }), "{problem}");
-        assert_eq!(problem.key.as_deref(), Some(key), "{problem}");
-        assert!(problem.instead.unwrap_or_default().contains(instead));
-    }
-}
-
-#[test]
-fn names_that_others_may_have_defined_are_only_doubted_if_they_are_nearly_known() {
-    let server = "[[servers]]\nid='a'\ncommand='x'\n";
-    let slip = warned(&format!("{server}mgp.permissions_required=['netwrk.outbound']\n"));
-    assert_eq!(slip.instead.as_deref(), Some("did you mean `network.outbound`?"));
-    let own = parse(&format!("{server}mgp.permissions_required=['com.example.print']\n")).unwrap();
+fn names_that_others_may_have_defined_are_not_doubted() {
+    let text = "[[servers]]\nid='a'\ncommand='x'\nmgp.permissions_required=['com.example.print']\n";
+    let own = parse(text).unwrap();
     assert_eq!(own.1, []);
-}
-
-#[test]
-fn a_rule_for_a_server_that_there_is_not_is_a_warning() {
-    let text = "[[servers]]\nid='tickets'\ncommand='x'\n\
-                [[access.rules]]\nagent='a'\nserver='ticket'\npermission='deny'\n";
-    let problem = warned(text);
-    assert_eq!(problem.position, Some(Position { line: 6, column: 8 }));
-    assert_eq!(problem.instead.as_deref(), Some("did you mean `tickets`?"));
 }
 
 #[test]
@@ -193,20 +139,9 @@ fn a_file_of_mistakes_is_not_answered_with_a_book() {
 }
 
 #[test]
-fn a_file_that_is_nested_without_end_is_refused() {
+fn a_file_that_is_nested_without_end_is_problem() {
     for text in ["a=[".repeat(100_000), "a={a=".repeat(100_000), format!("[{}a]", "a.".repeat(100_000))] {
         let _ = parse(&text).map_err(|error| assert!(!error.problems().is_empty()));
     }
     assert!(parse(&format!("a={}", "[".repeat(100_000))).is_err());
-}
-
-#[test]
-fn a_rule_of_definitions_that_there_is_not_is_refused_with_the_nearest() {
-    let problem = refused(
-        "[[servers]]\nid = \"a\"\ncommand = \"x\"\n[servers.definitions]\n\
-         allow = [{ tool = \"read\", rule = \"hidden-instructions\" }]\n",
-    );
-    let message = problem.to_string();
-    assert!(message.contains("did you mean `hidden-instruction`?"), "{message}");
-    assert!(message.contains("servers[0].definitions.allow[0].rule"), "{message}");
 }

@@ -1,31 +1,10 @@
 //! Tests of the methods and tools of the gate.
 
-use std::future::{Ready, ready};
-
 use mgp_types::Gate as _;
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
-use mgp_types::{Object, Request, Response, Revision, Session, code};
-use tower_service::Service;
+use mgp_types::{Flow, Object, Request, Response, Revision, Session, code};
 
 use super::*;
-
-/// The inner service of the gate.
-#[derive(Debug, Clone)]
-struct Inner;
-
-impl Service<Request> for Inner {
-    type Response = Response;
-    type Error = Error;
-    type Future = Ready<Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Request) -> Self::Future {
-        ready(Ok(Response::empty()))
-    }
-}
 
 fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
     let offer = Offer::new(ExtensionSet::from_names(["discovery"]));
@@ -37,8 +16,15 @@ fn request(by: Option<Principal>, method: &str, params: &str) -> Request {
     request
 }
 
-async fn ask(world: &World, request: Request) -> Result<String, Error> {
-    let response = DiscoveryGate::new(world.registry.clone()).layer(Inner).call(request).await?;
+async fn ask(world: &World, mut request: Request) -> Result<String, Error> {
+    let mut flow = DiscoveryGate::new(world.registry.clone()).enter(&mut request);
+    let response = loop {
+        match flow {
+            Flow::Pass(()) => break Response::empty(),
+            Flow::Answer(outcome) => break outcome?,
+            Flow::Wait(later) => flow = later.await.1,
+        }
+    };
     Ok(String::from_utf8(response.to_raw().as_bytes().to_vec()).unwrap())
 }
 

@@ -30,7 +30,7 @@ fn check<T: Serialize + DeserializeOwned>(kind: &str) {
     for (_, json, expected) in forms().filter(|(of, ..)| *of == kind) {
         match (serde_json::from_str::<T>(json), expected.strip_prefix("refused")) {
             (Ok(body), None) => {
-                assert_eq!(serde_json::to_string(&body).expect("it is JSON"), expected, "{kind} {json}")
+                assert_eq!(serde_json::to_string(&body).expect("it is JSON"), expected, "{kind} {json}");
             }
             (Err(fault), Some(named)) => {
                 assert!(fault.to_string().contains(named.trim_start_matches(": ")), "{kind} {json}: {fault}");

@@ -52,7 +52,7 @@ impl CatalogTool {
     pub(super) fn new(resolved: Arc<ResolvedTool>) -> Self {
         let (server, name) = (resolved.server.as_str(), resolved.name.as_str());
         let names = CatalogNames::new(server, name);
-        Self { shown: Arc::clone(names.dots()), names, resolved, written: TextByStyle::default() }
+        Self { shown: Arc::clone(&names.dots), names, resolved, written: TextByStyle::default() }
     }
 
     /// Returns the server's definition with the name that a client of this style calls the tool by.
@@ -69,7 +69,7 @@ impl CatalogPrompt {
         let name: Arc<str> = definition.text("name")?.into();
         let names = CatalogNames::new(server.as_str(), &name);
         let (definition, written) = (definition.clone(), TextByStyle::default());
-        let shown = Arc::clone(names.dots());
+        let shown = Arc::clone(&names.dots);
         Some(Self { shown, server: server.clone(), name, definition, names, written })
     }
 

@@ -33,13 +33,13 @@ impl Lookup {
         let mut digests = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
         for (place, entry) in (0..).zip(listed) {
             let entry = of(entry);
-            for shown in [entry.dots(), entry.underscores()] {
+            for shown in [&entry.dots, &entry.underscores] {
                 names.entry(Arc::clone(shown)).or_insert(NameMatch::Shown(place));
             }
-            digests.entry(entry.digest().into()).or_insert(place);
+            digests.entry(entry.digest.clone()).or_insert(place);
         }
         for (place, entry) in (0..).zip(listed) {
-            for form in of(entry).others() {
+            for form in &of(entry).others {
                 match names.entry(Arc::clone(form)) {
                     Entry::Vacant(vacant) => drop(vacant.insert(NameMatch::Only(place))),
                     Entry::Occupied(mut taken) => match *taken.get() {

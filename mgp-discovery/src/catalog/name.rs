@@ -7,10 +7,14 @@ use mgp_types::mgp::{NameStyle, name_digest};
 /// The names that a tool or prompt of a server answers to.
 #[derive(Debug)]
 pub(super) struct CatalogNames {
-    dots: Arc<str>,
-    underscores: Arc<str>,
-    digest: Box<str>,
-    others: Box<[Arc<str>]>,
+    /// The name in the style of people and of peers that speak MGP.
+    pub(super) dots: Arc<str>,
+    /// The name in the style that every client takes.
+    pub(super) underscores: Arc<str>,
+    /// The digest in which every shortened name ends.
+    pub(super) digest: Box<str>,
+    /// Further names that the tool answers to, unless they belong to another.
+    pub(super) others: Box<[Arc<str>]>,
 }
 
 impl CatalogNames {
@@ -24,26 +28,6 @@ impl CatalogNames {
             underscores: underscores.into(),
             digest: name_digest(server, name).into(),
         }
-    }
-
-    /// Returns the name in the style of people and of peers that speak MGP.
-    pub(super) fn dots(&self) -> &Arc<str> {
-        &self.dots
-    }
-
-    /// Returns the name in the style that every client takes.
-    pub(super) fn underscores(&self) -> &Arc<str> {
-        &self.underscores
-    }
-
-    /// Returns the digest in which every shortened name ends.
-    pub(super) fn digest(&self) -> &str {
-        &self.digest
-    }
-
-    /// Returns further names that the tool answers to, unless they belong to another.
-    pub(super) fn others(&self) -> &[Arc<str>] {
-        &self.others
     }
 }
 

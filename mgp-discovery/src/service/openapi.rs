@@ -10,6 +10,7 @@ use crate::names::UniqueNames;
 ///
 /// Besides `/tools/{tool_name}`, which serves every tool, each tool has a path with the schemas of its own arguments and
 /// of its result, so that generated clients have types. `title` and `version` are those of the server.
+#[expect(clippy::missing_panics_doc, reason = "the file is part of the program")]
 pub fn openapi(title: &str, version: &str, tools: &[ListedTool]) -> Value {
     let mut document: Value =
         serde_json::from_str(include_str!("openapi.json")).expect("the file is part of the program");

@@ -78,8 +78,7 @@ impl ToolWriter<'_> {
         let params = json!({ "name": tool.name, "arguments": arguments });
         for part in include_str!("tool.md").split("{{") {
             let (name, text) = part.split_once("}}").unwrap_or(("", part));
-            let document = &mut self.spec.document;
-            document.push_str(&match name {
+            let said = match name {
                 "name" => self.name.to_owned(),
                 "version" => version.to_string(),
                 "purpose" if tool.purpose.is_empty() => {
@@ -108,8 +107,9 @@ impl ToolWriter<'_> {
                     tool.permissions.iter().map(needed).collect()
                 }
                 _ => String::new(),
-            });
-            document.push_str(text);
+            };
+            self.spec.document += &said;
+            self.spec.document += text;
         }
     }
 

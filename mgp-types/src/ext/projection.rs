@@ -44,7 +44,7 @@ pub fn projection(code: i64) -> ErrorProjection {
         PROJECTIONS.lines().filter(|line| !line.starts_with('#')).filter_map(ErrorProjection::row).collect()
     });
     let of_category = || ROWS.get(code::category(code)?.as_str());
-    ROWS.get(&*code.to_string()).or_else(of_category).unwrap_or(&ROWS["other"]).clone()
+    ROWS.get(&*code.to_string()).or_else(of_category).unwrap_or_else(|| &ROWS["other"]).clone()
 }
 
 impl ErrorProjection {

@@ -57,7 +57,7 @@ struct ToolWriter<'a> {
 }
 
 impl ToolWriter<'_> {
-    /// Writes the template `tool.md`, with what the definition says in it.
+    /// Writes the template `tool_document.txt`, with what the definition says in it.
     fn write(mut self, version: ToolVersion) {
         let tool = self.tool;
         if tool.purpose.is_empty() {
@@ -76,7 +76,7 @@ impl ToolWriter<'_> {
         };
         let arguments = sample(&input);
         let params = json!({ "name": tool.name, "arguments": arguments });
-        for part in include_str!("tool.md").split("{{") {
+        for part in include_str!("tool_document.txt").split("{{") {
             let (name, text) = part.split_once("}}").unwrap_or(("", part));
             let said = match name {
                 "name" => self.name.to_owned(),

@@ -1,20 +1,18 @@
 //! What is dangerous is done when a human has said so, and then once.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::Client;
-use mgp_types::mcp::{CallToolResult, ElicitResult};
+use mgp_types::Error;
+use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
-use crate::host::{Host, Plain, ask, listed, quiet, refused, say};
+use crate::host::{Host, Plain, ask, claude, quiet, refused, say, with_person};
 use crate::runner::tests;
 use crate::scripted::Script;
+use crate::sections::raw::ERAS;
 use crate::talking;
 
 tests![
@@ -22,8 +20,6 @@ tests![
     pain_15_one_yes_holds_for_all_rounds_of_its_call,
     pain_15_an_operator_approves_one_call_and_no_other,
     pain_15_a_model_cannot_approve_for_itself,
-    what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not,
-    a_dangerous_call_runs_only_after_its_permission_was_granted,
     automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted,
     a_call_whose_costs_need_approval_is_made_when_it_has_it,
     a_tool_that_declares_it_is_confirmed_and_its_question_is_shown,
@@ -44,22 +40,15 @@ fn dangerous(script: &Script) -> Value {
 
 async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
     let script = Script::named(&["transfer"]);
-    let host = Host::with(dangerous(&script)).await;
-    host.up("bank").await;
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+    let host = Host::ready_with(dangerous(&script)).await;
+    for revision in ERAS {
         let before = script.calls().len();
         let shown = Arc::<Mutex<Vec<String>>>::default();
-        let decisions = Arc::new(Mutex::new(VecDeque::from(["approve", "deny", "approve"])));
-        let (showing, deciding) = (Arc::clone(&shown), Arc::clone(&decisions));
-        let builder =
-            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
-                showing.lock().push(form.message);
-                let decision = deciding.lock().pop_front().unwrap();
-                async move {
-                    let answer = json!({"action": "accept", "content": {"decision": decision}});
-                    serde_json::from_value::<ElicitResult>(answer).unwrap()
-                }
-            });
+        let (showing, mut decisions) = (Arc::clone(&shown), ["approve", "deny", "approve"].into_iter());
+        let builder = with_person(claude(revision), move |message| {
+            showing.lock().push(message);
+            json!({"decision": decisions.next().unwrap()})
+        });
         let client = host.connect("ada", builder).await;
         say(&client, "bank.transfer", json!({"a": "10 to bob"})).await;
         // The same call once more is another one.
@@ -85,22 +74,14 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
     config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}]);
     let host = Host::ready_with(config).await;
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+    for revision in ERAS {
         let shown = Arc::<Mutex<Vec<String>>>::default();
         let showing = Arc::clone(&shown);
-        let builder =
-            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(move |form, _| {
-                let content = if form.message == "paint: Which colour?" {
-                    json!({"colour": "red"})
-                } else {
-                    json!({"decision": "approve"})
-                };
-                showing.lock().push(form.message);
-                async move {
-                    let answer = json!({"action": "accept", "content": content});
-                    serde_json::from_value::<ElicitResult>(answer).unwrap()
-                }
-            });
+        let builder = with_person(claude(revision), move |message| {
+            let is_of_server = message == "paint: Which colour?";
+            showing.lock().push(message);
+            if is_of_server { json!({"colour": "red"}) } else { json!({"decision": "approve"}) }
+        });
         let client = host.connect("ada", builder).await;
         for calls in 1..=2 {
             assert_eq!(say(&client, "paint.colour", json!({})).await, "red");
@@ -111,24 +92,9 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
     }
 }
 
-/// The questions that wait for an operator, when there are so many.
-async fn questions(operator: &Plain, count: usize) -> Vec<Value> {
-    let began = Instant::now();
-    loop {
-        let pending = ask(operator, "kernel/permissions/pending", json!({})).await;
-        let questions = pending["questions"].as_array().unwrap();
-        if questions.len() == count {
-            return questions.clone();
-        }
-        assert!(began.elapsed() < Duration::from_secs(10), "{pending}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
 async fn pain_15_an_operator_approves_one_call_and_no_other() {
     let script = Script::named(&["transfer"]);
-    let host = Host::with(dangerous(&script)).await;
-    host.up("bank").await;
+    let host = Host::ready_with(dangerous(&script)).await;
     let (robot, other, operator) =
         (host.client("robot").await, host.client("other").await, host.operator().await);
     let small = || json!({"a": "10 to bob"});
@@ -141,7 +107,7 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
         )
     };
     let deciding = async {
-        let questions = questions(&operator, 3).await;
+        let questions = host.questions(3).await;
         let about = |question: &&Value| {
             question["agent_id"] == "robot" && question["message"].as_str().unwrap().contains("10 to bob")
         };
@@ -151,18 +117,18 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
         questions
     };
     let ((first, second, third), asked) = tokio::join!(calls, deciding);
-    assert_ne!(first.unwrap().is_error, Some(true));
+    assert!(is_done(&first), "{first:?}");
     refused(second);
     refused(third);
     assert_eq!(script.calls(), [r#"transfer {"a":"10 to bob"}"#]);
 
     // What nobody answered in time can still be answered, for the same call made again.
-    let left = questions(&operator, 2).await;
+    let left = host.questions(2).await;
     let large_one = |question: &&Value| question["message"].as_str().unwrap().contains("99 to eve");
     let late = left.iter().find(large_one).unwrap();
     assert!(asked.iter().any(|question| question["id"] == late["id"]));
     ask(&operator, "kernel/permissions/approve", json!({"id": late["id"]})).await;
-    assert_ne!(robot.call_tool("bank.transfer", large()).await.unwrap().is_error, Some(true));
+    say(&robot, "bank.transfer", large()).await;
     // Each approval was for one call.
     refused(robot.call_tool("bank.transfer", small()).await);
     refused(robot.call_tool("bank.transfer", large()).await);
@@ -171,23 +137,17 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
 
 async fn pain_15_a_model_cannot_approve_for_itself() {
     let script = Script::named(&["transfer"]);
-    let host = Host::with(dangerous(&script)).await;
-    host.up("bank").await;
-    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let host = Host::ready_with(dangerous(&script)).await;
+    let robot = host.client("robot").await;
     let answered = Arc::new(Mutex::new(0));
     let answering = Arc::clone(&answered);
-    let builder = Client::builder("claude-code", "1.0.0").on_elicitation(move |_, _| {
+    let builder = with_person(claude(ERAS[0]), move |_| {
         *answering.lock() += 1;
-        async {
-            serde_json::from_value::<ElicitResult>(
-                json!({"action": "accept", "content": {"decision": "approve"}}),
-            )
-            .unwrap()
-        }
+        json!({"decision": "approve"})
     });
     let eager = host.connect("robot", builder).await;
     let approving = async {
-        let id = questions(&operator, 1).await[0]["id"].clone();
+        let id = host.questions(1).await[0]["id"].clone();
         for method in ["kernel/permissions/approve", "kernel/permissions/grant", "kernel/permissions/pending"]
         {
             let refused = robot.request(method, json!({"id": id})).await.unwrap_err();
@@ -199,40 +159,13 @@ async fn pain_15_a_model_cannot_approve_for_itself() {
         for tool in ["mgp.permission.response", "mgp.permission.grant", "kernel.permissions.approve"] {
             refused(robot.call_tool(tool, response.clone()).await);
         }
-        refused(
-            robot
-                .call_tool("bank.transfer", json!({"a": "1", "_confirmed": true, "decision": "approve"}))
-                .await,
-        );
+        let claim = json!({"a": "1", "_confirmed": true, "decision": "approve"});
+        refused(robot.call_tool("bank.transfer", claim).await);
     };
     let (call, ()) =
         tokio::join!(eager.call_tool("bank.transfer", json!({"a": "10 to bob"})).into_future(), approving);
     refused(call);
     assert_eq!((*answered.lock(), script.calls().len()), (0, 0));
-}
-
-// covers: MGP-1.2-03
-async fn a_dangerous_call_runs_only_after_its_permission_was_granted() {
-    let script = Script::new(
-        r#"[{"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}]"#,
-    );
-    // As it is by default, but that nobody is waited for so long.
-    let host = Host::ready_with(json!({
-        "tools": {"level": "L0"},
-        "permissions": {"patience_secs": 1},
-        "servers": [script.server("shell")],
-    }))
-    .await;
-    let (client, operator) = (host.client("robot").await, host.operator().await);
-    let call = || client.call_tool("shell.execute_command", json!({"command": "ls"})).into_future();
-    refused(call().await);
-    assert!(script.calls().is_empty());
-    let permission = json!({"server_id": "shell", "permission": "shell.execute"});
-    ask(&operator, "kernel/permissions/grant", permission.clone()).await;
-    assert_ne!(call().await.unwrap().is_error, Some(true));
-    ask(&operator, "kernel/permissions/revoke", permission).await;
-    refused(call().await);
-    assert_eq!(script.calls().len(), 1);
 }
 
 // covers: MGP-3.3-03
@@ -253,46 +186,11 @@ async fn automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be
         .await;
         let client = host.client("robot").await;
         let before = script.calls().len();
-        assert_ne!(
-            client.call_tool("shell.search_web", json!({"query": "tea"})).await.unwrap().is_error,
-            Some(true)
-        );
+        say(&client, "shell.search_web", json!({"query": "tea"})).await;
         let outcome = client.call_tool("shell.execute_command", json!({"command": "ls"})).await;
-        if runs {
-            assert_ne!(outcome.unwrap().is_error, Some(true));
-        } else {
-            refused(outcome);
-        }
+        assert_eq!(is_done(&outcome), runs, "{outcome:?}");
         assert_eq!(script.calls().len() - before, 1 + usize::from(runs), "{permissions}");
     }
-}
-
-async fn what_else_is_to_be_confirmed_is_although_dangerous_calls_are_not() {
-    let script = Script::named(&["works"]);
-    let server = |id, risk, confirmation| {
-        let mut server = script.server(id);
-        server["security"] = json!({"risk_at_least": risk, "confirmation": confirmation});
-        server
-    };
-    let mut config = quiet([
-        server("dangerous", "dangerous", false),
-        server("moderate", "moderate", false),
-        server("asked-for", "safe", true),
-    ]);
-    config["confirmation"] = json!({"dangerous": false, "moderate": true});
-    config["permissions"]["patience_secs"] = json!(1);
-    let host = Host::with(config).await;
-    let client = host.client("ada").await;
-    for id in ["dangerous", "moderate", "asked-for"] {
-        host.up(id).await;
-        listed(&client, &format!("{id}.works")).await;
-    }
-    say(&client, "dangerous.works", json!({})).await;
-    for tool in ["moderate.works", "asked-for.works"] {
-        let why = refused(client.call_tool(tool, json!({})).await);
-        assert!(why.contains("confirm"), "{tool}: {why}");
-    }
-    assert_eq!(script.calls().len(), 1);
 }
 
 // covers: EXT-03-05
@@ -307,23 +205,13 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
     let host = Host::ready_with(config).await;
-    let (robot, operator) = (host.client("robot").await, host.operator().await);
+    let robot = host.client("robot").await;
     say(&robot, "studio.sketch", json!({})).await;
-    for (method, is_made) in [("kernel/permissions/approve", true), ("kernel/permissions/deny", false)] {
+    for (method, is_made) in [(YES, true), (NO, false)] {
         let before = script.calls().len();
-        let deciding = async {
-            let questions = questions(&operator, 1).await;
-            assert_eq!(questions[0]["tool_name"], "film", "{questions:?}");
-            assert_eq!(script.calls().len(), before, "it waits for the answer");
-            ask(&operator, method, json!({"id": questions[0]["id"]})).await;
-        };
-        let call = robot.call_tool("studio.film", json!({})).into_future();
-        let (outcome, ()) = tokio::join!(call, deciding);
-        if is_made {
-            assert_ne!(outcome.unwrap().is_error, Some(true));
-        } else {
-            refused(outcome);
-        }
+        let (question, outcome) = answered(&host, &robot, ("studio.film", "1"), (method, json!({}))).await;
+        assert_eq!(question["tool_name"], "film", "{question}");
+        assert_eq!(is_done(&outcome), is_made, "{outcome:?}");
         assert_eq!(script.calls().len() - before, usize::from(is_made));
     }
 }
@@ -350,47 +238,51 @@ async fn asking_host(script: &Script) -> Host {
 
 /// Makes a call that has to be asked about, and has an operator answer by `method`. Returns the question and the outcome.
 async fn answered(
+    host: &Host,
     client: &Plain,
-    operator: &Plain,
     (tool, a): (&str, &str),
     (method, terms): (&'static str, Value),
 ) -> (Value, Result<CallToolResult, Error>) {
     let call = client.call_tool(tool, json!({ "a": a })).into_future();
     let deciding = async {
-        let question = questions(operator, 1).await.remove(0);
+        let question = host.questions(1).await.remove(0);
         let mut answer = terms;
         answer["id"] = question["id"].clone();
-        ask(operator, method, answer).await;
+        ask(&host.operator().await, method, answer).await;
         question
     };
     let (outcome, question) = tokio::join!(call, deciding);
     (question, outcome)
 }
 
+/// Returns whether a call came through.
+fn is_done(outcome: &Result<CallToolResult, Error>) -> bool {
+    outcome.as_ref().is_ok_and(|result| result.is_error != Some(true))
+}
+
 const YES: &str = "kernel/permissions/approve";
 const NO: &str = "kernel/permissions/deny";
 
-// covers: EXT-06-14
+// covers: EXT-06-14, EXT-00-08
 async fn a_tool_that_declares_it_is_confirmed_and_its_question_is_shown() {
     let script = asking();
     let host = asking_host(&script).await;
-    let (robot, operator) = (host.client("robot").await, host.operator().await);
-    let (question, outcome) =
-        answered(&robot, &operator, ("site.publish", "news\n`x`"), (NO, json!({}))).await;
+    let robot = host.client("robot").await;
+    let (question, outcome) = answered(&host, &robot, ("site.publish", "news\n`x`"), (NO, json!({}))).await;
     refused(outcome);
     assert!(script.calls().is_empty());
     let message = question["message"].as_str().unwrap();
     let says = message.lines().find(|line| line.starts_with("The server says: "));
     assert_eq!(says, Some("The server says: Let “news `x`” go out?"), "{message}");
-    let (question, outcome) = answered(&robot, &operator, ("site.wipe", "1"), (YES, json!({}))).await;
-    assert_ne!(outcome.unwrap().is_error, Some(true));
+    let (question, outcome) = answered(&host, &robot, ("site.wipe", "1"), (YES, json!({}))).await;
+    assert!(is_done(&outcome), "{outcome:?}");
     assert_eq!(question["risk"], "dangerous", "{question}");
     // What an agent says of its user confirms nothing.
     let claim = robot.call_tool("site.wipe", json!({"a": "2"}));
     let claim = claim.meta("user_confirmed", mgp_types::RawJson::parse("true").unwrap()).into_future();
     let deciding = async {
-        let question = questions(&operator, 1).await.remove(0);
-        ask(&operator, NO, json!({"id": question["id"]})).await;
+        let question = host.questions(1).await.remove(0);
+        ask(&host.operator().await, NO, json!({"id": question["id"]})).await;
     };
     let (outcome, ()) = tokio::join!(claim, deciding);
     refused(outcome);
@@ -401,21 +293,20 @@ async fn a_tool_that_declares_it_is_confirmed_and_its_question_is_shown() {
 async fn a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool() {
     let script = asking();
     let host = asking_host(&script).await;
-    let (robot, other, operator) =
-        (host.client("robot").await, host.client("other").await, host.operator().await);
+    let (robot, other) = (host.client("robot").await, host.client("other").await);
     let three = json!({"max_uses": 3});
-    let (_, first) = answered(&robot, &operator, ("site.publish", "1"), (YES, three)).await;
-    assert_ne!(first.unwrap().is_error, Some(true));
+    let (_, first) = answered(&host, &robot, ("site.publish", "1"), (YES, three)).await;
+    assert!(is_done(&first), "{first:?}");
     // Another agent, and another tool of the server, are asked about.
     for (client, tool) in [(&other, "site.publish"), (&robot, "site.post")] {
-        let (question, outcome) = answered(client, &operator, (tool, "1"), (NO, json!({}))).await;
+        let (question, outcome) = answered(&host, client, (tool, "1"), (NO, json!({}))).await;
         refused(outcome);
         assert!(tool.ends_with(question["tool_name"].as_str().unwrap()), "{question}");
     }
     say(&robot, "site.publish", json!({"a": "2"})).await;
     say(&robot, "site.publish", json!({"a": "3"})).await;
     // The fourth is one too many.
-    let (_, fourth) = answered(&robot, &operator, ("site.publish", "4"), (NO, json!({}))).await;
+    let (_, fourth) = answered(&host, &robot, ("site.publish", "4"), (NO, json!({}))).await;
     refused(fourth);
     let made = ["1", "2", "3"].map(|a| format!(r#"publish {{"a":"{a}"}}"#));
     assert_eq!(script.calls(), made);
@@ -428,13 +319,13 @@ async fn a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool
     let (robot, operator) = (host.client("robot").await, host.operator().await);
     let soon = Timestamp::now().saturating_add(Duration::from_millis(1));
     let terms = json!({"max_uses": 9, "expires_at": soon});
-    let (_, first) = answered(&robot, &operator, ("site.publish", "1"), (YES, terms)).await;
-    assert_ne!(first.unwrap().is_error, Some(true));
-    let (_, second) = answered(&robot, &operator, ("site.publish", "2"), (NO, json!({}))).await;
+    let (_, first) = answered(&host, &robot, ("site.publish", "1"), (YES, terms)).await;
+    assert!(is_done(&first), "{first:?}");
+    let (_, second) = answered(&host, &robot, ("site.publish", "2"), (NO, json!({}))).await;
     refused(second);
     let call = robot.call_tool("site.wipe", json!({"a": "1"})).into_future();
     let deciding = async {
-        let id = questions(&operator, 1).await[0]["id"].clone();
+        let id = host.questions(1).await[0]["id"].clone();
         for uses in [0, 2, 5000] {
             let refused = operator.request(YES, json!({"id": id, "max_uses": uses})).await.unwrap_err();
             assert_eq!(refused.code(), -32602, "{refused}");
@@ -442,6 +333,6 @@ async fn a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool
         ask(&operator, YES, json!({"id": id, "max_uses": 1})).await;
     };
     let (outcome, ()) = tokio::join!(call, deciding);
-    assert_ne!(outcome.unwrap().is_error, Some(true));
+    assert!(is_done(&outcome), "{outcome:?}");
     assert_eq!(script.calls().len(), 2);
 }

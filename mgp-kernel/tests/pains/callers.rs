@@ -48,6 +48,7 @@ async fn pain_08_a_call_goes_with_the_credentials_of_its_caller_and_no_other() {
     assert_eq!((seen.begun, seen.authorizations.len()), (2, 6), "{seen:?}");
 }
 
+// covers: MGP-8.2-03
 async fn pain_11_what_a_caller_may_not_call_is_nowhere_to_be_seen() {
     let (bank, files) =
         (Script::named(&["transfer_money", "read_balance"]), Script::named(&["read_note", "write_note"]));

@@ -58,14 +58,11 @@ fn is_cancelled(result: &CallToolResult) -> bool {
 
 /// How the calls of `ada` were recorded.
 async fn recorded(host: &Host) -> Vec<(String, bool)> {
-    let operator = host.operator().await;
-    let page = ask(&operator, "kernel/audit/query", json!({"agent_id": "ada", "oldest_first": true})).await;
-    let outcome = |row: &Value| {
-        let event = &row["event"];
+    let outcome = |event: &Value| {
         assert_eq!(event["event_type"], "TOOL_EXECUTED", "{event}");
         (event["result"].as_str().unwrap().to_owned(), event["details"]["cancelled"] == true)
     };
-    page["events"].as_array().unwrap().iter().map(outcome).collect()
+    host.recorded(json!({"agent_id": "ada"})).await.iter().map(outcome).collect()
 }
 
 async fn a_server_that_can_stop_a_call_does_and_says_what_there_is() {

@@ -1,7 +1,6 @@
 //! Data goes from server to server through the kernel: from where it may come, as it was promised, to one reader.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_server_sdk::{Cx, Server, Tool, ToolError, ToolResult};
 use mgp_types::ext::{Checksum, DataReference, ExtensionId};
@@ -11,15 +10,16 @@ use mgp_types::{Object, Principal, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 
-use crate::host::{Host, PATIENCE, Served, ask, quiet};
+use crate::host::{Host, Served, quiet, until, until_found};
+use crate::http::{self, Answer};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::Raw;
+use crate::web::{self, Asked};
 
 tests![
     data_goes_to_the_server_that_it_was_handed_to_and_its_address_is_worth_nothing_to_others,
@@ -45,8 +45,9 @@ impl Source {
         let asked = Arc::<Mutex<Vec<String>>>::default();
         let noted = Arc::clone(&asked);
         let serving = tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let path = head(&mut stream).await.split(' ').nth(1).unwrap_or_default().to_owned();
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut stream = BufReader::new(stream);
+                let Some(Asked { path, .. }) = web::read(&mut stream).await else { continue };
                 let other = DATA.replace("two", "TWO");
                 let (status, more, body) = match path.split('?').next().unwrap_or_default() {
                     "/good" => ("200 OK", "ETag: \"1\"\r\n", DATA),
@@ -55,10 +56,7 @@ impl Source {
                     _ => ("404 Not Found", "", ""),
                 };
                 noted.lock().push(path);
-                let length = body.len();
-                let answer = format!(
-                    "HTTP/1.1 {status}\r\n{more}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-                );
+                let answer = web::written(status, &format!("{more}Connection: close\r\n"), body);
                 drop(stream.write_all(answer.as_bytes()).await);
             }
         });
@@ -70,14 +68,6 @@ impl Drop for Source {
     fn drop(&mut self) {
         self.serving.abort();
     }
-}
-
-async fn head(stream: &mut TcpStream) -> String {
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).await.is_ok() {
-        head.push(byte[0]);
-    }
-    String::from_utf8(head).unwrap()
 }
 
 /// A server whose tool `export` returns a link to the data at an address of `kind`.
@@ -161,10 +151,7 @@ impl Scene {
             json!({"allow": [here], "data_origins": [format!("http://{here}"), "http://10.0.0.1"]});
         let mut config = quiet(configs);
         config["listen"] = json!({"data_references": switched_on});
-        let host = Host::with(config).await;
-        for id in ["shop", "sheets", "mail"] {
-            host.up(id).await;
-        }
+        let host = Host::ready_with(config).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let kernel = host.kernel.clone();
@@ -173,7 +160,7 @@ impl Scene {
         });
         let scene = Self { host, source, received, of_mail, port, listening, _servers: servers };
         // It listens once it answers.
-        assert_eq!(scene.get("/healthz", None).await.0, 200);
+        assert_eq!(scene.get("/healthz", None).status, 200);
         scene
     }
 
@@ -184,34 +171,19 @@ impl Scene {
         Raw::with(&self.host, Principal::new(agent), Revision::V2025_11_25, capabilities).await
     }
 
-    /// Reads a path of the kernel, and returns the status, the head and the body.
-    async fn get(&self, path: &str, range: Option<&str>) -> (u16, String, Vec<u8>) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+    /// Reads a path of the kernel.
+    fn get(&self, path: &str, range: Option<&str>) -> Answer {
         let range = range.map(|range| format!("Range: {range}\r\n")).unwrap_or_default();
-        let port = self.port;
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{range}\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let head = head(&mut stream).await;
-        let mut body = Vec::new();
-        stream.read_to_end(&mut body).await.unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), head, body)
+        http::send(self.port, "GET", path, &range, "")
     }
 
     /// The records of a type, when there are so many.
     async fn records(&self, kind: &str, count: usize) -> Vec<Value> {
-        let operator = self.host.operator().await;
-        let began = Instant::now();
-        loop {
-            let page = ask(&operator, "kernel/audit/query", json!({"event_types": [kind]})).await;
-            let rows = page["events"].as_array().cloned().unwrap_or_default();
-            let events: Vec<Value> = rows.into_iter().map(|row| row["event"].clone()).collect();
-            if events.len() == count {
-                return events;
-            }
-            assert!(began.elapsed() < PATIENCE, "{kind}: {page}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until_found("so many are recorded", async || {
+            let events = self.host.recorded(json!({"event_types": [kind]})).await;
+            (events.len() == count).then_some(events)
+        })
+        .await
     }
 }
 
@@ -276,18 +248,15 @@ async fn data_goes_to_the_server_that_it_was_handed_to_and_its_address_is_worth_
         ("swapped", format!("/data/{other}?{query}"), 403),
         ("unknown", format!("/data/ref-0?{query}"), 404),
     ] {
-        assert_eq!(scene.get(&path, None).await.0, status, "{what}: {path}");
+        assert_eq!(scene.get(&path, None).status, status, "{what}: {path}");
     }
-    let (status, head, body) = scene.get(path, Some("bytes=0-6")).await;
-    assert_eq!((status, body.as_slice()), (206, &b"id,name"[..]), "{head}");
-    assert!(head.to_lowercase().contains("content-range: bytes 0-6/20"), "{head}");
-    let (status, head, body) = scene.get(path, None).await;
-    assert_eq!((status, body.as_slice()), (200, DATA.as_bytes()), "{head}");
+    let part = scene.get(path, Some("bytes=0-6"));
+    assert_eq!((part.status, &*part.body), (206, "id,name"), "{}", part.head);
+    assert_eq!(part.header("content-range"), Some("bytes 0-6/20"));
+    let whole = scene.get(path, None);
+    assert_eq!((whole.status, &*whole.body), (200, DATA), "{}", whole.head);
     // Whoever replays the address is late.
-    let began = Instant::now();
-    while scene.get(path, None).await.0 != 410 {
-        assert!(began.elapsed() < PATIENCE, "the copy is not given up");
-    }
+    until("the copy is given up", || (scene.get(path, None).status == 410).then_some(())).await;
     assert_eq!(*scene.source.asked.lock(), ["/good?sig=SECRET", "/good?sig=SECRET"]);
     let fetched = scene.records("dev.cloto.mgp.data_fetched", 2).await;
     assert!(
@@ -376,7 +345,7 @@ async fn without_the_switch_no_reference_is_touched_and_no_data_served() {
     assert_eq!(reference["origin_server"], "a-name-of-its-own", "{result}");
     ada.tool("sheets.import", import(reference)).await;
     assert_eq!(scene.received.lock().pop(), Some(Value::Null));
-    assert_eq!(scene.get("/data/ref-0?sig=0&exp=1", None).await.0, 404);
+    assert_eq!(scene.get("/data/ref-0?sig=0&exp=1", None).status, 404);
     let asking = json!({"method": "mgp/data/resolve", "of_ref_id": "x", "of_origin_server": "shop"});
     let answer = ada.tool("sheets.steal", asking).await;
     assert_eq!(answer["content"][0]["text"], "refused with -32601", "{answer}");

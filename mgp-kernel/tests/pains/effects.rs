@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mgp_client_sdk::Client;
 use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_server_sdk::{Object, RawJson, Server, ServerCore, Tool};
-use mgp_types::mcp::ElicitResult;
 use mgp_types::{Revision, RpcService};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
-use crate::host::{Host, Plain, Served, ask, quiet};
+use crate::host::{Host, Served, ask, claude, quiet, with_person};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::{ERAS, Raw};
@@ -76,8 +74,7 @@ async fn a_call_with_a_key_is_made_once_for_a_server_that_knows_no_keys() {
     // What the server knows nothing of it is not told.
     let calls: Vec<_> = script.asked().into_iter().filter(|frame| frame["method"] == "tools/call").collect();
     assert!(calls.iter().all(|frame| !frame.to_string().contains("idempotency")), "{calls:#?}");
-    let operator = host.operator().await;
-    let replays = events(&operator, |kind| kind == "CALL_REPLAYED").await;
+    let replays = host.recorded(json!({"event_types": ["CALL_REPLAYED"]})).await;
     let results: Vec<_> = replays.iter().map(|event| event["result"].clone()).collect();
     assert_eq!(results, ["SUCCESS", "FAILURE", "SUCCESS", "FAILURE"], "{replays:#?}");
 }
@@ -120,16 +117,13 @@ async fn a_call_that_comes_again_asks_nobody_again_and_is_judged_again() {
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(3);
     config["agents"] = json!([{"id": "ada", "human": true}]);
-    let host = Host::with(config).await;
-    host.up("bank").await;
+    let host = Host::ready_with(config).await;
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);
-    let builder = Client::builder("claude-code", "1.0.0").on_elicitation(move |_, _| {
+    let builder = with_person(claude(ERAS[0]), move |_| {
         *counted.lock() += 1;
         // The first time they say no.
-        let decision = if *counted.lock() == 1 { "deny" } else { "approve" };
-        let answer = json!({"action": "accept", "content": {"decision": decision}});
-        async move { serde_json::from_value::<ElicitResult>(answer).unwrap() }
+        json!({"decision": if *counted.lock() == 1 { "deny" } else { "approve" }})
     });
     let ada = host.connect("ada", builder).await;
     let transfer = async || {
@@ -205,11 +199,4 @@ async fn without_effects_keys_pass_as_they_are_and_transactions_are_refused() {
         let meta = &frame["params"]["_meta"];
         meta["idempotency_key"] == "order-7" && meta["transaction_id"] == "tx-1"
     }));
-}
-
-/// The events of the kinds that are asked for, the oldest first.
-pub(crate) async fn events(operator: &Plain, is_asked_for: impl Fn(&str) -> bool) -> Vec<Value> {
-    let page = ask(operator, "kernel/audit/query", json!({"oldest_first": true})).await;
-    let all = page["events"].as_array().unwrap().iter().map(|row| row["event"].clone());
-    all.filter(|event| is_asked_for(event["event_type"].as_str().unwrap())).collect()
 }

@@ -1,29 +1,20 @@
-//! The flows that the extensions are published with, from end to end: a call that a person confirms, a transaction that is
-//! taken back, and a call that is prepared by the manifest, a check and a negotiation.
+//! A call that is prepared by the manifest, a check and a negotiation, and one whose agent says that it was confirmed. The other
+//! flows that the extensions are published with are shown by `approval` and `transactions`.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mgp_client_sdk::mcp::ElicitAction;
-use mgp_client_sdk::{ApprovalQuestion, Client};
-use mgp_lifecycle::idempotency::IdempotencyBook;
-use mgp_lifecycle::transaction::TransactionBook;
-use mgp_server_sdk::{Cx, Object, RawJson, Server, ServerCore, Tool, ToolError};
-use mgp_types::ext::{ExtensionId, Impact};
-use mgp_types::{Revision, RpcService};
-use parking_lot::Mutex;
+use mgp_server_sdk::{Object, RawJson, Server, Tool};
+use mgp_types::Revision;
+use mgp_types::ext::Impact;
 use serde_json::{Value, json};
-use tower_layer::Layer;
 
-use crate::host::{Host, Served, ask, quiet};
+use crate::host::{Host, Served, quiet};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::Raw;
 
 tests![
-    a_call_is_confirmed_by_a_person_and_then_made_once,
-    a_transaction_whose_third_step_fails_is_taken_back_last_step_first,
     a_manifest_a_check_and_a_negotiation_lead_to_the_call,
     the_word_of_an_agent_that_its_user_confirmed_counts_for_nothing,
 ];
@@ -36,80 +27,6 @@ fn forge(deleted: &Arc<AtomicUsize>) -> Server {
         deleted.fetch_add(1, Ordering::SeqCst);
         async { "deleted" }
     })
-}
-
-// covers: EXT-00-08
-async fn a_call_is_confirmed_by_a_person_and_then_made_once() {
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let deleted = Arc::new(AtomicUsize::new(0));
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (shown, counted) = (Arc::clone(&asked), Arc::clone(&deleted));
-        let person = move |question: ApprovalQuestion| {
-            shown.lock().push((question.message.to_string(), counted.load(Ordering::SeqCst)));
-            ready(ElicitAction::Accept)
-        };
-        let builder = Client::builder("app", "1").revisions([revision]).on_approval(person);
-        let client = builder.in_process(forge(&deleted).accept().unwrap()).await.unwrap();
-        let tool = client.list_tools().await.unwrap().remove(0);
-        let result = client.call_listed(&tool, json!({"repo": "web"})).await.unwrap();
-        assert_eq!(result.content[0].as_text(), Some("deleted"));
-        assert_eq!(deleted.load(Ordering::SeqCst), 1);
-        assert_eq!(*asked.lock(), [("Delete “web”?".to_owned(), 0)], "asked once, before anything was done");
-    }
-}
-
-/// A server whose tickets can be taken back, and what it did.
-fn tracker(
-    done: &Arc<Mutex<Vec<String>>>,
-) -> Server<impl Layer<ServerCore, Service: RpcService<Future: 'static> + Sync + Unpin + 'static> + use<>> {
-    let [created, deleted] = [Arc::clone(done), Arc::clone(done)];
-    let title = |arguments: &Object| arguments.text("title").unwrap_or_default().into_owned();
-    Server::new("tracker", "1.0.0")
-        .transactions(&TransactionBook::in_memory(), &IdempotencyBook::in_memory())
-        .tool(
-            Tool::new("create", "Creates a ticket.").undone_by("delete"),
-            move |arguments: Object, cx: Cx| {
-                let (done, title) = (Arc::clone(&created), title(&arguments));
-                async move {
-                    if title == "impossible" {
-                        return Err(ToolError::new("no such project"));
-                    }
-                    done.lock().push(format!("create {title}"));
-                    let mut undo = Object::new();
-                    undo.set("title", RawJson::from_text(&title));
-                    cx.undo_with(undo);
-                    Ok(title)
-                }
-            },
-        )
-        .tool(Tool::new("delete", "Deletes a ticket."), move |arguments: Object| {
-            deleted.lock().push(format!("delete {}", title(&arguments)));
-            async { "deleted" }
-        })
-}
-
-// covers: EXT-00-08
-async fn a_transaction_whose_third_step_fails_is_taken_back_last_step_first() {
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let done = Arc::default();
-        let ids = [ExtensionId::Idempotency, ExtensionId::Transactions];
-        let builder = ids.iter().fold(Client::builder("app", "1").revisions([revision]), |builder, id| {
-            builder.extension(id.id(), &Object::new())
-        });
-        let client = builder.in_process(tracker(&done).accept().unwrap()).await.unwrap();
-        let of = json!({"transaction_id": "tx-1"});
-        assert_eq!(ask(&client, "transaction/begin", of.clone()).await["status"], "begun");
-        let mut outcomes = Vec::new();
-        for title in ["a", "b", "impossible"] {
-            let call = client.call_tool("create", json!({"title": title}));
-            let result = call.meta("transaction_id", RawJson::from_text("tx-1")).await.unwrap();
-            outcomes.push(result.is_error());
-        }
-        assert_eq!(outcomes, [false, false, true]);
-        let report = ask(&client, "transaction/rollback", of).await;
-        assert_eq!(report["status"], "rolled_back", "{report}");
-        assert_eq!(*done.lock(), ["create a", "create b", "delete b", "delete a"]);
-    }
 }
 
 // covers: EXT-00-08

@@ -4,14 +4,16 @@
 mod shared;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
 use mgp_kernel::{Kernel, ServerView};
 use mgp_server_sdk::{Server, ServerCore};
-use mgp_types::mcp::CallToolResult;
+use mgp_types::mcp::{CallToolResult, ElicitResult};
 use mgp_types::mgp::{ExtensionSet, Offer};
-use mgp_types::{Error, Object, Principal, RawJson, RpcService};
+use mgp_types::{Error, Object, Principal, RawJson, Revision, RpcService};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -57,6 +59,23 @@ impl Host {
     pub(crate) async fn operator(&self) -> Plain {
         speaking().in_process(self.kernel.accept(Principal::operator("root"))).await.unwrap()
     }
+
+    /// The recorded events for which the filter holds, the oldest first.
+    pub(crate) async fn recorded(&self, mut filter: Value) -> Vec<Value> {
+        filter["oldest_first"] = json!(true);
+        let page = ask(&self.operator().await, "kernel/audit/query", filter).await;
+        page["events"].as_array().unwrap().iter().map(|row| row["event"].clone()).collect()
+    }
+
+    /// The questions that wait for an operator, when there are so many.
+    pub(crate) async fn questions(&self, count: usize) -> Vec<Value> {
+        let operator = self.operator().await;
+        until_found("so many questions wait", async || {
+            let pending = ask(&operator, "kernel/permissions/pending", json!({})).await;
+            pending["questions"].as_array().filter(|questions| questions.len() == count).cloned()
+        })
+        .await
+    }
 }
 
 /// A server of the SDK that the test itself serves over HTTP, until this is dropped.
@@ -91,6 +110,40 @@ pub(crate) fn serve<E>(serving: impl Future<Output = Result<(), E>>) -> ExitCode
     if runtime.block_on(serving).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// A client of a name that is known for asking its person.
+pub(crate) fn claude(revision: Revision) -> ClientBuilder {
+    Client::builder("claude-code", "1.0.0").revisions([revision])
+}
+
+/// A client in front of which a person fills in each form with what `answer` makes of its message.
+pub(crate) fn with_person(
+    builder: ClientBuilder,
+    answer: impl FnMut(String) -> Value + Send + 'static,
+) -> ClientBuilder {
+    let answer = Mutex::new(answer);
+    builder.on_elicitation(move |form, _| {
+        let answer = json!({"action": "accept", "content": (answer.lock())(form.message)});
+        async { serde_json::from_value::<ElicitResult>(answer).unwrap() }
+    })
+}
+
+/// What a client was told: the methods of the notifications, with their parameters.
+pub(crate) type Heard = Arc<Mutex<Vec<(&'static str, String)>>>;
+
+/// A client that notes these notifications.
+pub(crate) fn hearing(builder: ClientBuilder, methods: &[&'static str]) -> (ClientBuilder, Heard) {
+    let heard = Heard::default();
+    let builder = methods.iter().fold(builder, |builder, &method| {
+        let heard = Arc::clone(&heard);
+        builder.on_notification(method, move |params, _| {
+            let params = String::from_utf8(params.to_raw().as_bytes().to_vec()).unwrap();
+            heard.lock().push((method, params));
+            std::future::ready(())
+        })
+    });
+    (builder, heard)
+}
+
 fn speaking() -> ClientBuilder {
     Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()))
 }
@@ -117,22 +170,30 @@ pub(crate) async fn ask<S: RpcService>(client: &Client<S>, method: &'static str,
     client.request(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}")).to().unwrap()
 }
 
-/// What a search finds as soon as this tool is among it: tools are searched a moment after they are listed.
-pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: &str) -> Vec<RawJson> {
+/// What `find` finds, within a while, where it has to be asked for.
+pub(crate) async fn until_found<T>(what: &str, mut find: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
+        if let Some(found) = find().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "it did not come to be in time that {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// What a search finds as soon as this tool is among it: tools are searched a moment after they are listed.
+pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: &str) -> Vec<RawJson> {
+    until_found(&format!("{tool} is found"), async || {
         let params = json!({"query": query, "max_results": 10});
         let found = client.request("mgp/tools/discover", params).await.unwrap();
         let found: Vec<RawJson> = Object::from_raw(&found).unwrap().get("tools").unwrap().to().unwrap();
         let is_it = |found: &RawJson| {
             Object::from_raw(found).unwrap().text("name").is_some_and(|name| is_called(&name, tool))
         };
-        if found.iter().any(is_it) {
-            return found;
-        }
-        assert!(began.elapsed() < PATIENCE, "nothing was found in time");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        found.iter().any(is_it).then_some(found)
+    })
+    .await
 }
 
 /// Returns whether a client's name of a tool means `server.tool`, whichever style it is given.
@@ -150,15 +211,10 @@ pub(crate) async fn until_listed<S: RpcService>(
     client: &Client<S>,
     is_it: impl Fn(&[String]) -> bool,
 ) -> Vec<String> {
-    let began = Instant::now();
-    loop {
+    until_found("the list is the right one", async || {
         // Not what the client kept of an earlier list.
         client.clear_cache();
-        let names = names(client).await;
-        if is_it(&names) {
-            return names;
-        }
-        assert!(began.elapsed() < PATIENCE, "the list was not the right one in time: {names:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        Some(names(client).await).filter(|names| is_it(names))
+    })
+    .await
 }

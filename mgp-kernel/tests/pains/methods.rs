@@ -1,15 +1,12 @@
 //! MGP's methods, for clients with and without MGP.
 
-use std::sync::Arc;
-
 use mgp_client_sdk::Client;
 use mgp_server_sdk::{Server, Tool};
 use mgp_types::Revision;
 use mgp_types::mgp::ServerState;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::host::{Host, Plain, ask, listed, quiet, refused, say, until};
+use crate::host::{Heard, Host, Plain, ask, hearing, listed, quiet, refused, say, until};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -94,24 +91,22 @@ async fn a_plain_client_lists_the_servers_that_it_reaches() {
     }
 }
 
+/// A client that knows nothing of MGP, and the events that it was told.
+async fn hearing_events(host: &Host, agent: &str) -> (Plain, Heard) {
+    let builder = Client::builder("tests", "1.0.0").mgp(None).revisions([Revision::V2025_11_25]);
+    let (builder, heard) = hearing(builder, &["notifications/mgp.event"]);
+    (host.connect(agent, builder).await, heard)
+}
+
 async fn a_plain_client_hears_the_events_that_it_subscribed_to() {
     let script = Script::named(&["crash"]);
     let host = Host::ready([script.server("files")]).await;
-    let heard = Arc::<Mutex<Vec<String>>>::default();
-    let hearing = Arc::clone(&heard);
-    let builder = Client::builder("tests", "1.0.0")
-        .mgp(None)
-        .revisions([Revision::V2025_11_25])
-        .on_notification("notifications/mgp.event", move |params, _| {
-            hearing.lock().push(String::from_utf8(params.to_raw().as_bytes().to_vec()).unwrap());
-            std::future::ready(())
-        });
-    let client = host.connect("one", builder).await;
+    let (client, heard) = hearing_events(&host, "one").await;
     let subscribed = as_tool(&client, "mgp.events.subscribe", json!({"channels": ["lifecycle"]})).await;
     let subscription = subscribed["subscription_id"].clone();
     assert!(subscription.is_string(), "{subscribed}");
     let _lost = client.call_tool("files.crash", json!({})).await;
-    let event = until("an event is told", || heard.lock().first().cloned()).await;
+    let (_, event) = until("an event is told", || heard.lock().first().cloned()).await;
     assert!(event.contains("lifecycle") && event.contains("files"), "{event}");
     as_tool(&client, "mgp.events.unsubscribe", json!({"subscription_id": subscription})).await;
     let back = async |restarts| {
@@ -132,19 +127,7 @@ async fn an_agent_hears_no_events_of_servers_that_it_may_not_use() {
     let mut config = quiet([script.server("files")]);
     config["access"] = json!({"default": "opt-in"});
     let host = Host::ready_with(config).await;
-    let heard = Arc::<Mutex<usize>>::default();
-    let connect = async |agent: &'static str| {
-        let hearing = Arc::clone(&heard);
-        let builder = Client::builder("tests", "1.0.0")
-            .mgp(None)
-            .revisions([Revision::V2025_11_25])
-            .on_notification("notifications/mgp.event", move |_, _| {
-                *hearing.lock() += 1;
-                std::future::ready(())
-            });
-        host.connect(agent, builder).await
-    };
-    let client = connect("one").await;
+    let (client, of_one) = hearing_events(&host, "one").await;
     let wanted = json!({"channels": ["lifecycle", "audit", "files.*"]});
     let subscribed = as_tool(&client, "mgp.events.subscribe", wanted).await;
     assert_eq!(subscribed["subscribed"], json!(["lifecycle"]), "{subscribed}");
@@ -153,14 +136,15 @@ async fn an_agent_hears_no_events_of_servers_that_it_may_not_use() {
         "entry_type": "server_grant", "agent_id": "two", "server_id": "files", "permission": "allow",
     });
     operator.request("mgp/access/grant", grant).await.unwrap();
-    let other = connect("two").await;
+    let (other, of_two) = hearing_events(&host, "two").await;
     let _lost = other.call_tool("files.crash", json!({})).await;
     until("it is back", || (host.view("files").restarts > 0).then_some(())).await;
     host.up("files").await;
-    assert_eq!(*heard.lock(), 0);
+    assert!(of_one.lock().is_empty() && of_two.lock().is_empty());
     as_tool(&other, "mgp.events.subscribe", json!({"channels": ["lifecycle"]})).await;
     let _lost = other.call_tool("files.crash", json!({})).await;
-    until("an event is told", || (*heard.lock() > 0).then_some(())).await;
+    until("an event is told", || (!of_two.lock().is_empty()).then_some(())).await;
+    assert!(of_one.lock().is_empty());
 }
 
 async fn a_server_behind_a_unix_socket_is_one_like_any_other() {

@@ -17,7 +17,6 @@ tests![
     all_four_pairings_work_with_the_same_configuration,
     a_server_that_says_only_that_it_speaks_mgp_does,
     a_server_does_not_start_without_the_permissions_that_it_lists,
-    access_is_enforced_in_front_of_a_server_that_knows_nothing_of_it,
     an_agent_hears_when_its_access_ends_by_itself,
 ];
 
@@ -93,23 +92,6 @@ async fn a_server_does_not_start_without_the_permissions_that_it_lists() {
     listed(&client, "granted.pid").await;
     assert!(!names(&client).await.iter().any(|name| name.starts_with("denied.")));
     refused(client.call_tool("denied.pid", json!({})).await);
-}
-
-// covers: MGP-8.2-03
-async fn access_is_enforced_in_front_of_a_server_that_knows_nothing_of_it() {
-    let script = Script::named(&["works"]);
-    let mut config = quiet([script.server("files")]);
-    config["access"] = json!({"default": "opt-in", "rules": [
-        {"agent": "ada", "server": "files", "permission": "allow"},
-    ]});
-    let host = Host::ready_with(config).await;
-    let (ada, eve) = (host.plain("ada").await, host.plain("eve").await);
-    listed(&ada, "files.works").await;
-    assert_eq!(names(&eve).await, Vec::<String>::new());
-    refused(eve.call_tool("files.works", json!({})).await);
-    assert!(script.calls().is_empty());
-    say(&ada, "files.works", json!({})).await;
-    assert_eq!(script.calls().len(), 1);
 }
 
 async fn an_agent_hears_when_its_access_ends_by_itself() {

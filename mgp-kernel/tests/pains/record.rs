@@ -1,13 +1,10 @@
 //! Who did what, and when.
 
-use std::time::Duration;
-
 use mgp_client_sdk::Client;
 use mgp_types::Principal;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
-use crate::host::{Host, Plain, ask, quiet, read, refused, say, start_when_free};
+use crate::host::{Host, ask, quiet, read, refused, say, start_when_free, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -17,14 +14,6 @@ tests![
     every_security_relevant_action_is_recorded,
     what_is_not_to_be_kept_of_the_record_goes_by_itself,
 ];
-
-/// The events of this kind, the oldest first.
-pub(crate) async fn events(operator: &Plain, filter: Value) -> Vec<Value> {
-    let mut asked = filter;
-    asked["oldest_first"] = json!(true);
-    let page = ask(operator, "kernel/audit/query", asked).await;
-    page["events"].as_array().unwrap().iter().map(|row| row["event"].clone()).collect()
-}
 
 fn arguments() -> Value {
     json!({"note": "the merger is on Friday", "password": "hunter2", "api_key": "sk-live-abcdefghijklmnop1234567890"})
@@ -43,7 +32,7 @@ async fn pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_va
     refused(ada.call_tool("files.secret", arguments()).await);
     refused(ada.call_tool("files.nowhere", arguments()).await);
 
-    let all = events(&operator, json!({"agent_id": "ada"})).await;
+    let all = host.recorded(json!({"agent_id": "ada"})).await;
     assert_eq!(all.len(), 3, "{all:#?}");
     for (event, tool) in all.iter().zip(["works", "secret"]) {
         assert_eq!((&event["actor"]["id"], &event["target"]["server_id"]), (&json!("ada"), &json!("files")));
@@ -78,7 +67,7 @@ async fn pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never()
     }
 }
 
-// covers: MGP-1.2-05
+// covers: MGP-1.2-03, MGP-1.2-05
 async fn every_security_relevant_action_is_recorded() {
     let script = Script::new(
         r#"[{"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}]"#,
@@ -109,7 +98,7 @@ async fn every_security_relevant_action_is_recorded() {
     let key = ask(&operator, "kernel/keys/new", json!({"owner": "bob", "permissions": []})).await;
     assert!(key["secret"].as_str().is_some_and(|secret| secret.len() > 20), "{key}");
 
-    let all = events(&operator, json!({})).await;
+    let all = host.recorded(json!({})).await;
     let kinds: Vec<&str> = all.iter().map(|event| event["event_type"].as_str().unwrap()).collect();
     for kind in [
         "SERVER_CONNECTED", "PERMISSION_DENIED", "PERMISSION_GRANTED", "TOOL_EXECUTED", "TOOL_BLOCKED",
@@ -139,19 +128,12 @@ async fn what_is_not_to_be_kept_of_the_record_goes_by_itself() {
 
     config["audit"] = json!({"keep_bytes": 4000});
     let kernel = start_when_free(&read(config.clone()), state.path()).await;
-    let root = Principal::operator("root");
-    let operator = Client::builder("tests", "1.0.0").in_process(kernel.accept(root)).await.unwrap();
-    let began = Instant::now();
-    loop {
-        let all = events(&operator, json!({})).await;
-        if let Some(pruned) = all.iter().find(|event| event["event_type"] == "dev.cloto.mgp.audit_pruned") {
-            assert_eq!(pruned["details"]["reason"], "size_based", "{pruned}");
-            break;
-        }
-        assert!(began.elapsed() < Duration::from_secs(20), "nothing was removed: {}", all.len());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let left = events(&operator, json!({"agent_id": "ada"})).await.len();
+    let host = Host { kernel, folder: state };
+    let pruned = until_found("something is removed", async || {
+        host.recorded(json!({"event_types": ["dev.cloto.mgp.audit_pruned"]})).await.pop()
+    });
+    assert_eq!(pruned.await["details"]["reason"], "size_based");
+    let left = host.recorded(json!({"agent_id": "ada"})).await.len();
     assert!(left < 50, "{left}");
-    assert_eq!(ask(&operator, "kernel/audit/verify", json!({})).await["intact"], true);
+    assert_eq!(ask(&host.operator().await, "kernel/audit/verify", json!({})).await["intact"], true);
 }

@@ -1,7 +1,6 @@
 //! Tools that are found, not listed.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use mgp_kernel::Kernel;
 use mgp_toolindex::embed::EmbedderChoice;
@@ -10,10 +9,9 @@ use mgp_toolindex::{Index, ServerTools, ToolListing};
 use mgp_types::RawJson;
 use mgp_types::mgp::SearchStrategy;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::evaluation::{EvalQuestion, Quality, evaluate};
-use crate::host::{Host, Plain, ask, names, quiet, read};
+use crate::host::{Host, Plain, ask, names, quiet, read, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -69,18 +67,14 @@ async fn pain_12_tools_are_found_through_the_kernel_as_well_as_by_the_index() {
         .collect();
     let mut config = quiet(scripts.iter().map(|(.., server)| server.clone()));
     config["tools"] = json!({"level": "L3"});
-    let host = Host::with(config).await;
-    for (id, ..) in &scripts {
-        host.up(id).await;
-    }
+    let host = Host::ready_with(config).await;
     let client = host.plain("one").await;
     let total: usize = servers.values().map(|(_, tools)| tools.len()).sum();
-    let began = Instant::now();
     // None of the tools is taken for dangerous by mistake. They are searched a moment after they are listed.
-    while discover(&client, "anything").await["total_available"] != json!(total) {
-        assert!(began.elapsed() < Duration::from_secs(20), "some of {total} tools are not there");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_found("all tools are searched", async || {
+        (discover(&client, "anything").await["total_available"] == json!(total)).then_some(())
+    })
+    .await;
     // Of all the tools nothing is listed but how to find them.
     let listed = names(&host.plain("other").await).await;
     assert!(listed.len() <= 4 && listed.contains(&"mgp_tools_discover".to_owned()), "{listed:?}");

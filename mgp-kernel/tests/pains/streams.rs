@@ -4,20 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
-use mgp_types::mcp::{CreateMessageResult, ElicitResult, Role, SamplingContents};
+use mgp_types::mcp::{CreateMessageResult, Role, SamplingContents};
 use mgp_types::mgp::{ExtensionSet, Offer};
 use mgp_types::{MethodRule, RawJson, Revision};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::host::{Host, Plain, ask, listed, say, until};
+use crate::host::{Heard, Host, Plain, ask, hearing, listed, say, until, with_person};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::talking;
 
 tests![
     pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for,
-    a_client_that_does_not_speak_mgp_hears_nothing_of_it,
     a_result_says_what_the_kernel_is_and_not_what_its_server_is,
     whatever_happens_nothing_of_mgp_is_told_to_a_plain_client,
 ];
@@ -27,21 +26,18 @@ struct Listening {
     name: &'static str,
     client: Plain,
     progress: Arc<Mutex<Vec<(String, f64)>>>,
-    changes: Arc<Mutex<usize>>,
+    changes: Heard,
 }
 
 impl Listening {
     async fn start(host: &Host, name: &'static str, revision: Revision) -> Self {
-        let (progress, changes) = (Arc::<Mutex<Vec<_>>>::default(), Arc::<Mutex<usize>>::default());
-        let (telling, counting) = (Arc::clone(&progress), Arc::clone(&changes));
+        let progress = Arc::<Mutex<Vec<_>>>::default();
+        let telling = Arc::clone(&progress);
         let builder = Client::builder("tests", "1.0.0").revisions([revision]).on_progress(move |report| {
             let token = serde_json::to_string(&report.progress_token).unwrap();
             telling.lock().push((token, report.total.unwrap().as_f64()));
         });
-        let builder = builder.on_notification("notifications/tools/list_changed", move |_, _| {
-            *counting.lock() += 1;
-            std::future::ready(())
-        });
+        let (builder, changes) = hearing(builder, &["notifications/tools/list_changed"]);
         let client = host.connect(name, answering(builder, name)).await;
         Self { name, client, progress, changes }
     }
@@ -60,17 +56,12 @@ impl Listening {
 }
 
 fn answering(builder: ClientBuilder, name: &'static str) -> ClientBuilder {
-    builder
-        .on_sampling(move |_, _| async move {
-            // The other one asks meanwhile.
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            CreateMessageResult::new(Role::Assistant, SamplingContents::from("I am"), name)
-        })
-        .on_elicitation(move |_, _| async move {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            let answer = json!({"action": "accept", "content": {"colour": name}});
-            serde_json::from_value::<ElicitResult>(answer).unwrap()
-        })
+    let builder = builder.on_sampling(move |_, _| async move {
+        // The other one asks meanwhile.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        CreateMessageResult::new(Role::Assistant, SamplingContents::from("I am"), name)
+    });
+    with_person(builder, move |_| json!({"colour": name}))
 }
 
 async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are_for() {
@@ -89,36 +80,12 @@ async fn pain_09_progress_questions_and_changes_come_to_the_client_that_they_are
     // A changed list concerns both sessions, whoever changed it.
     for listening in [&one, &other] {
         listed(&listening.client, "files.count").await;
-        *listening.changes.lock() = 0;
+        listening.changes.lock().clear();
     }
     say(&one.client, "files.grow", json!({"name": "late"})).await;
     for listening in [&one, &other] {
-        until("a change is told", || (*listening.changes.lock() > 0).then_some(())).await;
+        until("a change is told", || (!listening.changes.lock().is_empty()).then_some(())).await;
         listed(&listening.client, "files.late").await;
-    }
-}
-
-async fn a_client_that_does_not_speak_mgp_hears_nothing_of_it() {
-    let host = Host::ready([talking::server("files")]).await;
-    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        for offer in [Some(Offer::new(ExtensionSet::standard())), None] {
-            let (speaks, heard) = (offer.is_some(), Arc::<Mutex<Vec<&str>>>::default());
-            let mut builder = Client::builder("tests", "1.0.0").mgp(offer).revisions([revision]);
-            for method in ["notifications/progress", "notifications/mgp.stream.progress"] {
-                let heard = Arc::clone(&heard);
-                builder = builder.on_notification(method, move |_, _| {
-                    heard.lock().push(method);
-                    std::future::ready(())
-                });
-            }
-            let client = host.connect("one", builder).await;
-            let token = RawJson::from_value(&7).unwrap();
-            let counted = client.call_tool("files.count", json!({"to": 3})).meta("progressToken", token);
-            assert!(counted.await.is_ok());
-            until("progress comes", || heard.lock().contains(&"notifications/progress").then_some(())).await;
-            let of_mgp = heard.lock().contains(&"notifications/mgp.stream.progress");
-            assert_eq!(of_mgp, speaks, "{revision:?} {:?}", heard.lock());
-        }
     }
 }
 
@@ -138,13 +105,21 @@ async fn whatever_happens_nothing_of_mgp_is_told_to_a_plain_client() {
     let script = Script::named(&["crash", "tell", "works"]);
     let host = Host::start([talking::server("files"), script.server("plain")]).await;
     let operator = host.operator().await;
+    let of_protocol: Vec<_> = MethodRule::all()
+        .map(|rule| rule.method)
+        .filter(|name| name.starts_with("notifications/mgp."))
+        .collect();
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         for server in ["files", "plain"] {
             host.up(server).await;
         }
         let offer = Offer::new(ExtensionSet::standard());
-        let (speaking, of_mgp) = hearing(&host, revision, Some(offer)).await;
-        let (plain, heard) = hearing(&host, revision, None).await;
+        let [(speaking, of_mgp), (plain, heard)] = [Some(offer), None].map(|offer| {
+            let builder = Client::builder("tests", "1.0.0").mgp(offer).revisions([revision]);
+            hearing(answering(builder, "hearing"), &of_protocol)
+        });
+        let (speaking, plain) =
+            (host.connect("hearing", speaking).await, host.connect("hearing", plain).await);
         let channels = json!({"channels": ["lifecycle", "audit"]});
         ask(&speaking, "mgp/events/subscribe", channels.clone()).await;
         assert!(plain.request("mgp/events/subscribe", channels).await.is_err());
@@ -168,25 +143,12 @@ async fn whatever_happens_nothing_of_mgp_is_told_to_a_plain_client() {
         for server in ["files", "plain"] {
             host.up(server).await;
         }
-        assert!(of_mgp.lock().iter().any(|name| name.ends_with("stream.progress")), "{:?}", of_mgp.lock());
+        assert!(
+            of_mgp.lock().iter().any(|(name, _)| name.ends_with("stream.progress")),
+            "{:?}",
+            of_mgp.lock()
+        );
         assert!(plain.ping().await.is_ok());
-        assert_eq!(*heard.lock(), Vec::<String>::new(), "{revision:?}");
+        assert!(heard.lock().is_empty(), "{revision:?}: {:?}", heard.lock());
     }
-}
-
-/// A client that answers questions, and the notifications of MGP that it heard.
-async fn hearing(host: &Host, revision: Revision, offer: Option<Offer>) -> (Plain, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::<Mutex<Vec<String>>>::default();
-    let builder = Client::builder("tests", "1.0.0").mgp(offer).revisions([revision]);
-    let mut builder = answering(builder, "hearing");
-    for method in
-        MethodRule::all().map(|rule| rule.method).filter(|name| name.starts_with("notifications/mgp."))
-    {
-        let heard = Arc::clone(&heard);
-        builder = builder.on_notification(method, move |_, _| {
-            heard.lock().push(method.to_owned());
-            std::future::ready(())
-        });
-    }
-    (host.connect("hearing", builder).await, heard)
 }

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
-use crate::effects::{EFFECTS, call, events, with_effects};
-use crate::host::{Host, Plain, Served, ask};
+use crate::effects::{EFFECTS, call, with_effects};
+use crate::host::{Host, Served, ask};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::{ERAS, Raw};
@@ -61,11 +61,15 @@ fn step(title: &str, id: &str) -> Value {
 }
 
 /// The events about a transaction, each as its kind, its step and its outcome.
-async fn recorded(operator: &Plain, transaction: &str) -> Vec<String> {
-    let transaction_events = events(operator, |kind| kind.starts_with("TRANSACTION_")).await;
-    let transaction_events =
-        transaction_events.iter().filter(|event| event["details"]["transaction_id"] == transaction);
-    transaction_events
+async fn recorded(host: &Host, transaction: &str) -> Vec<String> {
+    let events = host.recorded(json!({})).await;
+    let of_transaction = |event: &&Value| {
+        event["event_type"].as_str().unwrap().starts_with("TRANSACTION_")
+            && event["details"]["transaction_id"] == transaction
+    };
+    events
+        .iter()
+        .filter(of_transaction)
         .map(|event| {
             assert_eq!(
                 (&event["actor"]["id"], &event["target"]["server_id"]),
@@ -78,7 +82,7 @@ async fn recorded(operator: &Plain, transaction: &str) -> Vec<String> {
         .collect()
 }
 
-// covers: EXT-05-20, EXT-05-22, EXT-05-23, EXT-05-25, EXT-05-26, EXT-05-27, EXT-05-28
+// covers: EXT-05-20, EXT-05-22, EXT-05-23, EXT-05-25, EXT-05-26, EXT-05-27, EXT-05-28, EXT-00-08
 async fn a_transaction_reaches_its_server_and_is_recorded_from_its_beginning_to_its_end() {
     let done = Arc::default();
     let served = Served::start("tracker", tracker(&done)).await;
@@ -118,9 +122,9 @@ async fn a_transaction_reaches_its_server_and_is_recorded_from_its_beginning_to_
         assert!(late.contains(&format!("there is no open transaction {undone}")), "{late}");
 
         let first = ["BEGIN  SUCCESS", "STEP step-1 SUCCESS", "COMMIT  SUCCESS"];
-        assert_eq!(recorded(&operator, &kept).await, first);
+        assert_eq!(recorded(&host, &kept).await, first);
         assert_eq!(
-            recorded(&operator, &undone).await,
+            recorded(&host, &undone).await,
             [
                 "BEGIN  SUCCESS", "STEP step-1 SUCCESS", "STEP step-2 SUCCESS", "STEP step-3 SUCCESS",
                 "COMPENSATION step-3 SUCCESS", "COMPENSATION step-2 FAILURE", "COMPENSATION step-1 SUCCESS",
@@ -139,10 +143,7 @@ async fn a_transaction_means_nothing_in_the_name_of_another_agent_or_at_another_
     let second = Served::start("wiki", tracker(&elsewhere)).await;
     let plain = Script::named(&["create"]);
     let servers = [served.config.clone(), second.config.clone(), plain.server("plain")];
-    let host = Host::with(with_effects(servers)).await;
-    for server in ["tracker", "wiki", "plain"] {
-        host.up(server).await;
-    }
+    let host = Host::ready_with(with_effects(servers)).await;
     let at_tracker = |id: &str| json!({"transaction_id": id, "_meta": {"dev.cloto/mgp/server": "tracker"}});
     for revision in ERAS {
         done.lock().clear();
@@ -182,8 +183,7 @@ async fn a_transaction_goes_on_when_another_kernel_takes_over() {
         ada.result("transaction/begin", of(end)).await;
         ada.call("tools/call", step("a", end)).await;
         drop((ada, host));
-        let next = Host::with(with_effects([served.config.clone()])).await;
-        next.up("tracker").await;
+        let next = Host::ready_with(with_effects([served.config.clone()])).await;
         let mut ada = Raw::declaring(&next, "ada", Revision::V2025_11_25, EFFECTS).await;
         ada.call("tools/call", step("b", end)).await;
         let answer = ada.result(&format!("transaction/{end}"), of(end)).await;
@@ -197,15 +197,11 @@ async fn a_transaction_goes_on_when_another_kernel_takes_over() {
 async fn a_request_for_a_transaction_says_what_is_missing() {
     let done = Arc::default();
     let plain = Script::named(&["create"]);
-    let alone = Host::with(with_effects([plain.server("plain")])).await;
-    alone.up("plain").await;
+    let alone = Host::ready_with(with_effects([plain.server("plain")])).await;
     let [one, other] =
         [Served::start("tracker", tracker(&done)).await, Served::start("wiki", tracker(&done)).await];
-    let host =
-        Host::with(with_effects([one.config.clone(), other.config.clone(), plain.server("plain")])).await;
-    for server in ["tracker", "wiki", "plain"] {
-        host.up(server).await;
-    }
+    let servers = [one.config.clone(), other.config.clone(), plain.server("plain")];
+    let host = Host::ready_with(with_effects(servers)).await;
     let at = |server: &str| json!({"transaction_id": "tx-1", "_meta": {"dev.cloto/mgp/server": server}});
     for revision in ERAS {
         let mut ada = Raw::declaring(&alone, "ada", revision, EFFECTS).await;

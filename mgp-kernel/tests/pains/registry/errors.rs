@@ -1,13 +1,10 @@
 //! Errors in the numbers of the tool registry, and what they say about trying again.
 
-use std::time::Duration;
-
 use mgp_types::Revision;
 use mgp_types::mgp::ServerState;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
-use crate::host::{Host, PATIENCE, quiet, until};
+use crate::host::{Host, quiet, until, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::Raw;
@@ -64,10 +61,7 @@ async fn errors_have_the_numbers_of_the_registry_and_say_whether_to_try_again() 
     (later["backoff_base_ms"], later["backoff_max_ms"]) = (json!(60_000), json!(60_000));
     let mut config = quiet([files.server("files"), files.server("secret"), later, limited]);
     config["access"] = json!({"rules": [{"agent": "ada", "server": "secret", "permission": "deny"}]});
-    let host = Host::with(config).await;
-    for server in ["files", "secret", "later", "limited"] {
-        host.up(server).await;
-    }
+    let host = Host::ready_with(config).await;
     let mut ada = client(&host, "ada").await;
 
     let unread = ada.say("{this is no JSON").await;
@@ -156,10 +150,7 @@ async fn a_call_has_half_a_minute_where_nobody_says_otherwise() {
     let script = Script::new(&tools.to_string()).capabilities(SPEAKS_MGP);
     let mut slower = script.server("slower");
     slower["limits"] = json!({"timeout_ms": 90_000});
-    let host = Host::with(quiet([script.server("files"), slower])).await;
-    for server in ["files", "slower"] {
-        host.up(server).await;
-    }
+    let host = Host::ready([script.server("files"), slower]).await;
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, &["ggen"]).await;
     let mut other = Raw::plain(&host, "bob", SESSIONS).await;
     // Servers that speak MGP are told how much time a call has left.
@@ -202,11 +193,11 @@ async fn one_request_too_many_is_refused_with_the_time_to_wait() {
     client(&host, "bob").await.tool("files.works", json!({})).await;
     assert_eq!(script.calls().len(), before + 1);
     // And later the call passes.
-    let began = Instant::now();
-    while ada.call("tools/call", json!({"name": "files.works", "arguments": {}})).await["error"].is_object() {
-        assert!(began.elapsed() < PATIENCE, "it is refused for ever");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_found("the call passes", async || {
+        let answer = ada.call("tools/call", json!({"name": "files.works", "arguments": {}})).await;
+        answer["result"].is_object().then_some(())
+    })
+    .await;
 }
 
 // covers: EXT-01-16

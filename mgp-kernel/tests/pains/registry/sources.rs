@@ -5,7 +5,7 @@ use mgp_types::Revision;
 use mgp_types::ext::{ServiceManifest, ToolDeclaration};
 use serde_json::{Value, json};
 
-use crate::host::{Host, Served, listed, quiet, refused, say};
+use crate::host::{Host, Served, listed, quiet, refused, say, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 use crate::sections::raw::Raw;
@@ -34,10 +34,7 @@ async fn own() -> Served {
 // covers: GGEN-1-02
 async fn one_list_has_the_tools_of_a_program_of_a_site_and_of_a_server_of_ones_own() {
     let (script, web, own) = (Script::named(&["look", "write"]), Web::start().await, own().await);
-    let host = Host::with(quiet([script.server("files"), web.server("web"), own.config.clone()])).await;
-    for server in ["files", "web", "own"] {
-        host.up(server).await;
-    }
+    let host = Host::ready([script.server("files"), web.server("web"), own.config.clone()]).await;
     let client = host.plain("ada").await;
     for tool in ["files__write", "web__tell", "own__add"] {
         listed(&client, tool).await;
@@ -62,10 +59,7 @@ async fn one_list_has_the_tools_of_a_program_of_a_site_and_of_a_server_of_ones_o
 // covers: GGEN-1-01, EXT-00-05
 async fn a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_takes() {
     let (script, own) = (Script::named(&["write"]), own().await);
-    let host = Host::with(quiet([script.server("files"), own.config.clone()])).await;
-    for server in ["files", "own"] {
-        host.up(server).await;
-    }
+    let host = Host::ready([script.server("files"), own.config.clone()]).await;
     let client = host.plain("ada").await;
     listed(&client, "own__add").await;
     let tools = client.list_tools().await.unwrap();
@@ -117,17 +111,12 @@ async fn nobody_is_recommended_who_is_held_back_and_no_registry_is_asked() {
     }
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["server_recommendations"]).await;
     let wanted = json!({"capability_needed": "design_mockup"});
-    let began = tokio::time::Instant::now();
-    let found = loop {
-        // Tools are searched a moment after they are listed.
+    // Tools are searched a moment after they are listed.
+    let found = until_found("somebody is recommended", async || {
         let answer = ada.result("mgp/discovery/recommend", wanted.clone()).await;
-        let found = answer["recommendations"].as_array().unwrap().clone();
-        if !found.is_empty() {
-            break found;
-        }
-        assert!(began.elapsed() < crate::host::PATIENCE, "nobody is recommended");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    };
+        answer["recommendations"].as_array().filter(|found| !found.is_empty()).cloned()
+    })
+    .await;
     let names: Vec<_> = found.iter().map(|one| one["server_name"].as_str().unwrap()).collect();
     assert_eq!(names, ["honest"], "{found:?}");
     let asked = registry.accept().map(|(_, from)| from);

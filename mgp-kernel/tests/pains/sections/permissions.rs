@@ -2,10 +2,9 @@
 
 use mgp_types::mgp::ServerState;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, PATIENCE, Plain, ask, quiet, until};
+use crate::host::{Host, Plain, ask, quiet, until, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -13,8 +12,7 @@ tests![
     a_policy_that_asks_nobody_decides_by_itself,
     a_policy_that_asks_connects_a_server_when_an_operator_has_decided,
     a_server_is_asked_to_wait_and_told_the_decision,
-    a_permission_of_the_first_half_is_known_with_its_risk,
-    a_permission_of_the_second_half_is_known_with_its_risk,
+    each_permission_is_known_with_its_risk,
 ];
 
 /// A server of MGP that cannot work without reading memory.
@@ -86,17 +84,13 @@ async fn pending(operator: &Plain) -> Vec<Value> {
 
 /// The questions about servers, once each of these has one.
 async fn questions(operator: &Plain, servers: &[&str]) -> Vec<Value> {
-    let began = Instant::now();
-    loop {
+    until_found("an operator is asked about each of them", async || {
         let pending = pending(operator).await;
         let about =
             |server: &&str| pending.iter().find(|question| question["server_id"] == **server).cloned();
-        if let Some(questions) = servers.iter().map(about).collect() {
-            return questions;
-        }
-        assert!(began.elapsed() < PATIENCE, "nobody is asked: {pending:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+        servers.iter().map(about).collect()
+    })
+    .await
 }
 
 // covers: MGP-3.1-02, MGP-3.3-01, MGP-3.3-02, MGP-3.4-01, MGP-3.4-03
@@ -146,8 +140,23 @@ async fn a_server_is_asked_to_wait_and_told_the_decision() {
     host.up("notes").await;
 }
 
-/// Has a server need these permissions, and reads what the kernel asks an operator.
-async fn asks_with_risks(permissions: &[(&str, &str)]) {
+// covers: MGP-3.2-01..12
+async fn each_permission_is_known_with_its_risk() {
+    let permissions = [
+        ("filesystem.read", "moderate"),
+        ("filesystem.write", "dangerous"),
+        ("network.outbound", "moderate"),
+        ("network.listen", "dangerous"),
+        ("shell.execute", "dangerous"),
+        ("code_execution", "dangerous"),
+        ("memory.read", "safe"),
+        ("memory.write", "moderate"),
+        ("system.info", "safe"),
+        ("camera", "dangerous"),
+        ("notification", "safe"),
+        // Nobody knows what it lets a server do.
+        ("com.example.custom_permission", "dangerous"),
+    ];
     let names: Vec<_> = permissions.iter().map(|(name, _)| name).collect();
     let mgp = json!({"version": "0.2.0", "extensions": ["security"], "permissions_required": names});
     let server = Script::named(&["works"]).capabilities(&json!({"tools": {}, "mgp": mgp}).to_string());
@@ -158,44 +167,12 @@ async fn asks_with_risks(permissions: &[(&str, &str)]) {
     assert_eq!(asked["permissions"], json!(names));
     for revision in ERAS {
         let mut operator = Raw::operator(&host, revision).await;
-        let questions = loop {
-            let pending = operator.result("kernel/permissions/pending", json!({})).await;
-            let questions = pending["questions"].as_array().unwrap().clone();
-            if questions.len() == permissions.len() {
-                break questions;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        };
+        host.questions(permissions.len()).await;
+        let pending = operator.result("kernel/permissions/pending", json!({})).await;
+        let questions = pending["questions"].as_array().unwrap();
         for (permission, risk) in permissions {
-            let question = questions.iter().find(|question| question["permission"] == *permission);
+            let question = questions.iter().find(|question| question["permission"] == permission);
             assert_eq!(question.map(|question| &question["risk"]), Some(&json!(risk)), "{permission}");
         }
     }
-}
-
-// covers: MGP-3.2-01..06
-async fn a_permission_of_the_first_half_is_known_with_its_risk() {
-    asks_with_risks(&[
-        ("filesystem.read", "moderate"),
-        ("filesystem.write", "dangerous"),
-        ("network.outbound", "moderate"),
-        ("network.listen", "dangerous"),
-        ("shell.execute", "dangerous"),
-        ("code_execution", "dangerous"),
-    ])
-    .await;
-}
-
-// covers: MGP-3.2-07..12
-async fn a_permission_of_the_second_half_is_known_with_its_risk() {
-    asks_with_risks(&[
-        ("memory.read", "safe"),
-        ("memory.write", "moderate"),
-        ("system.info", "safe"),
-        ("camera", "dangerous"),
-        ("notification", "safe"),
-        // Nobody knows what it lets a server do.
-        ("com.example.custom_permission", "dangerous"),
-    ])
-    .await;
 }

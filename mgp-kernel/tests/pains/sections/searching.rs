@@ -2,10 +2,9 @@
 
 use mgp_toolindex::embed::EmbedderChoice;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, PATIENCE, quiet, read};
+use crate::host::{Host, quiet, read, until_found};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -85,10 +84,7 @@ impl Office {
         }
         let mut config = quiet(configured);
         change(&mut config);
-        let host = Host::with(config.clone()).await;
-        for id in ["travel", "post", "taxi"] {
-            host.up(id).await;
-        }
+        let host = Host::ready_with(config.clone()).await;
         let office = Self { host, scripts, config };
         let mut ada = Raw::agent(&office.host, "ada", ERAS[0]).await;
         indexed(&mut ada, 6).await;
@@ -98,11 +94,10 @@ impl Office {
 
 /// Waits until so many tools are searched: that is a moment after they are listed.
 pub(super) async fn indexed(client: &mut Raw, tools: u64) {
-    let began = Instant::now();
-    while discover(client, json!({"query": "anything"})).await["total_available"] != tools {
-        assert!(began.elapsed() < PATIENCE, "not all tools are searched");
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    until_found("all tools are searched", async || {
+        (discover(client, json!({"query": "anything"})).await["total_available"] == tools).then_some(())
+    })
+    .await;
 }
 
 async fn discover(client: &mut Raw, params: Value) -> Value {

@@ -170,7 +170,7 @@ async fn a_plain_server_is_checked_by_the_names_of_its_tools_and_by_its_configur
 
 // covers: MGP-4.4-01..03
 async fn a_call_is_confirmed_as_its_risk_demands() {
-    for moderate_too in [false, true] {
+    for (dangerous, moderate) in [(true, false), (true, true), (false, true)] {
         let script = speaking(
             &["safe", "moderate", "dangerous"]
                 .map(|risk| declaring(risk, "text", json!({"risk_level": risk, "validator": "none"}))),
@@ -178,13 +178,13 @@ async fn a_call_is_confirmed_as_its_risk_demands() {
         let mut server = script.server("any");
         server["security"] = json!({"trust_level": "trusted"});
         let mut config = quiet([server]);
-        config["confirmation"] = json!({"dangerous": true, "moderate": moderate_too});
+        config["confirmation"] = json!({"dangerous": dangerous, "moderate": moderate});
         config["permissions"]["patience_secs"] = json!(1);
         let host = Host::ready_with(config).await;
         let operator = host.operator().await;
         for revision in ERAS {
             let mut ada = Raw::agent(&host, "ada", revision).await;
-            for (risk, is_asked) in [("safe", false), ("moderate", moderate_too), ("dangerous", true)] {
+            for (risk, is_asked) in [("safe", false), ("moderate", moderate), ("dangerous", dangerous)] {
                 let (name, arguments) = (format!("any.{risk}"), json!({"text": revision.as_str()}));
                 let before = script.calls().len();
                 if is_asked {

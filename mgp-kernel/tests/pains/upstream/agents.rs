@@ -1,7 +1,5 @@
 //! Agents that have connections of their own.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_client_sdk::Client;
@@ -11,11 +9,10 @@ use serde_json::{Value, json};
 
 use super::server::COMMON;
 use super::{ask, child, config};
-use crate::host::{Host, PATIENCE, Plain, names, say, until};
+use crate::host::{Heard, Host, Plain, hearing, names, say, until, until_found};
 use crate::runner::tests;
 
 tests![
-    an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server,
     an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers,
     an_agent_is_told_what_the_server_says_on_its_own_connection_and_nothing_of_anothers,
     an_agent_that_looks_for_servers_finds_the_tools_of_its_own_connection_and_none_of_anothers,
@@ -52,14 +49,9 @@ async fn resources<S: RpcService>(client: &Client<S>) -> Vec<String> {
 }
 
 /// A client that counts how often it is told of a resource, and subscribes to the one that each connection has.
-async fn subscriber(host: &Host, agent: &'static str) -> (Plain, Arc<AtomicU64>) {
-    let heard = Arc::<AtomicU64>::default();
-    let counter = Arc::clone(&heard);
+async fn subscriber(host: &Host, agent: &str) -> (Plain, Heard) {
     let builder = Client::builder("tests", "1.0.0").revisions([mgp_types::Revision::V2025_11_25]);
-    let builder = builder.on_notification("notifications/resources/updated", move |_, _| {
-        counter.fetch_add(1, Ordering::Relaxed);
-        std::future::ready(())
-    });
+    let (builder, heard) = hearing(builder, &["notifications/resources/updated"]);
     let client = host.connect(agent, builder).await;
     names(&client).await;
     ask(&client, "resources/subscribe", json!({"uri": COMMON})).await.unwrap();
@@ -67,40 +59,16 @@ async fn subscriber(host: &Host, agent: &'static str) -> (Plain, Arc<AtomicU64>)
 }
 
 /// Has the connection of the client tell, until it hears of it.
-async fn hears(client: &Plain, heard: &AtomicU64) -> bool {
-    let before = heard.load(Ordering::Relaxed);
+async fn hears(client: &Plain, heard: &Heard) -> bool {
+    let before = heard.lock().len();
     for _ in 0..50 {
         say(client, "mail.touch", json!({})).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
-        if heard.load(Ordering::Relaxed) > before {
+        if heard.lock().len() > before {
             return true;
         }
     }
     false
-}
-
-async fn an_agent_calls_with_its_own_credentials_and_nobody_else_reaches_the_server() {
-    let mut server = child("mail");
-    server["env"] = json!({"TOKEN": "nobody's"});
-    server["agents"] = json!({"ada": {"env": {"TOKEN": "ada's"}}, "bob": {"env": {"TOKEN": "bob's"}}});
-    let host = Host::start(vec![server]).await;
-    let (ada, bob, eve) = (host.client("ada").await, host.client("bob").await, host.client("eve").await);
-    assert_eq!(host.view("mail").state, ServerState::Registered);
-    assert!(names(&eve).await.is_empty());
-    assert_eq!((host.view("mail").state, host.view("mail").agent), (ServerState::Registered, None));
-
-    // The connection begins when its agent first comes.
-    names(&ada).await;
-    assert_eq!(host.view("mail").agent.as_deref(), Some("ada"));
-    host.up("mail").await;
-    for _ in 0..2 {
-        assert_eq!(say(&ada, "mail.variable", json!({"name": "TOKEN"})).await, "ada's");
-        assert_eq!(say(&bob, "mail.variable", json!({"name": "TOKEN"})).await, "bob's");
-    }
-    until("both connections are there", || (host.kernel.servers().len() == 2).then_some(())).await;
-    let refused = eve.call_tool("mail.variable", json!({"name": "TOKEN"})).await.unwrap_err();
-    assert_eq!(refused.code(), code::ACCESS_DENIED, "{refused:?}");
-    assert!(names(&eve).await.is_empty());
 }
 
 async fn an_agent_finds_what_its_own_connection_lists_and_nothing_of_anothers() {
@@ -246,11 +214,7 @@ async fn a_connection_that_breaks_hides_the_tools_of_no_other() {
         let found = ask(&bob, "mgp/tools/discover", json!({"query": "a variable of the environment"})).await;
         found.unwrap()["tools"].to_string().contains("mail.variable")
     };
-    let began = tokio::time::Instant::now();
-    while !finds().await {
-        assert!(began.elapsed() < PATIENCE, "nothing was found in time");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_found("the tool is found", async || finds().await.then_some(())).await;
     assert!(std::process::Command::new("kill").args(["-s", "KILL", &pid]).status().unwrap().success());
     let broken = |view: &mgp_kernel::ServerView| {
         view.agent.as_deref() == Some("ada") && view.state != ServerState::Connected
@@ -267,7 +231,7 @@ async fn each_agent_is_told_of_a_resource_on_its_own_connection() {
     let (ada, of_ada) = subscriber(&host, "ada").await;
     let (bob, of_bob) = subscriber(&host, "bob").await;
     assert!(hears(&bob, &of_bob).await, "bob's connection was asked as well");
-    assert_eq!(of_ada.load(Ordering::Relaxed), 0, "what bob's connection tells is not ada's");
+    assert_eq!(of_ada.lock().len(), 0, "what bob's connection tells is not ada's");
     assert!(hears(&ada, &of_ada).await);
 }
 

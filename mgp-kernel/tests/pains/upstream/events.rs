@@ -1,7 +1,5 @@
 //! The events that servers publish, and those of what the kernel records.
 
-use std::time::Duration;
-
 use mgp_client_sdk::EventItem;
 use mgp_client_sdk::{Client, ClientBuilder, EventStream};
 use mgp_server_sdk::{Server, Tool};
@@ -12,7 +10,7 @@ use mgp_types::{Object, Revision, RpcService};
 use serde_json::json;
 
 use super::{ask, child};
-use crate::host::{Host, PATIENCE, Served, say};
+use crate::host::{Host, PATIENCE, Served, say, until_found};
 use crate::runner::tests;
 
 tests![
@@ -51,15 +49,10 @@ async fn next<S: RpcService>(events: &mut EventStream<S>) -> Event {
 
 /// Subscribes as soon as one of the servers' channels is there.
 async fn once_there<S: RpcService>(client: &Client<S>, channel: &str) -> EventStream<S> {
-    let began = tokio::time::Instant::now();
-    loop {
-        let events = subscribe(client, &[channel]).await;
-        if !events.answer().subscribed.is_empty() {
-            return events;
-        }
-        assert!(began.elapsed() < PATIENCE, "{:?}", events.answer());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until_found("the channel is there", async || {
+        Some(subscribe(client, &[channel]).await).filter(|events| !events.answer().subscribed.is_empty())
+    })
+    .await
 }
 
 fn speaking(era: EraMode) -> ClientBuilder {

@@ -11,7 +11,6 @@ use crate::host::{Host, Served, gone, names, say, until};
 use crate::runner::tests;
 
 tests![
-    a_child_and_an_http_server_are_listed_and_answer,
     a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise,
     what_a_child_writes_to_its_standard_error_is_kept,
     a_storm_of_changed_lists_is_listed_a_few_times,
@@ -19,20 +18,6 @@ tests![
     what_changes_before_a_server_is_listened_to_is_listed_all_the_same,
     the_last_of_two_quick_reloads_starts_after_what_was_there_has_ended,
 ];
-
-async fn a_child_and_an_http_server_are_listed_and_answer() {
-    let far = Served::start("far", server::server()).await;
-    let host = Host::start([child("near"), far.config.clone()]).await;
-    let client = host.client("one").await;
-    let (near, far) = (host.up("near").await, host.up("far").await);
-    let listed = names(&client).await;
-    assert!(listed.contains(&"near.pid".to_owned()) && listed.contains(&"far.pid".to_owned()), "{listed:?}");
-    let pid = say(&client, "near.pid", json!({})).await;
-    assert_eq!(near.pid.unwrap().to_string(), pid);
-    assert_eq!(say(&client, "far.pid", json!({})).await, std::process::id().to_string());
-    assert_eq!((far.pid, far.last_error, far.restarts), (None, None, 0));
-    assert!(near.uptime.is_some());
-}
 
 async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configuration_says_otherwise() {
     let newest_only = Served::start("only", server::server().revisions([Revision::V2026_07_28])).await;
@@ -64,6 +49,7 @@ async fn a_server_is_spoken_to_in_a_session_unless_it_has_none_or_the_configurat
 
 async fn what_a_child_writes_to_its_standard_error_is_kept() {
     let host = Host::ready(vec![child("files")]).await;
+    assert!(host.view("files").uptime.is_some());
     assert_eq!(host.kernel.server_log("files", 10), Ok(vec!["the server has begun".to_owned()]));
     assert_eq!(host.kernel.server_log("flies", 10), Err(vec!["files".into()]));
 }

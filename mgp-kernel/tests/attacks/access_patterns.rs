@@ -12,10 +12,9 @@ use crate::runner::tests;
 use crate::server;
 
 tests![
-    a_key_for_a_server_is_not_for_one_whose_id_goes_on,
+    what_is_for_a_server_is_not_for_one_whose_id_goes_on,
     a_key_does_not_follow_a_tool_to_its_fallback,
     a_key_for_nothing_that_can_be_meant_is_not_issued,
-    an_entry_for_a_server_is_not_for_one_whose_id_goes_on,
     a_denial_by_a_pattern_holds_under_opt_out_and_after_a_restart,
     an_exact_entry_decides_before_a_pattern_and_a_tool_before_its_server,
     a_denial_that_stands_for_nothing_is_refused_unless_it_is_forced,
@@ -43,24 +42,37 @@ fn serving(home: &Home, servers: &[(&str, &str)]) -> (Kernel, u16) {
 }
 
 fn serving_by(default: &str, home: &Home, servers: &[(&str, &str)]) -> (Kernel, u16) {
-    let servers: String = servers.iter().map(|(id, lines)| server::configured(home, id, lines)).collect();
     let access = format!("[access]\ndefault = {default:?}\n[listen]\nrequire_keys = true\n");
-    home.configure(&format!("{access}{servers}"));
+    server::configure(home, &access, servers);
     Kernel::on_http(home)
 }
 
-async fn a_key_for_a_server_is_not_for_one_whose_id_goes_on() {
-    let home = Home::with_state();
-    let (_kernel, port) = serving(&home, &[("one", ""), ("one.admin", "")]);
-    let client = client(port, &home.key("agent", &["see:one.*", "call:one.*"])).await;
-    assert!(calls(&client, "one.echo").await);
-    for tool in ["one.admin.echo", "one.admin/echo", "one_admin_echo", "one.admin__echo"] {
-        assert!(!calls(&client, tool).await, "{tool}");
+async fn what_is_for_a_server_is_not_for_one_whose_id_goes_on() {
+    // By a key, and by an entry.
+    for (default, allowed, granted) in
+        [("opt-out", &["see:one.*", "call:one.*"][..], None), ("opt-in", &["call:*"], Some("one.*"))]
+    {
+        let home = Home::with_state();
+        let (_kernel, port) = serving_by(default, &home, &[("one", ""), ("one.admin", "")]);
+        let client = client(port, &home.key("agent", allowed)).await;
+        if let Some(granted) = granted {
+            home.json(["access", "grant", "agent", granted]);
+        }
+        assert!(calls(&client, "one.echo").await);
+        for tool in ["one.admin.echo", "one.admin/echo", "one_admin_echo", "one.admin__echo"] {
+            assert!(!calls(&client, tool).await, "{tool}");
+        }
+        if granted.is_some() {
+            home.json(["access", "grant", "agent", "on*", "read_*"]);
+            assert!(!calls(&client, "one.admin.echo").await);
+        } else {
+            let tools = client.list_tools().await.unwrap();
+            let seen: Vec<_> = tools.into_iter().map(|tool| tool.name).collect();
+            assert!(seen.iter().any(|name| name == "one__echo"), "{seen:?}");
+            assert!(!seen.iter().any(|name| name.contains("admin")), "{seen:?}");
+        }
+        assert!(server::calls(&home, "one.admin").is_empty());
     }
-    assert!(server::calls(&home, "one.admin").is_empty());
-    let seen: Vec<_> = client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
-    assert!(seen.iter().any(|name| name == "one__echo"), "{seen:?}");
-    assert!(!seen.iter().any(|name| name.contains("admin")), "{seen:?}");
 }
 
 async fn a_key_does_not_follow_a_tool_to_its_fallback() {
@@ -87,20 +99,6 @@ async fn a_key_for_nothing_that_can_be_meant_is_not_issued() {
         assert!(refused.code == Some(1) && refused.err.contains(said), "{what}: {refused:?}");
     }
     assert!(home.json(["keys", "list"])["keys"].as_array().unwrap().is_empty());
-}
-
-async fn an_entry_for_a_server_is_not_for_one_whose_id_goes_on() {
-    let home = Home::with_state();
-    let (_kernel, port) = serving_by("opt-in", &home, &[("one", ""), ("one.admin", "")]);
-    let client = client(port, &home.key("agent", &["call:*"])).await;
-    home.json(["access", "grant", "agent", "one.*"]);
-    assert!(calls(&client, "one.echo").await);
-    for tool in ["one.admin.echo", "one.admin/echo", "one_admin_echo", "one.admin__echo"] {
-        assert!(!calls(&client, tool).await, "{tool}");
-    }
-    home.json(["access", "grant", "agent", "on*", "read_*"]);
-    assert!(!calls(&client, "one.admin.echo").await);
-    assert!(server::calls(&home, "one.admin").is_empty());
 }
 
 async fn a_denial_by_a_pattern_holds_under_opt_out_and_after_a_restart() {

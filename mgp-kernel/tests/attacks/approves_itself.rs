@@ -1,17 +1,14 @@
 //! An agent, or a server that does what it says, decides in place of a person.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, found, hello};
 use crate::runner::tests;
 use crate::server;
 
 tests![
     a_process_of_a_server_decides_nothing,
-    a_process_of_a_server_of_a_kernel_in_the_background_decides_nothing,
     a_process_that_leaves_its_server_twice_decides_nothing,
     a_process_of_a_server_is_no_client,
 ];
@@ -47,14 +44,11 @@ fn nightly(talk: &mut Talk) -> String {
 }
 
 /// What a script wrote to the file `told`, when it has ended.
-fn script_output(home: &Home) -> String {
-    loop {
+pub(crate) fn script_output(home: &Home) -> String {
+    found("the script ends", || {
         let output = std::fs::read_to_string(home.path("told")).unwrap_or_default();
-        if output.contains("ended") {
-            return output;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        output.contains("ended").then_some(output)
+    })
 }
 
 /// The refusals at a socket of the kernel that were recorded.
@@ -73,23 +67,18 @@ $mgp permissions pending; echo ended $?
 ";
 
 async fn a_process_of_a_server_decides_nothing() {
-    let home = home_with(&format!("mgp={}; {DECISIONS}", mgp()));
-    let (_kernel, mut talk) = Talk::begin(&home);
-    let output = nightly(&mut talk);
-    assert_eq!(output.matches("ended 3").count(), 4, "{output}");
-    assert!(output.contains("was started by the kernel or by one of its servers"), "{output}");
-    assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
-    assert_eq!(home.json(["access", "list"])["entries"], json!([]));
-    assert_eq!(refusals(&home, "operators").len(), 4);
-}
-
-async fn a_process_of_a_server_of_a_kernel_in_the_background_decides_nothing() {
-    let home = home_from(Home::without_linger(), &format!("mgp={}; {DECISIONS}", mgp()));
-    let mut client = Kernel::in_background(&home);
-    let mut talk = Talk::open(&mut client);
-    let output = nightly(&mut talk);
-    assert_eq!(output.matches("ended 3").count(), 4, "{output}");
-    assert_eq!(refusals(&home, "operators").len(), 4);
+    for in_background in [false, true] {
+        let home = if in_background { Home::without_linger() } else { Home::with_state() };
+        let home = home_from(home, &format!("mgp={}; {DECISIONS}", mgp()));
+        let mut kernel = if in_background { Kernel::in_background(&home) } else { Kernel::start(&home, &[]) };
+        let mut talk = Talk::open(&mut kernel);
+        let output = nightly(&mut talk);
+        assert_eq!(output.matches("ended 3").count(), 4, "{output}");
+        assert!(output.contains("was started by the kernel or by one of its servers"), "{output}");
+        assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
+        assert_eq!(home.json(["access", "list"])["entries"], json!([]));
+        assert_eq!(refusals(&home, "operators").len(), 4);
+    }
 }
 
 async fn a_process_that_leaves_its_server_twice_decides_nothing() {
@@ -111,10 +100,7 @@ async fn a_process_that_leaves_its_server_twice_decides_nothing() {
 }
 
 async fn a_process_of_a_server_is_no_client() {
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "claude-code", "version": "1"},
-    }});
+    let hello = hello("claude-code", &json!({"elicitation": {}}));
     let home = home_with(&format!("echo '{hello}' | {} serve", mgp()));
     let (_kernel, mut talk) = Talk::begin(&home);
     let output = nightly(&mut talk);

@@ -2,12 +2,13 @@
 //! starts beside the kernel is what its agent starts.
 
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::approves_itself::script_output;
 use crate::home::{Home, Ran};
-use crate::kernel::{Kernel, Talk, until};
+use crate::kernel::{Kernel, Talk, hello, until};
+use crate::questions::question;
 use crate::runner::tests;
 use crate::server;
 
@@ -81,17 +82,22 @@ const DECISIONS: [&[&str]; 9] = [
     &["ask", "never", "*"],
 ];
 
+/// None of these decisions is taken.
+fn decides_nothing(home: &Home, decisions: impl IntoIterator<Item = &'static [&'static str]>) {
+    for decision in decisions {
+        let ran = run(home, decision);
+        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
+        assert!(ran.err.contains("proof that a person is there"), "{decision:?}: {ran:?}");
+    }
+}
+
 /// How many of the decisions are refused where requests come in; the passphrase is refused where it is set.
 const PASSED_GATE: usize = DECISIONS.len() - 1;
 
 async fn what_a_client_starts_decides_nothing() {
     let home = home();
     let (_kernel, _talk) = Talk::begin(&home);
-    for decision in DECISIONS {
-        let ran = run(&home, decision);
-        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-        assert!(ran.err.contains("proof that a person is there"), "{ran:?}");
-    }
+    decides_nothing(&home, DECISIONS);
     // It may look, and learns how a decision becomes possible; but it does not set the passphrase itself.
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
     assert_eq!(home.json(["access", "list"])["entries"], json!([]));
@@ -111,11 +117,7 @@ async fn what_a_client_starts_decides_nothing_at_a_kernel_in_the_background() {
     let _other = Talk::open(&mut second);
     drop(one);
     assert_eq!(first.ended(), Some(0));
-    for decision in DECISIONS {
-        let ran = run(&home, decision);
-        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-        assert!(ran.err.contains("proof that a person is there"), "{ran:?}");
-    }
+    decides_nothing(&home, DECISIONS);
     assert_eq!(refusals(&home), PASSED_GATE);
 }
 
@@ -132,13 +134,7 @@ async fn what_a_client_leaves_behind_decides_nothing() {
     shell.env("MGP_CONFIG_PATH", home.path("mgp.toml"));
     assert!(shell.status().unwrap().success());
     home.write("go", "go\n");
-    let output = loop {
-        let output = std::fs::read_to_string(home.path("told")).unwrap_or_default();
-        if output.contains("ended") {
-            break output;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let output = script_output(&home);
     assert!(output.contains("ended 3"), "{output}");
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
 }
@@ -150,10 +146,9 @@ async fn what_outlives_its_client_and_the_kernel_decides_nothing() {
     kernel.child.kill().unwrap();
     kernel.child.wait().unwrap();
     drop(talk);
-    for decision in DECISIONS.iter().filter(|decision| !matches!(decision[0], "reload" | "restart")) {
-        let ran = run(&home, decision);
-        assert_eq!(ran.code, Some(3), "{decision:?}: {ran:?}");
-    }
+    let without_kernel =
+        DECISIONS.into_iter().filter(|decision| !matches!(decision[0], "reload" | "restart"));
+    decides_nothing(&home, without_kernel);
     assert_eq!(run_with(&home, PASSPHRASE, None, "the attacker's\n").code, Some(3));
     assert_eq!(home.json(["keys", "list"])["keys"], json!([]));
 }
@@ -179,9 +174,7 @@ async fn a_call_from_the_command_line_leaves_the_proof_to_be_set_up() {
 async fn a_client_decides_nothing_by_calling_as_an_operator() {
     let home = home();
     let (_kernel, _talk) = Talk::begin(&home);
-    while !home.run(["tools"]).out.contains("honest.echo") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the tool is there", || home.run(["tools"]).out.contains("honest.echo"));
     // It is one more client of the user: what takes a decision waits for it.
     let ran = run(&home, &["call", "honest.delete_everything", "what=all"]);
     assert_eq!(ran.code, Some(6), "{ran:?}");
@@ -194,18 +187,10 @@ async fn a_client_decides_nothing_by_calling_as_an_operator() {
 async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
     let home = home();
     let (_kernel, mut talk) = Talk::begin(&home);
-    while !home.run(["tools"]).out.contains("honest.delete_everything") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    until("the tool is there", || home.run(["tools"]).out.contains("honest.delete_everything"));
     let call = json!({"name": "honest.delete_everything", "arguments": {"what": "all"}});
     talk.tell("tools/call", &call);
-    let id = loop {
-        let pending = home.json(["permissions", "pending"]);
-        if let Some(id) = pending["questions"][0]["id"].as_str() {
-            break id.to_owned();
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    };
+    let id = question(&home)["id"].as_str().unwrap().to_owned();
     let answer_question = format!("permissions approve {id}");
     for line in ["call honest.delete_everything what=all", "permissions watch", &*answer_question] {
         let mut script = in_home(&home, "script");
@@ -219,10 +204,7 @@ async fn a_client_decides_nothing_at_a_terminal_that_it_makes() {
 }
 
 async fn the_agents_second_client_does_not_answer_for_a_human() {
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-        "clientInfo": {"name": "claude-code", "version": "1"},
-    }});
+    let hello = hello("claude-code", &json!({"elicitation": {}}));
     let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
         "name": "honest.delete_everything", "arguments": {"what": "all"},
@@ -239,14 +221,8 @@ async fn the_agents_second_client_does_not_answer_for_a_human() {
         for message in [&hello, &begun, &call] {
             std::io::Write::write_all(&mut input, format!("{message}\n").as_bytes()).unwrap();
         }
-        let pending = loop {
-            let pending = home.json(["permissions", "pending"]);
-            if pending["questions"] != json!([]) {
-                break pending;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        assert_eq!(pending["questions"][0]["server_id"], "honest", "{pending}");
+        let asked = question(&home);
+        assert_eq!(asked["server_id"], "honest", "{asked}");
         drop(input);
         let mut output = String::new();
         std::io::Read::read_to_string(&mut second.stdout.take().unwrap(), &mut output).unwrap();

@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
 use crate::runner::tests;
-use crate::server;
+use crate::server::{self, Scene};
 
 tests![
     a_confined_server_reads_its_own_and_the_systems_files_and_no_others,
@@ -38,11 +37,7 @@ pub(crate) fn is_possible() -> bool {
 }
 
 /// A kernel in which nobody is asked, with a confined server `jail` that notes its requests, and a talk with it.
-struct Jail {
-    home: Home,
-    talk: Talk,
-    _kernel: Kernel,
-}
+struct Jail(Scene);
 
 impl Jail {
     /// With these lines in the table of what is open to it, and these after it.
@@ -61,18 +56,12 @@ impl Jail {
             "[servers.security]\nspared_validators = [\"sandbox\", \"code_safety\", \"network_restricted\"]\n\
              [servers.confinement]\nwrite = [{notes:?}]\n{open}\n"
         );
-        let server = server::configured(&home, "jail", &lines);
-        let rest = "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-        home.configure(&format!("{rest}{more}{server}"));
-        let (kernel, talk) = Talk::begin(&home);
-        Self { home, talk, _kernel: kernel }
+        Self(Scene::in_home(home, &format!("{}{more}", server::UNASKED), &[("jail", &lines)]))
     }
 
     /// What a command prints that the server runs.
     fn runs(&mut self, command: &str) -> String {
-        let arguments = json!({"command": command});
-        let answer =
-            self.talk.ask("tools/call", &json!({"name": "jail.execute_command", "arguments": arguments}));
+        let answer = self.0.call("jail.execute_command", &json!({"command": command}));
         let text = answer["result"]["content"][0]["text"].as_str();
         text.unwrap_or_else(|| panic!("{answer}")).to_owned()
     }
@@ -80,30 +69,30 @@ impl Jail {
 
 async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
     let Some(mut jail) = Jail::plain() else { return };
-    jail.home.write("diary", "dear diary");
-    let diary = jail.home.path("diary").display().to_string();
+    jail.0.home.write("diary", "dear diary");
+    let diary = jail.0.home.path("diary").display().to_string();
     for file in ["/etc/passwd", "/etc/hostname", &diary, "/proc/self/environ", "/proc/1/environ", "/dev/tty"]
     {
         let read = jail.runs(&format!("cat {file} 2>&1; echo status $?"));
         assert!(read.contains("status 1") && read.contains("denied"), "{file}: {read}");
     }
-    let listed = jail.runs(&format!("ls {}; echo status $?", jail.home.path("").display()));
+    let listed = jail.runs(&format!("ls {}; echo status $?", jail.0.home.path("").display()));
     assert!(!listed.contains("diary") && listed.contains("status 2"), "{listed}");
     assert!(jail.runs("cat /usr/lib/os-release 2>/dev/null || ls /usr").len() > 10);
 }
 
 async fn a_confined_server_writes_to_its_temporary_folder_and_nowhere_else() {
     let Some(mut jail) = Jail::plain() else { return };
-    jail.home.write(".bashrc", "# mine");
-    let state = jail.home.path("state");
+    jail.0.home.write(".bashrc", "# mine");
+    let state = jail.0.home.path("state");
     for file in
-        [jail.home.path(".bashrc"), jail.home.path("new"), state.join("mgp.db"), "/tmp/mgp-attack".into()]
+        [jail.0.home.path(".bashrc"), jail.0.home.path("new"), state.join("mgp.db"), "/tmp/mgp-attack".into()]
     {
         let wrote = jail.runs(&format!("echo evil >> {}; echo status $?", file.display()));
         assert!(!wrote.contains("status 0"), "{}: {wrote}", file.display());
     }
-    assert_eq!(jail.home.read(".bashrc"), "# mine");
-    let chmod = jail.runs(&format!("chmod 777 {}; echo status $?", jail.home.path(".bashrc").display()));
+    assert_eq!(jail.0.home.read(".bashrc"), "# mine");
+    let chmod = jail.runs(&format!("chmod 777 {}; echo status $?", jail.0.home.path(".bashrc").display()));
     assert!(chmod.contains("status 1"), "{chmod}");
     let own = jail.runs("echo mine > $TMPDIR/a && cat $TMPDIR/a && cd && pwd && echo $TMPDIR");
     let lines: Vec<_> = own.lines().collect();
@@ -177,8 +166,8 @@ async fn a_confined_server_reaches_no_socket_of_the_kernel() {
     let everything = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n\
                       [[permissions.grants]]\nserver = \"jail\"\npermission = \"network.outbound\"\n";
     let mut jail = Jail::new("", everything);
-    let socket = jail.home.path("state/mgp.sock").display().to_string();
-    let other = jail.home.path("other.sock");
+    let socket = jail.0.home.path("state/mgp.sock").display().to_string();
+    let other = jail.0.home.path("other.sock");
     let _listener = UnixListener::bind(&other).unwrap();
     for path in [&socket, &other.display().to_string()] {
         let tried = jail.runs(&format!(
@@ -190,7 +179,7 @@ async fn a_confined_server_reaches_no_socket_of_the_kernel() {
                 socket.socketpair(type=socket.SOCK_DGRAM)' 2>&1";
     let tried = jail.runs(pair);
     assert!(tried.starts_with("paired") && tried.contains("PermissionError"), "{tried}");
-    let read = jail.runs(&format!("cat {}; echo status $?", jail.home.path("state/mgp.db").display()));
+    let read = jail.runs(&format!("cat {}; echo status $?", jail.0.home.path("state/mgp.db").display()));
     assert!(read.contains("status 1"), "{read}");
 }
 
@@ -214,7 +203,7 @@ async fn a_confined_server_touches_no_other_process() {
     );
     assert_eq!(traced.trim(), "-1 1", "ptrace");
     let mut victim = Ending(std::process::Command::new("sleep").arg("60").spawn().unwrap());
-    if jail.home.run(["doctor"]).out.contains("; signals\n") {
+    if jail.0.home.run(["doctor"]).out.contains("; signals\n") {
         let killed = jail.runs(&format!("kill -9 {}; echo status $?", victim.0.id()));
         assert!(!killed.contains("status 0"), "{killed}");
         assert!(victim.0.try_wait().unwrap().is_none());
@@ -260,14 +249,14 @@ async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
     let home = Home::with_state();
     home.write("book", "a book");
     let mut jail = Jail::in_home(home, "", EVERYTHING);
-    assert_eq!(jail.runs(&format!("cat {}", jail.home.path("book").display())), "a book");
-    let config = jail.home.path("mgp.toml");
+    assert_eq!(jail.runs(&format!("cat {}", jail.0.home.path("book").display())), "a book");
+    let config = jail.0.home.path("mgp.toml");
     let before = fs::read_to_string(&config).unwrap();
     for attempt in [
         format!("cat {}", config.display()),
         format!("echo '# more' >> {}", config.display()),
         format!("rm {}", config.display()),
-        format!("cat {}", jail.home.path("state/mgp.db").display()),
+        format!("cat {}", jail.0.home.path("state/mgp.db").display()),
         "cat /proc/1/status".to_owned(),
         "cat /proc/version".to_owned(),
         "cat < /dev/ptmx".to_owned(),
@@ -289,9 +278,9 @@ async fn a_folder_of_thousands_of_files_beside_the_kernels_own_is_open() {
         fs::write(home.path(&format!("a-book-with-a-rather-long-title-{file}")), "a book").unwrap();
     }
     let mut jail = Jail::in_home(home, "", EVERYTHING);
-    let last = jail.home.path("a-book-with-a-rather-long-title-2999");
+    let last = jail.0.home.path("a-book-with-a-rather-long-title-2999");
     assert_eq!(jail.runs(&format!("cat {}", last.display())), "a book");
-    let rules = jail.home.path("state/scratch/confinement-*");
+    let rules = jail.0.home.path("state/scratch/confinement-*");
     for attempt in ["cat", "echo >>", "rm -f"] {
         let tried = jail.runs(&format!(
             "for rules in {}; do {attempt} $rules 2>&1; echo status $?; done",

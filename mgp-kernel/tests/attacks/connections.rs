@@ -197,13 +197,10 @@ async fn health_answers_though_every_connection_is_at_work() {
 }
 
 /// A kernel that lets in only those with a key, and a key of the agent `agent.lab`: its secret and its number.
-fn with_key(lines: &str, until: &[&str]) -> (Home, Kernel, u16, String, String) {
+fn with_key(until: &[&str]) -> (Home, Kernel, u16, String, String) {
     let home = Home::with_state();
-    let server = server::configured(&home, "box", "");
-    let quiet =
-        "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-    let state = home.read("mgp.toml");
-    home.write("mgp.toml", &format!("{state}[listen]\nrequire_keys = true\n{lines}\n{quiet}{server}"));
+    let settings = format!("[listen]\nrequire_keys = true\n{}", server::UNASKED);
+    server::configure(&home, &settings, &[("box", "")]);
     let (kernel, port) = Kernel::on_http(&home);
     let new = ["keys", "new", "agent.lab", "--allow", "list", "--allow", "call:*"];
     let key = home.json(new.into_iter().chain(until.iter().copied()));
@@ -282,7 +279,7 @@ fn waiting_call(home: &Home, port: u16, secret: &str, session: &str) -> TcpStrea
 }
 
 async fn a_revoked_key_ends_its_streams_sessions_and_calls() {
-    let (home, _kernel, port, secret, id) = with_key("", &[]);
+    let (home, _kernel, port, secret, id) = with_key(&[]);
     let session = session(port, &secret);
     let get = Asked::open(port, &secret, "GET /mcp", &session, "");
     let sse = Asked::open(port, &secret, "GET /sse", "", "");
@@ -311,7 +308,7 @@ async fn a_revoked_key_ends_its_streams_sessions_and_calls() {
 }
 
 async fn calls_of_a_revoked_key_finish_where_the_operator_lets_them() {
-    let (home, _kernel, port, secret, id) = with_key("", &[]);
+    let (home, _kernel, port, secret, id) = with_key(&[]);
     let session = session(port, &secret);
     let get = Asked::open(port, &secret, "GET /mcp", &session, "");
     let call = waiting_call(&home, port, &secret, &session);
@@ -328,7 +325,7 @@ async fn calls_of_a_revoked_key_finish_where_the_operator_lets_them() {
 }
 
 async fn an_expired_key_ends_its_streams() {
-    let (_home, _kernel, port, secret, _) = with_key("", &["--until", "20s"]);
+    let (_home, _kernel, port, secret, _) = with_key(&["--until", "8s"]);
     let session = session(port, &secret);
     let get = Asked::open(port, &secret, "GET /mcp", &session, "");
     let sse = Asked::open(port, &secret, "GET /sse", "", "");

@@ -3,11 +3,14 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::home::Home;
+use crate::http;
 use crate::identity_provider::{Consent, Endpoint, KnownClient, Proof};
-use crate::kernel::until;
+use crate::kernel::{found, until};
 use crate::runner::tests;
-use crate::tokens::{Protected, call, exchange, list};
+use crate::tokens::Protected;
 
 tests![
     a_person_signs_in_once_and_signs_out_again,
@@ -30,67 +33,48 @@ fn in_front_of(server: &Protected, more: &str) -> Home {
 
 /// Runs `mgp login`, and follows the page that it prints as a browser does; returns its exit code and what it wrote. The
 /// answer of the issuer can be changed on its way.
-async fn login(home: &Home, args: &[&str], change: impl Fn(String) -> String) -> (i32, String) {
+fn login(home: &Home, args: &[&str], change: impl Fn(String) -> String) -> (i32, String) {
     let mut command = home.command(["login", "inner", "--no-browser"].iter().chain(args));
     let mut program =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(program.stderr.take().unwrap()).lines();
-    let (page, lines) = tokio::task::spawn_blocking(move || {
-        let mut output = String::new();
-        for line in lines.by_ref().map(Result::unwrap) {
-            if let Some((_, page)) = line.split_once("sign in at: ") {
-                return (Ok(page.to_owned()), lines);
-            }
-            output = format!("{output}{line}\n");
+    let mut output = String::new();
+    for line in BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap) {
+        if let Some((_, page)) = line.split_once("sign in at: ") {
+            location(&change(location(page)));
         }
-        (Err(output), lines)
-    })
-    .await
-    .unwrap();
-    if let Ok(page) = &page {
-        let answer = change(location(page).await);
-        let _ = location(&answer).await;
+        output = format!("{output}{line}\n");
     }
-    let ended = tokio::task::spawn_blocking(move || {
-        let rest: Vec<String> = lines.map(Result::unwrap).collect();
-        (program.wait().unwrap().code().unwrap(), rest.join("\n"))
-    });
-    let (code, rest) = ended.await.unwrap();
-    (code, page.err().unwrap_or_default() + &rest)
+    (program.wait().unwrap().code().unwrap(), output)
 }
 
 /// Returns where a page leads.
-async fn location(url: &str) -> String {
+fn location(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let port = host.rsplit_once(':').unwrap().1.parse().unwrap();
-    let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    let answer = exchange(port, &request).await;
-    let found = answer.raw.lines().find_map(|line| {
-        let (name, value) = line.split_once(": ")?;
-        name.eq_ignore_ascii_case("location").then(|| value.to_owned())
-    });
-    found.unwrap_or_default()
+    let answer = http::send(port, "GET", &format!("/{path}"), &format!("Host: {host}\r\n"), "");
+    answer.header("location").unwrap_or_default().to_owned()
+}
+
+/// What the kernel says of its servers, once they are connected or have failed.
+fn servers(home: &Home) -> String {
+    home.run(["servers", "--wait", "--json"]).out
 }
 
 async fn a_person_signs_in_once_and_signs_out_again() {
     let server = Protected::at_own_address().await;
     server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
     let home = in_front_of(&server, "");
-    let run = |args: &[&str]| {
-        let mut command = home.command(args);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-    };
-    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    let output = servers(&home);
     assert!(output.contains("run `mgp login inner`"), "{output}");
 
-    let (code, output) = login(&home, &[], |answer| answer).await;
+    let (code, output) = login(&home, &[], |answer| answer);
     assert_eq!(code, 0, "{output}");
-    let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
+    let listed = home.run(["tools"]).out;
     let echo = listed.split_whitespace().find(|word| word.starts_with("inner.work_echo")).unwrap();
-    let call = || run(&["call", echo, "--json"]);
+    let call = || home.run(["call", echo, "--json"]);
     for _ in 0..2 {
-        let after = call().await.unwrap();
-        assert!(after.status.success(), "{}", String::from_utf8_lossy(&after.stderr));
+        let after = call();
+        assert_eq!(after.code, Some(0), "{after:?}");
     }
     assert_eq!(server.provider.grants("authorization_code"), 1, "nobody signs in twice");
     let listed = home.run(["secrets", "list"]);
@@ -100,9 +84,8 @@ async fn a_person_signs_in_once_and_signs_out_again() {
     let mut logout = home.command(["logout", "inner"]);
     logout.env_remove("MGP_OPERATORS_TOKEN");
     assert_eq!(Home::ran(logout, "").code, Some(0));
-    let after = call().await.unwrap();
-    let output = String::from_utf8_lossy(&after.stderr);
-    assert!(!after.status.success() && output.contains("run `mgp login inner`"), "{output}");
+    let after = call();
+    assert!(after.code != Some(0) && after.err.contains("run `mgp login inner`"), "{after:?}");
     assert_eq!(home.run(["logout", "inner"]).code, Some(1));
 }
 
@@ -113,28 +96,21 @@ async fn a_person_signs_in_on_another_device() {
     let mut program =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(program.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let (prompt, program) =
-        tokio::task::spawn_blocking(move || (lines.next().unwrap(), program)).await.unwrap();
+    let prompt = lines.next().unwrap();
     let (_, code) = prompt.split_once("type the code ").unwrap();
     server.provider.approve(code, "1");
-    let ended = tokio::task::spawn_blocking(move || { program }.wait().unwrap()).await.unwrap();
-    assert!(ended.success());
-    let connects = move || {
-        until("the server is connected", || {
-            home.run(["servers", "--wait", "--json"]).out.contains("\"connected\"")
-        });
-    };
-    tokio::task::spawn_blocking(connects).await.unwrap();
+    assert!(program.wait().unwrap().success());
+    until("the server is connected", || servers(&home).contains("\"connected\""));
 }
 
 async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {
     let server = Protected::at_own_address().await;
     server.provider.set(|settings| settings.consent = Consent::Denied);
     let home = in_front_of(&server, "");
-    let (code, output) = login(&home, &[], |answer| answer).await;
+    let (code, output) = login(&home, &[], |answer| answer);
     assert!(code == 3 && output.contains("access_denied"), "{code} {output}");
     server.provider.set(|settings| settings.consent = Consent::Of("1".into()));
-    let (code, output) = login(&home, &[], |answer| format!("{answer}&iss=http%3A%2F%2Fevil.example")).await;
+    let (code, output) = login(&home, &[], |answer| format!("{answer}&iss=http%3A%2F%2Fevil.example"));
     assert!(code == 3 && output.contains("does not come from the issuer"), "{code} {output}");
     assert_eq!(server.provider.grants("authorization_code"), 0, "no code was sent");
 }
@@ -142,11 +118,11 @@ async fn a_login_that_is_denied_or_answered_by_somebody_else_is_none() {
 async fn each_agent_comes_with_its_own_login() {
     let server = Protected::at_own_address().await;
     let home = in_front_of(&server, "sharing = \"agent\"");
-    let (code, output) = login(&home, &[], |answer| answer).await;
+    let (code, output) = login(&home, &[], |answer| answer);
     assert!(code == 1 && output.contains("--agent"), "{code} {output}");
     for (agent, subject) in [("ada", "1"), ("bob", "2")] {
         server.provider.set(|settings| settings.consent = Consent::Of(subject.into()));
-        let (code, output) = login(&home, &["--agent", agent], |answer| answer).await;
+        let (code, output) = login(&home, &["--agent", agent], |answer| answer);
         assert_eq!(code, 0, "{output}");
     }
     let stored = home.read(".config/mgp/secrets.toml");
@@ -156,12 +132,8 @@ async fn each_agent_comes_with_its_own_login() {
 async fn no_client_starts_a_login() {
     let server = Protected::at_own_address().await;
     let home = in_front_of(&server, "[servers.oauth]\nscopes = [\"mgp:use\"]");
-    let run = |args: &[&str]| {
-        let mut command = home.command(args);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-    };
-    assert!(!run(&["call", "inner.work_echo", "--json"]).await.unwrap().status.success());
-    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    assert_ne!(home.run(["call", "inner.work_echo", "--json"]).code, Some(0));
+    let output = servers(&home);
     assert!(output.contains("run `mgp login inner`"), "{output}");
     for endpoint in [Endpoint::Authorize, Endpoint::Register, Endpoint::Token, Endpoint::Device] {
         assert_eq!(server.provider.count(endpoint), 0, "{endpoint:?}");
@@ -181,17 +153,13 @@ async fn a_token_is_exchanged_for_one_of_the_server_and_never_sent_there() {
     for (subject, agent) in [("1", "agent.ada"), ("2", "agent.bob")] {
         let token = outer.token(subject);
         // The token is one for the outer kernel alone.
-        assert_eq!(inner.bearer(&token).await.status, 401);
-        let (message, headers) = list();
+        assert_eq!(inner.bearer(&token).status, 401);
         // The agent's connection is opened when it first asks.
-        let echo = loop {
-            let listed = outer.post(&format!("Bearer {token}"), &headers, &message).await.body;
-            if let Some(echo) = listed.split('"').find(|text| text.starts_with("inner__work_echo")) {
-                break echo.to_owned();
-            }
-        };
-        let (message, headers) = call(&echo);
-        let answer = outer.post(&format!("Bearer {token}"), &headers, &message).await;
+        let echo = found("the tool is listed", || {
+            let listed = outer.ask(&token, "tools/list", json!({})).body;
+            listed.split('"').find(|text| text.starts_with("inner__work_echo")).map(str::to_owned)
+        });
+        let answer = outer.ask(&token, "tools/call", json!({"name": echo, "arguments": {}}));
         assert!(
             answer.status == 200 && answer.body.contains("\"content\""),
             "{} {}",
@@ -216,17 +184,13 @@ async fn a_token_of_the_platform_is_read_for_each_token_of_the_server() {
              token_file = \"platform-token\""
         ),
     );
-    let run = |args: &[&str]| {
-        let mut command = home.command(args);
-        tokio::task::spawn_blocking(move || command.output().unwrap())
-    };
-    let output = String::from_utf8(run(&["servers", "--wait", "--json"]).await.unwrap().stdout).unwrap();
+    let output = servers(&home);
     assert!(output.contains("`token_file`"), "{output}");
-    let claims = serde_json::json!({ "iss": issuer, "sub": "1", "aud": issuer });
+    let claims = json!({ "iss": issuer, "sub": "1", "aud": issuer });
     home.write("platform-token", &format!("{}\n", server.provider.issue(&claims)));
     // It is tried again by itself as well, only later.
-    run(&["restart", "inner"]).await.unwrap();
-    let listed = String::from_utf8(run(&["tools"]).await.unwrap().stdout).unwrap();
+    home.run(["restart", "inner"]);
+    let listed = home.run(["tools"]).out;
     assert!(listed.contains("inner.work_echo"), "{listed}");
     assert_eq!(server.provider.grants("urn:ietf:params:oauth:grant-type:jwt-bearer"), 1);
 }

@@ -19,7 +19,6 @@ mod cloned_folder;
 mod commands;
 mod confinement;
 mod connections;
-mod control;
 mod definitions;
 mod held;
 #[path = "../support/home.rs"]
@@ -55,7 +54,6 @@ fn main() -> ExitCode {
         return server::serve();
     }
     let tests = [
-        control::TESTS,
         commands::TESTS,
         approves_itself::TESTS,
         clients_shell::TESTS,

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
 use crate::runner::tests;
 use crate::server;
 
@@ -17,34 +16,26 @@ tests![
 ];
 
 /// A kernel with one server that may read and write files, asked by one client.
-struct Scene {
-    home: Home,
-    talk: Talk,
-    _kernel: Kernel,
-}
+struct Scene(server::Scene);
 
 impl Scene {
     fn new(lines: &str) -> Self {
-        let home = Home::with_state();
-        let server = server::configured(&home, "files", "");
         let granted = "[permissions]\npolicy = \"config_only\"\n\
             grants = [{ permission = \"filesystem.read\" }, { permission = \"filesystem.write\" }]\n\
             [confirmation]\ndangerous = false\n";
-        home.configure(&format!("{granted}{lines}{server}"));
-        let (kernel, talk) = Talk::begin(&home);
-        Self { home, talk, _kernel: kernel }
+        Self(server::Scene::new(&format!("{granted}{lines}"), &[("files", "")]))
     }
 
     fn call(&mut self, tool: &str, path: &str) -> Value {
-        self.talk.ask("tools/call", &json!({"name": format!("files.{tool}"), "arguments": {"path": path}}))
+        self.0.call(&format!("files.{tool}"), &json!({"path": path}))
     }
 
     fn is_refused(&mut self, tool: &str, path: &str, rule: &str) {
-        let before = server::calls(&self.home, "files").len();
+        let before = server::calls(&self.0.home, "files").len();
         let answer = self.call(tool, path);
         assert_eq!(answer["result"]["isError"], true, "{path}: {answer}");
         assert!(answer.to_string().contains(rule), "{path}: {answer}");
-        assert_eq!(server::calls(&self.home, "files").len(), before, "{path}");
+        assert_eq!(server::calls(&self.0.home, "files").len(), before, "{path}");
     }
 
     fn passes(&mut self, tool: &str, path: &str) -> String {
@@ -54,24 +45,17 @@ impl Scene {
     }
 
     fn written(&self, name: &str) -> String {
-        self.home.path(name).display().to_string()
+        self.0.home.path(name).display().to_string()
     }
 }
 
-const PROTECTED: [&str; 16] = [
+/// Some of the paths that `mgp-security` has in `path/protected/paths.txt`.
+const PROTECTED: [&str; 8] = [
     "/etc/shadow",
-    "//etc/./shadow",
-    "/proc/self/environ",
     "/proc/self/cwd/state/mgp.db",
     "/dev/fd/3",
-    "/sys/kernel/notes",
-    "~/.ssh/id_ed25519",
     "$HOME/.aws/credentials",
-    ".env",
     "notes/files/.ENV",
-    ".npmrc",
-    "sub/.kube/config",
-    "file:///etc/shadow",
     "file:///srv/ada/%2essh/id_rsa",
     "/etc/sh*w",
     "C:\\Users\\ada\\.ssh\\id_rsa",
@@ -88,9 +72,9 @@ async fn what_is_always_protected_is_read_neither_with_roots_nor_without() {
 
 async fn the_kernels_own_files_are_out_of_reach_in_every_spelling() {
     let mut scene = Scene::new("[validators]\nroots = [\"/\"]\n");
-    let home = scene.home.path("");
-    let link = scene.home.path("notes/files/harmless");
-    std::os::unix::fs::symlink(scene.home.path("state"), &link).unwrap();
+    let home = scene.0.home.path("");
+    let link = scene.0.home.path("notes/files/harmless");
+    std::os::unix::fs::symlink(scene.0.home.path("state"), &link).unwrap();
     let state = scene.written("state");
     for path in [
         format!("{state}/mgp.db"),
@@ -120,7 +104,7 @@ async fn what_starts_programs_is_read_and_not_written() {
         ".mcp.json", ".vscode/tasks.json", ".cursor/mcp.json", ".gitconfig", ".bashrc",
         ".git/hooks/pre-commit",
     ] {
-        scene.home.write(name, "as it was");
+        scene.0.home.write(name, "as it was");
         let path = scene.written(name);
         assert_eq!(scene.passes("read_file", &path), "as it was");
         scene.is_refused("write_file", &path, "protected-path");
@@ -132,8 +116,8 @@ async fn what_starts_programs_is_read_and_not_written() {
 
 async fn directories_among_a_servers_arguments_are_its_roots() {
     let mut scene = Scene::new("");
-    scene.home.write("notes/files/open.txt", "open");
-    scene.home.write("private.txt", "private");
+    scene.0.home.write("notes/files/open.txt", "open");
+    scene.0.home.write("private.txt", "private");
     let (open, private) = (scene.written("notes/files/open.txt"), scene.written("private.txt"));
     assert_eq!(scene.passes("read_file", &open), "open");
     scene.is_refused("read_file", &private, "mgp open");
@@ -147,7 +131,7 @@ async fn configured_roots_count_alone() {
     let other = home.path("other");
     std::fs::create_dir(&other).unwrap();
     let mut scene = Scene::new(&format!("[validators]\nroots = [{other:?}]\n"));
-    scene.home.write("notes/files/open.txt", "open");
+    scene.0.home.write("notes/files/open.txt", "open");
     let open = scene.written("notes/files/open.txt");
     scene.is_refused("read_file", &open, "outside-root");
     home.write("other/a.txt", "a");
@@ -156,7 +140,7 @@ async fn configured_roots_count_alone() {
 
 async fn an_operator_releases_one_entry_and_never_the_kernels_own() {
     let mut scene = Scene::new("[validators]\nallow_paths = [\"**/.env\", \"/**\", \"~/**\"]\n");
-    scene.home.write("notes/files/.env", "A=1");
+    scene.0.home.write("notes/files/.env", "A=1");
     let env = scene.written("notes/files/.env");
     assert_eq!(scene.passes("read_file", &env), "A=1");
     let database = scene.written("state/mgp.db");

@@ -20,14 +20,13 @@ tests![
 
 /// A kernel with a server `files` whose dangerous calls wait for an operator, and a client of it.
 fn asking(home: &Home, lines: &str) -> (Kernel, Talk) {
-    let server = server::configured(home, "files", "");
     let agent = "\n[[agents]]\nid = \"local\"\nhuman = false\n";
-    home.configure(&format!("{agent}{server}{lines}"));
+    server::configure(home, agent, &[("files", lines)]);
     Talk::begin(home)
 }
 
 /// The one question that waits, when it does.
-fn question(home: &Home) -> Value {
+pub(crate) fn question(home: &Home) -> Value {
     found("somebody is asked", || {
         let pending = home.json(["permissions", "pending"]);
         (pending["questions"].as_array().unwrap().len() == 1).then(|| pending["questions"][0].clone())

@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::json;
 
 use crate::home::Home;
-use crate::kernel::{Talk, found};
+use crate::kernel::found;
 use crate::runner::tests;
-use crate::server;
+use crate::server::{self, Scene};
 
 tests![
     a_record_that_was_emptied_does_not_verify,
@@ -95,20 +95,10 @@ async fn a_link_in_place_of_a_file_of_the_kernel_is_refused() {
     }
 }
 
-/// A home with the server `one`, whose calls nobody is asked about.
-fn with_server() -> Home {
-    let home = Home::with_state();
-    let rest =
-        "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
-    let server = server::configured(&home, "one", "");
-    home.configure(&format!("{rest}{server}"));
-    home
-}
-
 async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
     for renames in [false, true] {
-        let home = with_server();
-        let (_kernel, mut talk) = Talk::begin(&home);
+        let mut scene = Scene::new(server::UNASKED, &[("one", "")]);
+        let (home, talk) = (&scene.home, &mut scene.talk);
         let mut call = || {
             let call = json!({"name": "one.echo", "arguments": {"text": "x"}});
             talk.ask("tools/call", &call).to_string()
@@ -130,8 +120,7 @@ async fn a_record_that_is_removed_beside_a_kernel_ends_its_calls() {
 }
 
 async fn a_call_of_a_kernel_that_was_killed_is_told_by_the_next() {
-    let home = with_server();
-    let (kernel, mut talk) = Talk::begin(&home);
+    let Scene { home, kernel, mut talk } = Scene::new(server::UNASKED, &[("one", "")]);
     talk.tell("tools/call", &json!({"name": "one.execute_command", "arguments": {"command": "sleep 60"}}));
     let calls = home.path("state/audit.calls");
     let noted = found("the call ends", || {

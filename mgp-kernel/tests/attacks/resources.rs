@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
+use crate::kernel::{Kernel, Talk, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -18,7 +18,7 @@ tests![
 ];
 
 /// A kernel that permits `permissions`, with the folder `work` as its only root, in front of the server `files`.
-fn guarded(home: &Home, permissions: &[&str]) -> Kernel {
+fn guarded(home: &Home, permissions: &[&str]) -> (Kernel, Talk) {
     fs::create_dir_all(home.path("work")).unwrap();
     home.write("work/notes.txt", "harmless");
     home.write("secret.txt", "the secret");
@@ -27,13 +27,15 @@ fn guarded(home: &Home, permissions: &[&str]) -> Kernel {
         writeln!(grants, "\n[[permissions.grants]]\npermission = {permission:?}").unwrap();
     }
     let settings = format!(
-        "{}{}\n[validators]\nroots = [{:?}]\n\n[permissions]\npolicy = \"config_only\"\n{grants}",
-        home.read("mgp.toml"),
-        server::configured(home, "files", ""),
+        "[validators]\nroots = [{:?}]\n[permissions]\npolicy = \"config_only\"\n{grants}",
         home.path("work")
     );
-    home.write("mgp.toml", &settings);
-    Kernel::start(home, &[])
+    server::configure(home, &settings, &[("files", "")]);
+    let (kernel, mut talk) = Talk::begin(home);
+    until("the template is listed", || {
+        talk.ask("resources/templates/list", &json!({})).to_string().contains("file://{+path}")
+    });
+    (kernel, talk)
 }
 
 fn is_refused(answer: &Value) -> bool {
@@ -50,8 +52,7 @@ fn arrived(home: &Home) -> Vec<String> {
 
 async fn a_file_is_not_read_as_a_resource_without_permission() {
     let home = Home::with_state();
-    let mut kernel = guarded(&home, &[]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = guarded(&home, &[]);
     let uri = format!("file://{}", home.path("work/notes.txt").display());
     let answer = talk.ask("resources/read", &json!({ "uri": uri }));
     assert!(is_refused(&answer), "{answer}");
@@ -64,8 +65,7 @@ async fn a_file_is_not_read_as_a_resource_without_permission() {
 
 async fn a_file_beyond_the_roots_is_not_read_as_a_resource_in_any_spelling() {
     let home = Home::with_state();
-    let mut kernel = guarded(&home, &["filesystem.read"]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = guarded(&home, &["filesystem.read"]);
     let (inside, outside) = (home.path("work/notes.txt"), home.path("secret.txt"));
     let (inside, outside) = (inside.display(), outside.display());
     let answer = talk.ask("resources/read", &json!({ "uri": format!("file://{inside}") }));
@@ -100,8 +100,7 @@ async fn a_file_beyond_the_roots_is_not_read_as_a_resource_in_any_spelling() {
 
 async fn an_inner_address_is_not_read_as_a_resource() {
     let home = Home::with_state();
-    let mut kernel = guarded(&home, &["filesystem.read", "network.outbound"]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = guarded(&home, &["filesystem.read", "network.outbound"]);
     for uri in [
         "http://169.254.169.254/latest/meta-data",
         "HTTPS://127.0.0.1/",
@@ -120,8 +119,7 @@ async fn an_inner_address_is_not_read_as_a_resource() {
 
 async fn prompts_completions_and_subscriptions_are_judged_like_calls() {
     let home = Home::with_state();
-    let mut kernel = guarded(&home, &["filesystem.read"]);
-    let mut talk = Talk::open(&mut kernel);
+    let (_kernel, mut talk) = guarded(&home, &["filesystem.read"]);
     let outside = home.path("secret.txt");
     let uri = format!("file://{}", outside.display());
     let template = json!({"type": "ref/resource", "uri": "file://{+path}"});

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::kernel::{Kernel, Talk};
 
 /// The argument by which the test binary is this server. The next is the folder in which it notes the requests it got.
 pub(crate) const SERVE: &str = "--attacked";
@@ -20,6 +21,40 @@ pub(crate) fn configured(home: &Home, id: &str, lines: &str) -> String {
     let program = std::env::current_exe().unwrap();
     format!("\n[[servers]]\nid = {id:?}\ncommand = {program:?}\nargs = [{SERVE:?}, {folder:?}]\n{lines}\n")
 }
+
+/// A kernel in front of servers of the attacks, and a client of it.
+pub(crate) struct Scene {
+    pub(crate) home: Home,
+    pub(crate) talk: Talk,
+    pub(crate) kernel: Kernel,
+}
+
+impl Scene {
+    /// Starts a kernel with these settings and servers: the id of each, and lines for its table.
+    pub(crate) fn new(settings: &str, servers: &[(&str, &str)]) -> Self {
+        Self::in_home(Home::with_state(), settings, servers)
+    }
+
+    pub(crate) fn in_home(home: Home, settings: &str, servers: &[(&str, &str)]) -> Self {
+        configure(&home, settings, servers);
+        let (kernel, talk) = Talk::begin(&home);
+        Self { home, talk, kernel }
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        self.talk.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
+    }
+}
+
+/// Adds settings and servers to the configuration of a home.
+pub(crate) fn configure(home: &Home, settings: &str, servers: &[(&str, &str)]) {
+    let servers: String = servers.iter().map(|(id, lines)| configured(home, id, lines)).collect();
+    home.configure(&format!("{settings}{servers}"));
+}
+
+/// Settings with which nobody is asked about a call.
+pub(crate) const UNASKED: &str =
+    "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
 
 /// The requests that came to the server `id`, in their order: method and parameters. One that is just being written is not
 /// among them.

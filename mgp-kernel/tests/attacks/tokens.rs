@@ -1,16 +1,13 @@
 //! Tokens that are forged, stolen, borrowed or replayed, at a kernel that accepts those of an identity provider.
 
-use std::fmt::Write as _;
-
-use http::{Method, Uri};
+use ::http::{Method, Uri};
 use mgp_security::jose::{Algorithm, Header, SigningKey, dpop};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::home::Home;
+use crate::http::{self, Answer};
 use crate::identity_provider::{Endpoint, Fault, IdentityProvider};
-use crate::kernel::{Kernel, until};
+use crate::kernel::{Kernel, hello, until};
 use crate::runner::tests;
 use crate::server;
 
@@ -26,8 +23,7 @@ tests![
     a_flood_of_unknown_keys_is_no_flood_of_questions_and_known_keys_stay,
     a_bound_token_is_worth_nothing_without_its_key,
     a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded,
-    a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it,
-    a_tool_that_needs_a_scope_says_which,
+    a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it_and_tells_others_which,
     a_token_passes_the_doors_and_changes_nothing,
     tokens_are_in_no_record_and_no_log,
 ];
@@ -42,36 +38,21 @@ pub(crate) struct Protected {
     resource: String,
 }
 
-/// An answer of HTTP.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
-    /// The head as it came.
-    pub(crate) raw: String,
-}
-
 const RESOURCE: &str = "https://mgp.example/mcp";
 
 impl Protected {
     async fn start() -> Self {
-        Self::with("", "").await
+        Self::with("").await
+    }
+
+    /// Starts it with more in the table `listen.oauth`.
+    async fn with(oauth: &str) -> Self {
+        Self::of(IdentityProvider::start().await, oauth, "")
     }
 
     /// Starts it with more in the table `listen.oauth`, and more in the file.
-    async fn with(oauth: &str, more: &str) -> Self {
-        let provider = IdentityProvider::start().await;
-        Self::of(provider, oauth, more)
-    }
-
-    /// Starts it with a tool `echo` that needs a scope.
-    async fn needing(scope: &str) -> Self {
-        let tool = format!("[servers.tools.echo]\nrequired_scopes = [{scope:?}]\n");
-        Self::run(IdentityProvider::start().await, "", "", &tool)
-    }
-
     pub(crate) fn of(provider: IdentityProvider, oauth: &str, more: &str) -> Self {
-        Self::run(provider, oauth, more, "")
+        Self::run_at(provider, 0, RESOURCE, oauth, more, "")
     }
 
     /// Starts it where its own address is the audience of its tokens.
@@ -79,10 +60,6 @@ impl Protected {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let resource = format!("http://127.0.0.1:{port}/mcp");
         Self::run_at(IdentityProvider::start().await, port, &resource, "", "", "")
-    }
-
-    fn run(provider: IdentityProvider, oauth: &str, more: &str, of_server: &str) -> Self {
-        Self::run_at(provider, 0, RESOURCE, oauth, more, of_server)
     }
 
     fn run_at(
@@ -95,21 +72,20 @@ impl Protected {
     ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
-        let mut text = format!("[listen]\nrest = true\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n");
-        if !oauth.contains("issuers") {
-            writeln!(text, "issuers = [{{ issuer = {issuer:?} }}]").unwrap();
-        }
-        writeln!(
-            text,
-            "[[agents]]\nid = \"agent.ada\"\ntokens = [{{ issuer = {issuer:?}, subject = \"1\" }}]"
-        )
-        .unwrap();
-        writeln!(
-            text,
-            "[[agents]]\nid = \"agent.bob\"\ntokens = [{{ issuer = {issuer:?}, subject = \"2\" }}]"
-        )
-        .unwrap();
-        writeln!(text, "[access]\ndefault = \"opt-out\"\n{more}").unwrap();
+        let issuers = match oauth.contains("issuers") {
+            true => String::new(),
+            false => format!("issuers = [{{ issuer = {issuer:?} }}]\n"),
+        };
+        let agent = |id: &str, subject: &str| {
+            let tokens = format!("tokens = [{{ issuer = {issuer:?}, subject = {subject:?} }}]");
+            format!("[[agents]]\nid = {id:?}\n{tokens}\n")
+        };
+        let text = format!(
+            "[listen]\nrest = true\npublic_url = {resource:?}\n[listen.oauth]\n{oauth}\n{issuers}{}{}\
+             [access]\ndefault = \"opt-out\"\n{more}",
+            agent("agent.ada", "1"),
+            agent("agent.bob", "2"),
+        );
         let state = home.read("mgp.toml");
         home.write("mgp.toml", &format!("{state}{text}{}", server::configured(&home, "work", of_server)));
         let kernel = Kernel::start(&home, &["--http", &format!("127.0.0.1:{port}")]);
@@ -130,123 +106,87 @@ impl Protected {
     }
 
     /// Posts a message with this `Authorization`, and further headers.
-    pub(crate) async fn post(&self, authorization: &str, headers: &str, message: &Value) -> Answer {
-        let body = message.to_string();
+    fn post(&self, authorization: &str, headers: &str, message: &Value) -> Answer {
         let authorization = match authorization {
             "" => String::new(),
             value => format!("Authorization: {value}\r\n"),
         };
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{authorization}{headers}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        exchange(self.port, &request).await
+        http::post(self.port, &format!("{HOST}{authorization}{headers}"), &message.to_string())
     }
 
-    pub(crate) async fn bearer(&self, token: &str) -> Answer {
-        self.post(&format!("Bearer {token}"), "", &hello()).await
+    /// Opens a session with a token.
+    pub(crate) fn bearer(&self, token: &str) -> Answer {
+        self.post(&format!("Bearer {token}"), "", &hello("t", &json!({})))
+    }
+
+    /// Sends a request with a token, in the revision without sessions.
+    pub(crate) fn ask(&self, token: &str, method: &str, params: Value) -> Answer {
+        let headers = format!("{HOST}Authorization: Bearer {token}\r\n");
+        http::ask(self.port, &headers, &json!({}), method, params)
+    }
+
+    /// Calls a tool of its server.
+    fn echo(&self, token: &str) -> Answer {
+        self.ask(token, "tools/call", json!({"name": "work__echo", "arguments": {}}))
     }
 }
 
-pub(crate) async fn exchange(port: u16, request: &str) -> Answer {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned(), raw: head.to_owned() }
-}
-
-fn hello() -> Value {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
-    } })
-}
-
-/// A call of a tool in the revision without sessions.
-pub(crate) fn call(tool: &str) -> (Value, String) {
-    let (message, headers) = stateless("tools/call", json!({ "name": tool, "arguments": {} }));
-    (message, format!("{headers}Mcp-Name: {tool}\r\n"))
-}
-
-/// The question for the tools in the revision without sessions.
-pub(crate) fn list() -> (Value, String) {
-    stateless("tools/list", json!({}))
-}
-
-fn stateless(method: &str, mut params: Value) -> (Value, String) {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },
-    });
-    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params });
-    (message, format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"))
-}
+/// The name by which it is asked.
+const HOST: &str = "Host: mgp.example\r\n";
 
 async fn a_token_of_the_issuer_lets_its_agent_in_and_nobody_else() {
     let kernel = Protected::start().await;
     for algorithm in [Algorithm::ES256, Algorithm::RS256, Algorithm::EdDSA] {
         let token = kernel.provider.issue_by(algorithm, &kernel.claims("1"));
-        let answer = kernel.bearer(&token).await;
+        let answer = kernel.bearer(&token);
         assert_eq!(answer.status, 200, "{algorithm:?}: {} {}", answer.head, answer.body);
     }
-    let stranger = kernel.bearer(&kernel.token("3")).await;
+    let stranger = kernel.bearer(&kernel.token("3"));
     assert_eq!(stranger.status, 403, "{}", stranger.head);
     // The subject of a token is nobody's name.
-    let named = kernel.bearer(&kernel.token("agent.ada")).await;
+    let named = kernel.bearer(&kernel.token("agent.ada"));
     assert_eq!(named.status, 403, "{}", named.head);
-    let (message, headers) = call("work__echo");
-    let answer = kernel.post(&format!("Bearer {}", kernel.token("1")), &headers, &message).await;
+    let answer = kernel.echo(&kernel.token("1"));
     assert_eq!(answer.status, 200, "{}", answer.body);
     let record = kernel.home.json(["audit", "tail"]).to_string();
     assert!(record.contains("agent.ada"), "{record}");
 }
 
 async fn a_request_without_a_token_is_told_where_to_get_one() {
-    let kernel = Protected::with("scopes = [\"mgp:use\"]", "").await;
-    let answer = kernel.post("", "", &hello()).await;
+    let kernel = Protected::with("scopes = [\"mgp:use\"]").await;
+    let answer = kernel.post("", "", &hello("t", &json!({})));
     assert_eq!(answer.status, 401);
     let metadata = "resource_metadata=\"https://mgp.example/.well-known/oauth-protected-resource/mcp\"";
     assert!(answer.head.contains(metadata) && answer.head.contains("scope=\"mgp:use\""), "{}", answer.head);
     for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"] {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\n\r\n");
-        let document = exchange(kernel.port, &request).await;
+        let document = http::send(kernel.port, "GET", path, HOST, "");
         assert_eq!(document.status, 200, "{path}");
-        let document: Value = serde_json::from_str(&document.body).unwrap();
+        let document = document.json();
         assert_eq!(document["resource"], RESOURCE);
         assert_eq!(document["authorization_servers"], json!([kernel.provider.issuer()]));
     }
     let mut claims = kernel.claims("1");
     claims["scope"] = "other".into();
-    let poor = kernel.bearer(&kernel.provider.issue(&claims)).await;
+    let poor = kernel.bearer(&kernel.provider.issue(&claims));
     assert!(poor.status == 403 && poor.head.contains("insufficient_scope"), "{}", poor.head);
 }
 
 async fn a_token_passes_the_doors_and_changes_nothing() {
     let kernel = Protected::start().await;
-    let authorization = format!("Authorization: Bearer {}\r\n", kernel.token("1"));
-    let ask = async |method: &str, path: &str, body: &str| {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: mgp.example\r\nConnection: close\r\n{authorization}\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        exchange(kernel.port, &request).await
+    let token = kernel.token("1");
+    let ask = |method: &str, path: &str, body: &str| {
+        let headers = format!("{HOST}Authorization: Bearer {token}\r\nContent-Type: application/json\r\n");
+        http::send(kernel.port, method, path, &headers, body)
     };
     for path in ["/catalog", "/openapi.json", "/capabilities"] {
-        let answer = ask("GET", path, "").await;
+        let answer = ask("GET", path, "");
         assert!(answer.status == 200 && answer.body.contains("work.echo"), "{path}: {}", answer.body);
     }
-    let called = ask("POST", "/tools/work.echo", "{}").await;
+    let called = ask("POST", "/tools/work.echo", "{}");
     assert_eq!(called.status, 200, "{}", called.body);
-    let called = ask("POST", "/env/tools/call", r#"{"tool_name": "work.echo", "arguments": {}}"#).await;
+    let called = ask("POST", "/env/tools/call", r#"{"tool_name": "work.echo", "arguments": {}}"#);
     assert!(called.body.contains("success"), "{}", called.body);
-    let (message, headers) = stateless("mgp/access/grant", json!({}));
-    let bearer = format!("Bearer {}", kernel.token("1"));
-    let refused = kernel.post(&bearer, &headers, &message).await;
+    let refused = kernel.ask(&token, "mgp/access/grant", json!({}));
     assert!(refused.body.contains("--allow register"), "{}", refused.body);
 }
 
@@ -272,11 +212,11 @@ async fn a_token_of_another_audience_or_issuer_is_refused() {
         ("not begun", with("nbf", (now + 3600).into())),
         ("without a subject", with("sub", "".into())),
     ] {
-        let answer = kernel.bearer(&token).await;
+        let answer = kernel.bearer(&token);
         assert_eq!(answer.status, 401, "{why}: {}", answer.head);
         assert!(answer.head.contains("invalid_token"), "{why}: {}", answer.head);
     }
-    assert_eq!(kernel.bearer(&with("aud", json!(["https://other.example", RESOURCE]))).await.status, 200);
+    assert_eq!(kernel.bearer(&with("aud", json!(["https://other.example", RESOURCE]))).status, 200);
 }
 
 async fn a_token_without_a_signature_or_signed_by_the_public_key_is_refused() {
@@ -291,7 +231,7 @@ async fn a_token_without_a_signature_or_signed_by_the_public_key_is_refused() {
         let header = json!({ "alg": alg, "kid": kid, "typ": "JWT" });
         let signed = format!("{}.{}", text(&header), text(&claims));
         for signature in ["", "c2lnbmF0dXJl"] {
-            let answer = kernel.bearer(&format!("{signed}.{signature}")).await;
+            let answer = kernel.bearer(&format!("{signed}.{signature}"));
             assert!(matches!(answer.status, 400 | 401), "{alg}: {}", answer.head);
         }
     }
@@ -299,7 +239,7 @@ async fn a_token_without_a_signature_or_signed_by_the_public_key_is_refused() {
     let right = kernel.token("1");
     let (_, rest) = right.split_once('.').unwrap();
     let confused = format!("{}.{rest}", text(&json!({ "alg": "RS256", "kid": kid })));
-    assert_eq!(kernel.bearer(&confused).await.status, 401);
+    assert_eq!(kernel.bearer(&confused).status, 401);
 }
 
 async fn keys_that_a_token_brings_itself_are_not_used() {
@@ -315,11 +255,11 @@ async fn keys_that_a_token_brings_itself_are_not_used() {
     for kid in [None, Some("../../etc/passwd".to_owned()), Some(kernel.provider.key_id(Algorithm::ES256))] {
         header.kid = kid;
         let token = own.sign(header.clone(), &claims).unwrap();
-        assert_eq!(kernel.bearer(&token).await.status, 401);
+        assert_eq!(kernel.bearer(&token).status, 401);
     }
     assert_eq!(other.count(Endpoint::Jwks), 0, "nobody follows an address that a token names");
     header.crit = Some(vec!["exp".into()]);
-    assert_eq!(kernel.bearer(&own.sign(header, &claims).unwrap()).await.status, 401);
+    assert_eq!(kernel.bearer(&own.sign(header, &claims).unwrap()).status, 401);
 }
 
 async fn two_issuers_with_the_same_subject_are_two_agents() {
@@ -331,8 +271,7 @@ async fn two_issuers_with_the_same_subject_are_two_agents() {
     );
     let kernel = Protected::of(one, &issuers, &eve);
     let theirs = two.issue(&json!({ "iss": two.issuer(), "sub": "1", "aud": RESOURCE }));
-    let (message, headers) = call("work__echo");
-    assert_eq!(kernel.post(&format!("Bearer {theirs}"), &headers, &message).await.status, 200);
+    assert_eq!(kernel.echo(&theirs).status, 200);
     let record = kernel.home.json(["audit", "tail"]).to_string();
     assert!(record.contains("agent.eve") && !record.contains("agent.ada"), "{record}");
 }
@@ -354,22 +293,22 @@ async fn an_agent_that_is_known_in_another_way_has_no_tokens() {
 async fn a_session_of_another_principal_is_not_found() {
     let kernel = Protected::start().await;
     let (ada, bob) = (kernel.token("1"), kernel.token("2"));
-    let opened = kernel.bearer(&ada).await;
-    let session = opened.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let opened = kernel.bearer(&ada);
+    let session = opened.header("mcp-session-id").unwrap();
     let headers = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
-    assert_eq!(kernel.post(&format!("Bearer {bob}"), &headers, &ping).await.status, 404);
+    assert_eq!(kernel.post(&format!("Bearer {bob}"), &headers, &ping).status, 404);
     // Another token of the same agent goes on with it.
     let renewed = kernel.token("1");
-    assert_eq!(kernel.post(&format!("Bearer {renewed}"), &headers, &ping).await.status, 200);
+    assert_eq!(kernel.post(&format!("Bearer {renewed}"), &headers, &ping).status, 200);
 }
 
 async fn a_flood_of_unknown_keys_is_no_flood_of_questions_and_known_keys_stay() {
     let kernel = Protected::start().await;
-    assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+    assert_eq!(kernel.bearer(&kernel.token("1")).status, 200);
     assert_eq!(kernel.provider.count(Endpoint::Jwks), 1);
     for _ in 0..3 {
-        assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+        assert_eq!(kernel.bearer(&kernel.token("1")).status, 200);
     }
     assert_eq!(kernel.provider.count(Endpoint::Jwks), 1, "known keys are not fetched again");
     // A flood of tokens with unknown keys makes no flood of fetches.
@@ -378,12 +317,12 @@ async fn a_flood_of_unknown_keys_is_no_flood_of_questions_and_known_keys_stay() 
         let mut header = Header::new(Algorithm::ES256);
         header.kid = Some(format!("unknown-{number}"));
         let token = stranger.sign(header, &kernel.claims("1")).unwrap();
-        assert_eq!(kernel.bearer(&token).await.status, 401);
+        assert_eq!(kernel.bearer(&token).status, 401);
     }
     assert!(kernel.provider.count(Endpoint::Jwks) <= 2, "{}", kernel.provider.count(Endpoint::Jwks));
     // An issuer that cannot be reached leaves the known keys as they are.
     kernel.provider.fault(Fault::Slow(Endpoint::Jwks));
-    assert_eq!(kernel.bearer(&kernel.token("1")).await.status, 200);
+    assert_eq!(kernel.bearer(&kernel.token("1")).status, 200);
 }
 
 async fn a_bound_token_is_worth_nothing_without_its_key() {
@@ -397,91 +336,81 @@ async fn a_bound_token_is_worth_nothing_without_its_key() {
         dpop::proof(key, method, url, Some(token), None).unwrap()
     };
     let right = proof(&key, &Method::POST, &url, &token);
-    let send = async |scheme: &str, proof: &str| {
+    let send = |scheme: &str, proof: &str| {
         let headers = if proof.is_empty() { String::new() } else { format!("DPoP: {proof}\r\n") };
-        kernel.post(&format!("{scheme} {token}"), &headers, &hello()).await.status
+        kernel.post(&format!("{scheme} {token}"), &headers, &hello("t", &json!({}))).status
     };
-    assert_eq!(send("Bearer", "").await, 401, "without a proof");
-    assert_eq!(send("DPoP", "").await, 401, "without a proof");
-    assert_eq!(send("Bearer", &right).await, 401, "by the scheme of tokens that are not bound");
-    assert_eq!(send("DPoP", &proof(&thief, &Method::POST, &url, &token)).await, 401, "by another key");
-    assert_eq!(send("DPoP", &proof(&key, &Method::GET, &url, &token)).await, 401, "for another method");
+    assert_eq!(send("Bearer", ""), 401, "without a proof");
+    assert_eq!(send("DPoP", ""), 401, "without a proof");
+    assert_eq!(send("Bearer", &right), 401, "by the scheme of tokens that are not bound");
+    assert_eq!(send("DPoP", &proof(&thief, &Method::POST, &url, &token)), 401, "by another key");
+    assert_eq!(send("DPoP", &proof(&key, &Method::GET, &url, &token)), 401, "for another method");
     let other: Uri = "https://other.example/mcp".parse().unwrap();
-    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &other, &token)).await, 401, "for another server");
-    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &url, "other")).await, 401, "for another token");
-    assert_eq!(send("DPoP", &right).await, 200);
-    assert_eq!(send("DPoP", &right).await, 401, "a second time");
+    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &other, &token)), 401, "for another server");
+    assert_eq!(send("DPoP", &proof(&key, &Method::POST, &url, "other")), 401, "for another token");
+    assert_eq!(send("DPoP", &right), 200);
+    assert_eq!(send("DPoP", &right), 401, "a second time");
     // A token that is not bound gains nothing by a proof.
     let plain = kernel.token("1");
     let headers = format!("DPoP: {}\r\n", proof(&key, &Method::POST, &url, &plain));
-    assert_eq!(kernel.post(&format!("DPoP {plain}"), &headers, &hello()).await.status, 401);
+    assert_eq!(kernel.post(&format!("DPoP {plain}"), &headers, &hello("t", &json!({}))).status, 401);
 }
 
 async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded() {
-    let kernel = Protected::with("dpop = \"required\"\ndpop_nonces = true", "").await;
+    let kernel = Protected::with("dpop = \"required\"\ndpop_nonces = true").await;
     let key = SigningKey::generate().unwrap();
     let mut claims = kernel.claims("1");
     claims["cnf"] = json!({ "jkt": key.thumbprint() });
     let token = kernel.provider.issue(&claims);
     let url: Uri = RESOURCE.parse().unwrap();
-    let send = async |nonce: Option<&str>| {
+    let send = |nonce: Option<&str>| {
         let proof = dpop::proof(&key, &Method::POST, &url, Some(&token), nonce).unwrap();
-        kernel.post(&format!("DPoP {token}"), &format!("DPoP: {proof}\r\n"), &hello()).await
+        kernel.post(&format!("DPoP {token}"), &format!("DPoP: {proof}\r\n"), &hello("t", &json!({})))
     };
-    let response = send(None).await;
+    let response = send(None);
     assert!(
         response.status == 401 && response.head.contains("error=\"use_dpop_nonce\""),
         "{}",
         response.head
     );
-    let nonce = response.raw.lines().find_map(|line| line.strip_prefix("dpop-nonce: ")).unwrap();
-    assert_eq!(send(Some(nonce)).await.status, 200);
-    assert_eq!(send(Some(&nonce[1..])).await.status, 401, "a nonce that is not of the kernel");
-    let plain = kernel.bearer(&kernel.token("1")).await;
+    let nonce = response.header("dpop-nonce").unwrap();
+    assert_eq!(send(Some(nonce)).status, 200);
+    assert_eq!(send(Some(&nonce[1..])).status, 401, "a nonce that is not of the kernel");
+    let plain = kernel.bearer(&kernel.token("1"));
     assert!(plain.status == 401 && plain.head.contains("www-authenticate: dpop "), "{}", plain.head);
 }
 
-async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it() {
-    let kernel = Protected::needing("work:write").await;
+async fn a_tool_that_needs_a_scope_is_listed_to_tokens_that_have_it_and_tells_others_which() {
+    let needs = "[servers.tools.echo]\nrequired_scopes = [\"work:write\"]\n";
+    let kernel = Protected::run_at(IdentityProvider::start().await, 0, RESOURCE, "", "", needs);
     let token = |scope: &str| {
         let mut claims = kernel.claims("1");
         claims["scope"] = scope.into();
         kernel.provider.issue(&claims)
     };
-    let listed = async |scope: &str| {
-        let (message, headers) = list();
-        let token = token(scope);
-        let answer = kernel.post(&format!("Bearer {token}"), &headers, &message).await;
+    let listed = |scope: &str| {
+        let answer = kernel.ask(&token(scope), "tools/list", json!({}));
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert!(answer.body.contains("\"cacheScope\":\"private\""), "{}", answer.body);
         answer.body.contains("work__echo")
     };
     for _ in 0..2 {
-        assert!(!listed("mgp:use").await);
-        assert!(listed("mgp:use work:write").await);
+        assert!(!listed("mgp:use"));
+        assert!(listed("mgp:use work:write"));
     }
-}
-
-async fn a_tool_that_needs_a_scope_says_which() {
-    let kernel = Protected::needing("work:write").await;
-    let (message, headers) = call("work__echo");
-    let answer = kernel.post(&format!("Bearer {}", kernel.token("1")), &headers, &message).await;
-    assert_eq!(answer.status, 403, "{} {}", answer.head, answer.body);
-    assert!(answer.head.contains("insufficient_scope"), "{}", answer.head);
-    assert!(answer.head.contains("scope=\"mgp:use work:write\""), "{}", answer.head);
-    let mut claims = kernel.claims("1");
-    claims["scope"] = "mgp:use work:write".into();
-    let rich = kernel.provider.issue(&claims);
-    assert_eq!(kernel.post(&format!("Bearer {rich}"), &headers, &message).await.status, 200);
+    let poor = kernel.echo(&token("mgp:use"));
+    assert_eq!(poor.status, 403, "{} {}", poor.head, poor.body);
+    assert!(poor.head.contains("insufficient_scope"), "{}", poor.head);
+    assert!(poor.head.contains("scope=\"mgp:use work:write\""), "{}", poor.head);
+    assert_eq!(kernel.echo(&token("mgp:use work:write")).status, 200);
 }
 
 async fn tokens_are_in_no_record_and_no_log() {
     let kernel = Protected::start().await;
     let token = kernel.token("1");
-    let (message, headers) = call("work__echo");
-    assert_eq!(kernel.post(&format!("Bearer {token}"), &headers, &message).await.status, 200);
+    assert_eq!(kernel.echo(&token).status, 200);
     let forged = format!("{token}x");
-    assert_eq!(kernel.bearer(&forged).await.status, 401);
+    assert_eq!(kernel.bearer(&forged).status, 401);
     let seen = format!(
         "{}{}{:?}",
         kernel.home.json(["audit", "tail"]),

@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::kernel::{Kernel, Talk};
 use crate::runner::tests;
-use crate::server;
+use crate::server::{self, Scene};
 
 tests![
     a_method_that_nobody_knows_reaches_no_server,
@@ -15,10 +14,8 @@ tests![
 ];
 
 /// A kernel in front of the server `odd`, of which `mgp.toml` says these lines.
-fn started(home: &Home, lines: &str) -> Kernel {
-    let server = server::configured(home, "odd", lines);
-    home.configure(&server);
-    Kernel::start(home, &[])
+fn started(settings: &str, lines: &str) -> Scene {
+    Scene::new(settings, &[("odd", lines)])
 }
 
 /// What came to the server and is not of MCP.
@@ -32,9 +29,7 @@ fn records(home: &Home) -> Vec<Value> {
 }
 
 async fn a_method_that_nobody_knows_reaches_no_server() {
-    let home = Home::with_state();
-    let mut kernel = started(&home, "");
-    let mut talk = Talk::open(&mut kernel);
+    let Scene { home, mut talk, kernel: _kernel } = started("", "");
     // A call waits for the server, and for all that the kernel lists of it.
     talk.ask("tools/call", &json!({"name": "odd.echo", "arguments": {"text": "first"}}));
     let before = server::requests(&home, "odd").len();
@@ -58,9 +53,7 @@ async fn a_method_that_nobody_knows_reaches_no_server() {
 }
 
 async fn a_passed_method_is_confirmed() {
-    let home = Home::with_state();
-    let mut kernel = started(&home, "pass_methods = [\"vendor/*\"]");
-    let mut talk = Talk::open(&mut kernel);
+    let Scene { home, mut talk, kernel: _kernel } = started("", "pass_methods = [\"vendor/*\"]");
     talk.ask("tools/list", &json!({}));
     let answer = talk.ask("vendor/exec", &json!({"what": "all"}));
     assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains("confirm")), "{answer}");
@@ -70,11 +63,9 @@ async fn a_passed_method_is_confirmed() {
 }
 
 async fn a_passed_method_is_held_to_access() {
-    let home = Home::with_state();
     let rule = "[[access.rules]]\nagent = \"local\"\nserver = \"odd\"\npermission = \"deny\"\n";
-    home.configure(rule);
-    let mut kernel = started(&home, "pass_methods = [\"vendor/*\"]\nsafe_methods = [\"vendor/*\"]");
-    let mut talk = Talk::open(&mut kernel);
+    let lines = "pass_methods = [\"vendor/*\"]\nsafe_methods = [\"vendor/*\"]";
+    let Scene { home, mut talk, kernel: _kernel } = started(rule, lines);
     for params in [json!({}), json!({"_meta": {"dev.cloto/mgp/server": "odd"}})] {
         let answer = talk.ask("vendor/status", &params);
         assert!(answer["error"]["code"].is_i64(), "{answer}");
@@ -83,10 +74,8 @@ async fn a_passed_method_is_held_to_access() {
 }
 
 async fn a_passed_method_that_is_safe_is_judged_by_its_arguments() {
-    let home = Home::with_state();
     let lines = "pass_methods = [\"vendor/*\"]\nsafe_methods = [\"vendor/status\"]";
-    let mut kernel = started(&home, lines);
-    let mut talk = Talk::open(&mut kernel);
+    let Scene { home, mut talk, kernel: _kernel } = started("", lines);
     talk.ask("tools/list", &json!({}));
     talk.ask("vendor/status", &json!({"verbose": true}));
     assert_eq!(arrived(&home), ["vendor/status"]);

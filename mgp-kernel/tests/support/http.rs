@@ -10,6 +10,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The status line and the headers, in small letters.
     pub(crate) head: String,
+    /// The status line and the headers, as they came.
+    pub(crate) raw: String,
     pub(crate) body: String,
 }
 
@@ -23,27 +25,28 @@ impl Answer {
         serde_json::from_str(&self.body).ok().or_else(of_event).unwrap_or_default()
     }
 
-    /// Returns the value of a header, whose name is in small letters.
+    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.head.lines().filter_map(|line| line.split_once(": "));
-        headers.find(|(named, _)| *named == name).map(|(_, value)| value)
+        let mut headers = self.raw.lines().filter_map(|line| line.split_once(": "));
+        headers.find(|(named, _)| named.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
-/// Sends a request to a port of this machine, with further lines in its head.
+/// Sends a request to a port of this machine, with further lines in its head, which may name another host.
 pub(crate) fn send(port: u16, method: &str, path: &str, headers: &str, body: &str) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let length = body.len();
+    let host = if headers.contains("Host: ") { String::new() } else { format!("Host: 127.0.0.1:{port}\r\n") };
     write!(
         stream,
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+        "{method} {path} HTTP/1.1\r\n{host}Connection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
     )
     .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    Answer { status, head: head.to_ascii_lowercase(), raw: head.to_owned(), body: body.to_owned() }
 }
 
 /// Sends a message to the kernel, as it is written.

@@ -127,10 +127,7 @@ impl Talk {
         let input = kernel.child.stdin.take().unwrap();
         let lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
         let mut talk = Self { input, lines, described: Value::Null, heard: Vec::new(), id: 0 };
-        let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"},
-        });
-        let answer = talk.ask("initialize", &hello);
+        let answer = talk.ask("initialize", &hello(name, capabilities)["params"]);
         assert_eq!(answer["result"]["serverInfo"]["name"], "mgp", "{answer}");
         talk.described = answer["result"].clone();
         writeln!(talk.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
@@ -162,15 +159,28 @@ impl Talk {
     /// The answer to a request, as it is written.
     pub(crate) fn ask_for_text(&mut self, method: &str, params: &Value) -> String {
         self.tell(method, params);
+        self.answer_to(&json!(self.id))
+    }
+
+    /// The answer to the request with this id, as it is written.
+    pub(crate) fn answer_to(&mut self, id: &Value) -> String {
         loop {
             let line = self.lines.next().expect("the connection ended").unwrap();
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == self.id {
+            if message["id"] == *id {
                 return line;
             }
             self.heard.push(message);
         }
     }
+}
+
+/// The request by which a client of this name, with these capabilities, opens a session.
+pub(crate) fn hello(name: &str, capabilities: &Value) -> Value {
+    let client = json!({"name": name, "version": "1"});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client,
+    }})
 }
 
 /// Looks again and again until `look` finds something.

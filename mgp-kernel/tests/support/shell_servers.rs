@@ -2,20 +2,21 @@
 
 use crate::home::Home;
 
-/// Returns a server with these tools, as JSON, that runs `call` when one is called, which sets `result`. What it hears it
-/// notes beside itself, in the file whose name ends in `.heard`.
+/// Returns a server with these tools, as JSON, that runs `call` when one is called, which sets `result` and may change
+/// `tools`. What it hears it notes beside itself, in the file whose name ends in `.heard`.
 pub(crate) fn shell_server(tools: &str, call: &str) -> String {
     // A message is one line.
     let tools: String = tools.lines().map(str::trim).collect();
     format!(
         r#"
+tools='{tools}'
 while read -r line; do
   printf '%s\n' "$line" >> "$0.heard"
   id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
   case "$line" in
     *'"method":"initialize"'*)
-      result='{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"shell","version":"1"}}}}' ;;
-    *'"method":"tools/list"'*) result='{{"tools":{tools}}}' ;;
+      result='{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{{"name":"shell","version":"1"}}}}' ;;
+    *'"method":"tools/list"'*) result="{{\"tools\":$tools}}" ;;
     *'"method":"tools/call"'*)
       {call} ;;
     *'"id":'*)
@@ -33,6 +34,19 @@ impl Home {
     pub(crate) fn with_clock() -> Self {
         let home = Self::with_state();
         home.add_server("clock", &home.clock());
+        home
+    }
+
+    /// A user whose configuration has these settings and a server that a [script](shell_server) is, with lines for its table.
+    pub(crate) fn with_script(id: &str, script: &str, settings: &str, lines: &str) -> Self {
+        let home = Self::with_state();
+        let file = format!("{id}.sh");
+        home.write(&file, script);
+        let path = home.path(&file);
+        home.configure(&format!(
+            "{settings}\n[[servers]]\nid = {id:?}\ncommand = \"sh\"\nargs = [\"{}\"]\n{lines}\n",
+            path.display()
+        ));
         home
     }
 

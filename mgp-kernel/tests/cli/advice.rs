@@ -30,20 +30,29 @@ fn a_misspelled_permission_is_refused_with_the_command_that_is_meant() {
 #[test]
 fn what_is_meant_is_said_once() {
     let home = Home::with_clock();
-    for args in [
-        &["access", "grant", "ada", "clokc"][..],
-        &["access", "deny", "ada", "clokc"],
-        &["keys", "new", "ada", "--allow", "call:clokc.*"],
-        &["call", "clock.nwo"],
-        &["logs", "clokc"],
-        &["secrets", "remove", "X"],
+    for (args, meant) in [
+        (&["access", "grant", "ada", "clokc"][..], "did you mean"),
+        (&["access", "deny", "ada", "clokc"], "did you mean"),
+        (&["keys", "new", "ada", "--allow", "call:clokc.*"], "did you mean"),
+        (&["keys", "new", "ada", "--allow", "raed"], "did you mean read?"),
+        (&["call", "clock.nwo"], "did you mean"),
+        (&["logs", "clokc"], "did you mean"),
+        (&["secrets", "remove", "X"], "X"),
+        (&["call", "clock.time_between", "strt=a", "end=b"], "`strt` is not an argument"),
+        (&["call", "clock", "now"], "`mgp tools clock` lists its tools"),
+        (&["add", "x", "npx", "-y", "some-server"], "did you mean `mgp add x -- npx -y some-server`?"),
+        (&["add", "x", "--nonsense"], "--nonsense"),
+        (&["export", "--to", "cursor", "--rollback"], "there is nothing to undo"),
     ] {
         let ran = home.run(args);
-        assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
-        let meant = usize::from(args[0] != "secrets");
-        assert_eq!(ran.err.matches("did you mean").count(), meant, "{args:?}: {ran:?}");
-        assert!(!ran.err.contains("is probably meant"), "{args:?}: {ran:?}");
+        assert!(ran.code == Some(1) && ran.err.contains(meant), "{args:?}: {ran:?}");
+        assert!(ran.err.matches("did you mean").count() <= 1, "{args:?}: {ran:?}");
+        assert!(!ran.err.contains("is probably meant") && !ran.err.contains("os error"), "{args:?}: {ran:?}");
     }
+    let ran = home.run(["call", "clock.time_between", "--args", r#"{"strt": "a", "end": "b"}"#]);
+    assert!(ran.err.contains("`strt` is not an argument: did you mean `start`?"), "{ran:?}");
+    let json = home.run(["add", "x", "npx", "--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json.err).is_ok(), "{json:?}");
 }
 
 #[test]
@@ -81,33 +90,34 @@ fn a_server_that_never_ran_says_why() {
 }
 
 #[test]
-fn a_server_that_dies_at_its_start_is_told_with_its_exit_code_and_its_last_lines() {
+fn a_server_that_does_not_come_is_told_with_what_became_of_it() {
     let home = Home::new();
-    let script = "echo one >&2; echo two >&2; echo three >&2; \
-                  echo \"ModuleNotFoundError: No module named 'x' key=sk-live-abcdefghijklmnop1234567890\" >&2; exit 3";
-    home.json(["add", "dies", "--", "sh", "-c", script]);
+    let dies = "echo one >&2; echo two >&2; echo three >&2; \
+                echo \"ModuleNotFoundError: No module named 'x' key=sk-live-abcdefghijklmnop1234567890\" >&2; exit 3";
+    let greets = "echo Welcome to the server; echo again; read -r line; exit 1";
+    let server = |id: &str, script: &str| {
+        format!("[[servers]]\nid = {id:?}\ncommand = \"sh\"\nargs = [\"-c\", {script:?}]\n")
+    };
+    let servers = [server("dies", dies), server("greets", greets), server("slow", "sleep 60")].concat();
+    home.write("mgp.toml", &format!("{servers}[servers.limits]\nstartup_timeout_ms = 200\n"));
     let ran = home.run(["doctor"]);
-    assert!(ran.out.contains("exit status: 3"), "{ran:?}");
-    let lines = "last lines: `two` `three` `ModuleNotFoundError: No module named 'x' key=***`";
-    assert!(ran.out.contains(lines) && ran.out.contains("its Python lacks this module"), "{ran:?}");
+    for part in [
+        "exit status: 3",
+        "last lines: `two` `three` `ModuleNotFoundError: No module named 'x' key=***`",
+        "its Python lacks this module",
+        "wrote `Welcome to the server` to its standard output",
+        "`startup_timeout_ms` of `[servers.limits]`, 0.2 s for this server",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {ran:?}");
+    }
     assert!(!home.run(["logs", "dies"]).out.contains("sk-live"), "secrets are hidden from the log as well");
-}
-
-#[test]
-fn a_server_that_writes_no_messages_is_told_with_the_first_of_its_lines() {
-    let home = Home::new();
-    home.json([
-        "add",
-        "garbage",
-        "--",
-        "sh",
-        "-c",
-        "echo Welcome to the server; echo again; read -r line; exit 1",
-    ]);
-    let ran = home.run(["doctor"]);
-    assert!(ran.out.contains("wrote `Welcome to the server` to its standard output"), "{ran:?}");
-    let log = home.run(["logs", "garbage"]);
+    let log = home.run(["logs", "greets"]);
     assert!(log.out.contains("(standard output) Welcome to the server"), "{log:?}");
+    home.write("mgp.toml", &format!("{servers}startup_timeout_ms = 200\n"));
+    let ran = home.run(["servers", "--no-start"]);
+    assert!(ran.code == Some(0) && ran.err.contains("belongs in `[servers.limits]`"), "{ran:?}");
+    let checked = home.run(["config", "check"]);
+    assert!(checked.out.contains("`startup_timeout_ms` belongs in `[servers.limits]`"), "{checked:?}");
 }
 
 #[test]
@@ -130,23 +140,6 @@ fn an_address_that_nobody_serves_is_told_with_the_address_and_no_log() {
 }
 
 #[test]
-fn a_start_without_an_answer_names_the_time_and_its_key() {
-    let home = Home::new();
-    let command = "command = \"sleep\"\nargs = [\"60\"]";
-    home.write(
-        "mgp.toml",
-        &format!("[[servers]]\nid = \"slow\"\n{command}\n[servers.limits]\nstartup_timeout_ms = 200\n"),
-    );
-    let ran = home.run(["doctor"]);
-    assert!(ran.out.contains("`startup_timeout_ms` of `[servers.limits]`, 0.2 s for this server"), "{ran:?}");
-    home.write("mgp.toml", &format!("[[servers]]\nid = \"slow\"\n{command}\nstartup_timeout_ms = 200\n"));
-    let ran = home.run(["servers", "--no-start"]);
-    assert!(ran.code == Some(0) && ran.err.contains("belongs in `[servers.limits]`"), "{ran:?}");
-    let checked = home.run(["config", "check"]);
-    assert!(checked.out.contains("`startup_timeout_ms` belongs in `[servers.limits]`"), "{checked:?}");
-}
-
-#[test]
 fn a_key_without_effect_is_told_by_every_command_that_runs_servers() {
     let home = Home::with_clock();
     home.configure("timeout = 3\n");
@@ -159,17 +152,7 @@ fn a_key_without_effect_is_told_by_every_command_that_runs_servers() {
 }
 
 #[test]
-fn an_unknown_argument_is_named_with_the_one_that_is_meant() {
-    let home = Home::with_clock();
-    let meant = "`strt` is not an argument";
-    let ran = home.run(["call", "clock.time_between", "strt=a", "end=b"]);
-    assert!(ran.code == Some(1) && ran.err.contains(meant) && ran.err.contains("`start`"), "{ran:?}");
-    let ran = home.run(["call", "clock.time_between", "--args", r#"{"strt": "a", "end": "b"}"#]);
-    assert!(ran.err.contains(&format!("{meant}: did you mean `start`?")), "{ran:?}");
-}
-
-#[test]
-fn a_call_that_takes_too_long_names_the_tool_the_time_and_the_option() {
+fn a_call_without_an_answer_names_the_tool_and_the_time_or_what_the_server_wrote() {
     let home = Home::new();
     home.write("slow.py", SLOW_SERVER);
     home.json(["add", "slow", "--", "python3", &home.path("slow.py").display().to_string()]);
@@ -177,6 +160,10 @@ fn a_call_that_takes_too_long_names_the_tool_the_time_and_the_option() {
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert!(ran.err.contains("slow.wait did not answer within 0.3 s"), "{ran:?}");
     assert!(ran.err.contains("`--timeout 10m` waits longer"), "{ran:?}");
+    let ran = home.run(["call", "slow.die"]);
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    assert!(ran.err.contains("slow did not answer the call"), "{ran:?}");
+    assert!(ran.err.contains("`Fatal: out of cheese`") && ran.err.contains("mgp logs slow"), "{ran:?}");
     let file = home.path(".config/mgp/servers.toml");
     let limited =
         format!("{}\n[servers.limits]\ntimeout_ms = 200\n", std::fs::read_to_string(&file).unwrap());
@@ -186,17 +173,6 @@ fn a_call_that_takes_too_long_names_the_tool_the_time_and_the_option() {
         ran.err.contains("slow did not answer within 0.2 s; `timeout_ms` of its `[servers.limits]`"),
         "{ran:?}"
     );
-}
-
-#[test]
-fn a_server_that_ends_during_a_call_is_named_with_what_it_wrote() {
-    let home = Home::new();
-    home.write("slow.py", SLOW_SERVER);
-    home.json(["add", "slow", "--", "python3", &home.path("slow.py").display().to_string()]);
-    let ran = home.run(["call", "slow.die"]);
-    assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.err.contains("slow did not answer the call"), "{ran:?}");
-    assert!(ran.err.contains("`Fatal: out of cheese`") && ran.err.contains("mgp logs slow"), "{ran:?}");
 }
 
 /// A server with a tool that never answers, and one that ends it.
@@ -220,19 +196,6 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn a_command_without_dashes_is_told_where_they_belong() {
-    let home = Home::new();
-    let ran = home.run(["add", "x", "npx", "-y", "some-server"]);
-    assert!(
-        ran.code == Some(1) && ran.err.contains("did you mean `mgp add x -- npx -y some-server`?"),
-        "{ran:?}"
-    );
-    let json = home.run(["add", "x", "npx", "--json"]);
-    assert!(serde_json::from_str::<serde_json::Value>(&json.err).is_ok(), "{json:?}");
-    assert!(home.run(["add", "x", "--nonsense"]).err.contains("--nonsense"));
-}
-
-#[test]
 fn common_mistakes_in_the_file_are_told_with_what_to_write() {
     let home = Home::new();
     for (text, help) in [
@@ -246,19 +209,6 @@ fn common_mistakes_in_the_file_are_told_with_what_to_write() {
         let ran = home.run(["servers"]);
         assert!(ran.code == Some(1) && ran.err.contains(help), "{text}: {ran:?}");
     }
-}
-
-#[test]
-fn a_server_in_the_place_of_a_tool_is_told_so() {
-    let ran = Home::with_clock().run(["call", "clock", "now"]);
-    assert!(ran.code == Some(1) && ran.err.contains("`mgp tools clock` lists its tools"), "{ran:?}");
-}
-
-#[test]
-fn nothing_to_undo_is_said_so() {
-    let ran = Home::new().run(["export", "--to", "cursor", "--rollback"]);
-    assert!(ran.code == Some(1) && ran.err.contains("there is nothing to undo"), "{ran:?}");
-    assert!(!ran.err.contains("os error"), "{ran:?}");
 }
 
 #[test]
@@ -303,6 +253,4 @@ fn keys_allow_what_their_words_say_and_older_words_are_understood() {
     }
     let listed = home.run(["keys", "list"]);
     assert!(listed.out.contains("register") && !listed.out.contains("admin"), "{listed:?}");
-    let ran = home.run(["keys", "new", "ada", "--allow", "raed"]);
-    assert!(ran.code == Some(1) && ran.err.contains("did you mean read?"), "{ran:?}");
 }

@@ -2,22 +2,19 @@
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
-use mgp_transport::child::ChildCommand;
 use mgp_types::Revision;
-use mgp_types::mcp::{CallToolResult, ElicitResult};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::home::{Home, Ran};
 use crate::kernel::{Kernel, until};
-
-const PATIENCE: Duration = Duration::from_mins(1);
-const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+use crate::people::{
+    ERAS, PATIENCE, accepted, answering, home_that_needs, home_with_notes, list_notes, listing, plain,
+    starting, text,
+};
 
 /// How a client reaches the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +23,8 @@ enum Way {
     Http,
 }
 
-const WAYS: [Way; 2] = [Way::Stdio, Way::Http];
-
-/// A user with a server of notes, of which `remove_note` has to be confirmed, and more lines of configuration.
-fn home(lines: &str) -> Home {
-    let home = Home::with_state();
-    home.add_server("notes", &home.notes());
-    home.configure(lines);
-    home.let_person_decide();
-    home
+fn ways_and_eras() -> impl Iterator<Item = (Way, Revision)> {
+    [Way::Stdio, Way::Http].into_iter().flat_map(|way| ERAS.map(|revision| (way, revision)))
 }
 
 /// A person sits in front of the clients of both ways.
@@ -43,39 +33,14 @@ const PEOPLE: &str =
 
 /// A client of the kernel, which runs as long as the second is kept.
 async fn connect(home: &Home, way: Way, builder: ClientBuilder) -> (Client, Option<Kernel>) {
-    let builder = builder.mgp(None);
-    let (client, kernel) = match way {
-        Way::Stdio => {
-            let (folder, config) = (home.path(""), home.path("mgp.toml"));
-            let command = || {
-                ChildCommand::new(env!("CARGO_BIN_EXE_mgp"))
-                    .args(["serve", "--foreground"])
-                    .current_dir(&folder)
-                    .env("HOME", &folder)
-                    .env("MGP_CONFIG_PATH", &config)
-            };
-            (builder.connect_child(command).await.unwrap().boxed(), None)
-        }
+    match way {
+        Way::Stdio => (starting(home, &["serve", "--foreground"], builder).await, None),
         Way::Http => {
-            let kernel = Kernel::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-            let url = format!("http://127.0.0.1:{}/mcp", kernel.port());
-            (builder.connect_http(url).await.unwrap().boxed(), Some(kernel))
+            let (kernel, port) = Kernel::on_http(home);
+            let client = builder.connect_http(format!("http://127.0.0.1:{port}/mcp")).await.unwrap().boxed();
+            (listing(client).await, Some(kernel))
         }
-    };
-    let end = Instant::now() + PATIENCE;
-    while !client.list_tools().await.unwrap().iter().any(|tool| tool.name == "notes__remove_note") {
-        assert!(Instant::now() < end, "the server does not come");
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    (client, kernel)
-}
-
-fn plain(revision: Revision) -> ClientBuilder {
-    Client::builder("claude-code", "1.0.0").revisions([revision])
-}
-
-fn text(result: &CallToolResult) -> String {
-    result.content[0].as_text().unwrap_or_default().to_owned()
 }
 
 async fn remove(client: &Client, number: usize) -> String {
@@ -123,10 +88,10 @@ fn approve(home: &Home, id: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_elicitation_the_question_waits_and_the_repeated_call_passes_once_it_is_approved() {
-    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
+    for (way, revision) in ways_and_eras() {
         // With and without a person in front of the client, who cannot be asked there.
         for people in ["", PEOPLE] {
-            let home = home(&format!("{people}[permissions]\npatience_secs = 0\n"));
+            let home = home_with_notes(&format!("{people}[permissions]\npatience_secs = 0\n"));
             let (client, _kernel) = connect(&home, way, plain(revision)).await;
             let asked = id(&remove(&client, 1).await);
             assert_eq!(id(&remove(&client, 1).await), asked, "what is repeated is the same question");
@@ -148,14 +113,9 @@ async fn an_answer_that_is_none_is_no_denial_and_the_question_goes_on() {
         json!({"action": "accept", "content": {"decision": 7}}),
         json!({"action": "accept", "content": {"choice": "approve"}}),
     ];
-    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
-        let home = home(PEOPLE);
-        let next = Arc::new(Mutex::new(answers.clone().into_iter()));
-        let builder = plain(revision).on_elicitation(move |_, _| {
-            let answer = next.lock().next().unwrap();
-            async { serde_json::from_value::<ElicitResult>(answer).unwrap() }
-        });
-        let (client, _kernel) = connect(&home, way, builder).await;
+    for (way, revision) in ways_and_eras() {
+        let home = home_with_notes(PEOPLE);
+        let (client, _kernel) = connect(&home, way, answering(revision, &answers).0).await;
         for number in 1..=answers.len() {
             let reply = remove_approved(&home, &client, number).await;
             assert!(came_through(&reply), "{way:?} {revision:?} {number}: {reply}");
@@ -166,24 +126,14 @@ async fn an_answer_that_is_none_is_no_denial_and_the_question_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after_it_or_after_a_reset() {
     for revision in ERAS {
-        let home = home(&format!("{PEOPLE}[permissions]\ndenied_secs = 3600\n"));
-        let config = home.read("mgp.toml");
-        let needs = "id = \"notes\"\nsecurity = { permissions = [\"memory.write\"] }\n";
-        home.write("mgp.toml", &config.replace("id = \"notes\"\n", needs));
-        assert!(home.read("mgp.toml").contains("memory.write"), "{config}");
-        let asked = Arc::new(Mutex::new(0));
-        let asking = Arc::clone(&asked);
-        let builder = plain(revision).on_elicitation(move |_, _| {
-            *asking.lock() += 1;
-            async { serde_json::from_value::<ElicitResult>(json!({"action": "decline"})).unwrap() }
-        });
+        let home = home_that_needs(&format!("{PEOPLE}[permissions]\ndenied_secs = 3600\n"));
+        let (builder, asked) = answering(revision, &[json!({"action": "decline"})]);
         let (client, _kernel) = connect(&home, Way::Stdio, builder).await;
-        let call = async || text(&client.call_tool("notes__list_notes", json!({})).await.unwrap());
         for _ in 0..2 {
-            let reply = call().await;
+            let reply = text(&list_notes(&client).await);
             assert!(reply.contains("denied until") && reply.contains("mgp permissions reset"), "{reply}");
         }
-        assert_eq!(*asked.lock(), 1, "nobody is asked again meanwhile");
+        assert_eq!(asked.lock().len(), 1, "nobody is asked again meanwhile");
         let shown = home.json(["permissions", "show", "notes"]);
         let row = &shown["grants"][0];
         assert_eq!(
@@ -193,24 +143,15 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
         );
         assert!(row["expires_at"].is_string(), "{shown}");
         assert_eq!(home.run(["permissions", "reset", "notes", "memory.write"]).code, Some(0));
-        call().await;
-        assert_eq!(*asked.lock(), 2);
+        list_notes(&client).await;
+        assert_eq!(asked.lock().len(), 2);
     }
     // Of one that holds for a moment only, it need not be reset.
-    let home = home(&format!("{PEOPLE}[permissions]\ndenied_secs = 1\n"));
-    let config = home.read("mgp.toml");
-    let needs = "id = \"notes\"\nsecurity = { permissions = [\"memory.write\"] }\n";
-    home.write("mgp.toml", &config.replace("id = \"notes\"\n", needs));
-    let answers = Arc::new(Mutex::new(vec![json!({"decision": "approve"}), json!({"decision": "deny"})]));
-    let builder = plain(ERAS[0]).on_elicitation(move |_, _| {
-        let content = answers.lock().pop().unwrap();
-        async move {
-            serde_json::from_value::<ElicitResult>(json!({"action": "accept", "content": content})).unwrap()
-        }
-    });
-    let (client, _kernel) = connect(&home, Way::Stdio, builder).await;
+    let home = home_that_needs(&format!("{PEOPLE}[permissions]\ndenied_secs = 1\n"));
+    let answers = ["deny", "approve"].map(|decision| accepted(&json!({"decision": decision})));
+    let (client, _kernel) = connect(&home, Way::Stdio, answering(ERAS[0], &answers).0).await;
     let end = Instant::now() + PATIENCE;
-    while client.call_tool("notes__list_notes", json!({})).await.unwrap().is_error == Some(true) {
+    while list_notes(&client).await.is_error == Some(true) {
         assert!(Instant::now() < end, "the denial does not end");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -218,8 +159,8 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asked_for_progress_hears_what_the_call_waits_for() {
-    for (way, revision) in WAYS.iter().flat_map(|way| ERAS.map(|revision| (*way, revision))) {
-        let home = home("");
+    for (way, revision) in ways_and_eras() {
+        let home = home_with_notes("");
         let (client, _kernel) = connect(&home, way, plain(revision)).await;
         let (tell, mut messages) = tokio::sync::mpsc::unbounded_channel();
         let call = client.call_tool("notes__remove_note", json!({"number": 1})).on_progress(move |report| {
@@ -242,7 +183,7 @@ async fn who_asked_for_progress_hears_what_the_call_waits_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset() {
-    let home = home("[permissions]\npatience_secs = 0\n");
+    let home = home_with_notes("[permissions]\npatience_secs = 0\n");
     let (client, _kernel) = connect(&home, Way::Stdio, plain(ERAS[0])).await;
     let asked = id(&remove(&client, 1).await);
     assert_eq!(home.run(["permissions", "deny", &asked, "--for", "2h"]).code, Some(0));
@@ -301,8 +242,8 @@ impl AtTerminal {
 
 /// Homes without a kernel, and with one that runs.
 fn alone_and_running() -> [(Home, Option<Kernel>); 2] {
-    let (alone, running) = (home(""), home(""));
-    let kernel = Kernel::start(&running, &["--http", "127.0.0.1:0", "--no-stdio"]);
+    let (alone, running) = (home_with_notes(""), home_with_notes(""));
+    let (kernel, _) = Kernel::on_http(&running);
     until("the server comes", || running.run(["tools"]).out.contains("notes.remove_note"));
     [(alone, None), (running, Some(kernel))]
 }

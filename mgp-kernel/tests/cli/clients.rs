@@ -195,22 +195,6 @@ fn a_client_keeps_what_mgp_cannot_start() {
 }
 
 #[test]
-fn vs_code_gets_mgp_where_it_looks_for_servers_first() {
-    let home = Home::new();
-    let folder = ".config/Code/User";
-    home.write(&format!("{folder}/settings.json"), r#"{"editor.fontSize": 12}"#);
-    home.json(["export", "--to", "vscode", "--yes"]);
-    let own = format!("{folder}/mcp.json");
-    let text: Value = serde_json::from_str(&home.read(&own)).unwrap();
-    assert_eq!(text["servers"]["mgp"]["args"], json!(["serve"]));
-    fs::remove_file(home.path(&own)).unwrap();
-    home.write(&format!("{folder}/settings.json"), r#"{"mcp": {"servers": {"x": {"command": "x"}}}}"#);
-    home.json(["export", "--to", "vscode", "--yes"]);
-    let text: Value = serde_json::from_str(&home.read(&format!("{folder}/settings.json"))).unwrap();
-    assert_eq!(text["mcp"]["servers"].as_object().unwrap().len(), 2, "{text}");
-}
-
-#[test]
 fn an_entry_names_mgp_by_the_link_at_which_it_was_found() {
     let home = Home::new();
     let bin = home.path("bin");

@@ -11,15 +11,9 @@ const TOOLS: &str = r#"[{"name":"say","description":"Says a text.","inputSchema"
 
 /// A user with that server; `lines` stand in its table. Nobody sits in front of clients, and calls do not wait.
 fn home(lines: &str) -> Home {
-    let home = Home::with_state();
     let call = r#"result='{"content":[{"type":"text","text":"said"}]}'"#;
-    home.write("plain.sh", &shell_server(TOOLS, call));
-    let script = home.path("plain.sh").display().to_string();
-    home.configure(&format!(
-        "[permissions]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n\
-         [[servers]]\nid = \"plain\"\ncommand = \"sh\"\nargs = [{script:?}]\n{lines}\n"
-    ));
-    home
+    let settings = "[permissions]\npatience_secs = 0\n[[agents]]\nid = \"local\"\nhuman = false\n";
+    Home::with_script("plain", &shell_server(TOOLS, call), settings, lines)
 }
 
 const NEEDS: &str = "security = { permissions = [\"memory.write\"] }";

@@ -7,8 +7,8 @@ use crate::home::Home;
 use crate::http;
 use crate::kernel::{Kernel, found, until};
 
-/// A kernel with the server `context` and open doors.
-pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
+/// A home whose kernel has the server `context` and open doors, and more lines in its table `listen`.
+pub(crate) fn with_context(further: &str) -> Home {
     let home = Home::with_state();
     let program = env!("CARGO_BIN_EXE_mgp");
     home.configure(&format!(
@@ -17,6 +17,12 @@ pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
     ));
+    home
+}
+
+/// A kernel with the server `context` and open doors.
+pub(crate) fn open(further: &str) -> (Home, Kernel, u16) {
+    let home = with_context(further);
     let (kernel, port) = Kernel::on_http(&home);
     if !further.contains("require_keys") {
         // A list waits for a server that starts, but not for long.

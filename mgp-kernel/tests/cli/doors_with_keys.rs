@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::doors::{open, rpc_with, send};
+use crate::doors::{open, rpc_with, send, with_context};
 use crate::home::Home;
 use crate::kernel::{Kernel, until};
 
@@ -135,14 +135,7 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
         files.path("tls.crt"),
         files.path("tls.key")
     );
-    let home = Home::with_state();
-    let program = env!("CARGO_BIN_EXE_mgp");
-    home.configure(&format!(
-        "[listen]\nrest = true\nrequire_keys = true\n{tls}[[servers]]\nid = \"context\"\n\
-         command = {program:?}\nargs = [\"server\", \"context\"]\n\
-         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
-         [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
-    ));
+    let home = with_context(&format!("require_keys = true\n{tls}"));
     let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
     let address = kernel.tells("listening at https://");
     let port: u16 = address.strip_suffix("/mcp").unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
@@ -179,6 +172,10 @@ async fn the_doors_are_open_over_http_2_and_shut_to_other_names() {
         )
     };
     let at = |path: &str| format!("https://localhost:{port}{path}");
+    // A list waits for a server that starts, but not for long.
+    while !ask("GET", &at("/catalog"), None, "").await.1.contains("context.recall_memory") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     for path in ["/openapi.json", "/capabilities", "/catalog"] {
         let (status, body) = ask("GET", &at(path), None, "").await;
         assert_eq!(status, 200, "{path}: {body}");

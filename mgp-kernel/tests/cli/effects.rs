@@ -17,15 +17,9 @@ const PAY: &str = r#"echo "$line" >> "$0.calls"
 
 /// A home with the server, where the kernel takes care of effects.
 fn with_bank() -> Home {
-    let home = Home::with_state();
-    home.write("bank.sh", &shell_server(TOOLS, PAY));
-    let script = home.path("bank.sh").display().to_string();
-    home.configure(&format!(
-        "[effects]\nenabled = true\n[confirmation]\ndangerous = false\n\
-         [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n\
-         [[servers]]\nid = \"bank\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
-    ));
-    home
+    let settings = "[effects]\nenabled = true\n[confirmation]\ndangerous = false\n\
+         [permissions]\npolicy = \"auto_approve\"\nnever_automatic = []\n";
+    Home::with_script("bank", &shell_server(TOOLS, PAY), settings, "")
 }
 
 fn calls(home: &Home) -> Vec<String> {

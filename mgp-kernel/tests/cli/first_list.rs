@@ -97,12 +97,8 @@ fn the_tools_of_the_last_start_are_listed_at_once_and_their_calls_wait_for_the_s
     assert_eq!(progress["params"]["progressToken"], "mine", "{progress}");
     assert!(progress["params"]["message"].as_str().unwrap().contains("`clock3` is starting"), "{progress}");
     home.write("go", "");
-    let answer = loop {
-        let message: Value = serde_json::from_str(&talk.lines.next().unwrap().unwrap()).unwrap();
-        if message["id"].is_number() {
-            break message;
-        }
-    };
+    let called = json!(talk.last_id());
+    let answer: Value = serde_json::from_str(&talk.answer_to(&called)).unwrap();
     assert!(answer["result"]["content"][0]["text"].is_string(), "{answer}");
     until(&mut talk, |listed| listed == before);
     // The servers came back as they were, so there is nothing to tell of their tools.
@@ -117,15 +113,9 @@ fn a_tool_that_changed_while_the_kernel_was_away_vanishes_and_is_held() {
     let (_kernel, mut talk) = Talk::begin(&home);
     assert_eq!(listed(&mut talk), before, "as they were approved");
     talk.tell("tools/call", &json!({"name": "clock1__now", "arguments": {}}));
-    let called = talk.last_id();
+    let called = json!(talk.last_id());
     home.write("go", "");
-    let text = loop {
-        let line = talk.lines.next().unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
-        if message["id"] == called {
-            break line;
-        }
-    };
+    let text = talk.answer_to(&called);
     assert!(text.contains("mgp pin approve"), "{text}");
     let after = until(&mut talk, |listed| count_of_now(listed) == 0);
     assert_eq!(after.len() + 2, before.len(), "{after:?}");

@@ -79,19 +79,6 @@ fn what_is_written_to_files_is_reported_where_json_is_asked_for() {
 }
 
 #[test]
-fn fits_of_many_queries_are_objects_where_json_is_asked_for() {
-    let home = Home::new();
-    home.write(
-        "tools.jsonl",
-        r#"{"id":"t","server":"mail","name":"send_mail","description":"Send an email."}"#,
-    );
-    home.write("queries.jsonl", "{\"id\":\"q\",\"text\":\"send an email\"}\n");
-    let fit = home.json(["search", "--tools", "tools.jsonl", "--queries", "queries.jsonl"]);
-    assert_eq!((&fit["query"], &fit["tool"]), (&json!("q"), &json!("t")));
-    assert!(fit["score"].as_f64().unwrap() > 0.0, "{fit}");
-}
-
-#[test]
 fn every_command_logs_as_it_is_told_to() {
     let home = Home::with_state();
     home.add_server("clock", &home.clock());

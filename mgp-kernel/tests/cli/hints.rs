@@ -25,13 +25,8 @@ fn render(port: u16, extensions: &[&str], arguments: &Value, meta: &Value) -> Va
 // covers: EXT-03-03, EXT-03-06, EXT-03-07, EXT-10-02, EXT-00-02
 #[test]
 fn budgets_sizes_costs_and_origins_hold_in_front_of_a_server_that_knows_nothing_of_them() {
-    let home = Home::with_state();
-    home.write("studio.sh", &shell_server(TOOLS, RENDER));
-    let script = home.path("studio.sh");
-    home.configure(&format!(
-        "[[agents]]\nid = \"local-http\"\nbudget = {{ units = 5 }}\n\
-         [[servers]]\nid = \"studio\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
-    ));
+    let settings = "[[agents]]\nid = \"local-http\"\nbudget = { units = 5 }\n";
+    let home = Home::with_script("studio", &shell_server(TOOLS, RENDER), settings, "");
     let (_kernel, port) = Kernel::on_http(&home);
     let all = ["structured_errors", "cost_transparency", "provenance", "intent_hints"];
     let calls = || std::fs::read_to_string(home.path("studio.sh.calls")).unwrap_or_default().lines().count();

@@ -4,52 +4,40 @@ use serde_json::{Value, json};
 
 use crate::home::Home;
 use crate::http;
-use crate::kernel::{Kernel, Talk, found};
+use crate::kernel::{Kernel, Talk, found, hello};
+use crate::shell_servers::shell_server;
 
-/// A server that keeps the last word that it was told, like many that know nothing of other clients. Each start leaves
-/// a line beside it.
-const KEEPER: &str = r#"
-word=nothing
-tools='{"name":"keep","description":"Keeps a word.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}},{"name":"kept","description":"Reads the word.","inputSchema":{"type":"object"}},{"name":"wait","description":"Waits.","inputSchema":{"type":"object"}},{"name":"die","description":"Ends.","inputSchema":{"type":"object"}},{"name":"unlock","description":"Has another tool.","inputSchema":{"type":"object"}}'
-echo started >> "$0.starts"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-  case "$line" in
-    *'"method":"initialize"'*)
-      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"keeper","version":"1"}}' ;;
-    *'"method":"tools/list"'*) result="{\"tools\":[$tools]}" ;;
-    *'"name":"keep"'*)
-      word=$(printf '%s' "$line" | sed 's/.*"word":"\([a-z]*\)".*/\1/')
-      result='{"content":[{"type":"text","text":"ok"}]}' ;;
-    *'"name":"kept"'*) result="{\"content\":[{\"type\":\"text\",\"text\":\"$word\"}]}" ;;
-    *'"name":"unlock"'*)
-      tools="$tools,{\"name\":\"secret\",\"description\":\"Was locked.\",\"inputSchema\":{\"type\":\"object\"}}"
-      printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
-      result='{"content":[{"type":"text","text":"ok"}]}' ;;
-    *'"name":"wait"'*)
-      touch "$0.waits"
-      until [ -e "$0.go" ]; do sleep 0.05; done
-      result='{"content":[{"type":"text","text":"ok"}]}' ;;
-    *'"name":"die"'*) exit 1 ;;
-    *'"id":'*)
-      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id"; continue ;;
-    *) continue ;;
-  esac
-  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+/// The tools of a server that keeps the last word that it was told, like many that know nothing of other clients.
+const TOOLS: &str = r#"[{"name":"keep","description":"Keeps a word.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}},
+    {"name":"kept","description":"Reads the word.","inputSchema":{"type":"object"}},
+    {"name":"wait","description":"Waits.","inputSchema":{"type":"object"}},
+    {"name":"die","description":"Ends.","inputSchema":{"type":"object"}},
+    {"name":"unlock","description":"Has another tool.","inputSchema":{"type":"object"}}]"#;
+
+/// Each start leaves a line beside it.
+const BEGIN: &str = r#"word=nothing; echo started >> "$0.starts""#;
+
+const ANSWER: &str = r#"
+      text=ok
+      case "$line" in
+        *'"name":"keep"'*) word=$(printf '%s' "$line" | sed 's/.*"word":"\([a-z]*\)".*/\1/') ;;
+        *'"name":"kept"'*) text=$word ;;
+        *'"name":"unlock"'*)
+          tools="${tools%]},{\"name\":\"secret\",\"description\":\"Was locked.\",\"inputSchema\":{\"type\":\"object\"}}]"
+          printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n' ;;
+        *'"name":"wait"'*)
+          touch "$0.waits"
+          until [ -e "$0.go" ]; do sleep 0.05; done ;;
+        *'"name":"die"'*) exit 1 ;;
+      esac
+      result="{\"content\":[{\"type\":\"text\",\"text\":\"$text\"}]}""#;
 
 /// A user with that server, and with these settings of it.
 fn with_keeper(settings: &str) -> Home {
-    let home = Home::with_state();
-    home.write("keeper.sh", KEEPER);
-    let script = json!(home.path("keeper.sh"));
-    home.configure(&format!(
-        "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n\
-         [[servers]]\nid = \"keeper\"\ncommand = \"sh\"\nargs = [{script}]\nbackoff_base_ms = 1\n{settings}\n\
-         [servers.definitions]\ngrows = true\n"
-    ));
-    home
+    let script = format!("{BEGIN}\n{}", shell_server(TOOLS, ANSWER));
+    let unasked = "[confirmation]\ndangerous = false\n[permissions]\npolicy = \"auto_approve\"\n";
+    let lines = format!("backoff_base_ms = 1\n{settings}\n[servers.definitions]\ngrows = true");
+    Home::with_script("keeper", &script, unasked, &lines)
 }
 
 fn starts(home: &Home) -> usize {
@@ -259,8 +247,7 @@ fn post(port: u16, session: Option<&str>, body: &Value) -> (Option<String>, Valu
 fn each_session_over_http_has_an_instance() {
     let home = with_keeper("");
     let (_kernel, port) = Kernel::on_http(&home);
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "web", "version": "1"}}});
+    let hello = hello("web", &json!({}));
     let sessions: Vec<_> = (0..3).map(|_| post(port, None, &hello).0.unwrap()).collect();
     let say = |session: &str, tool: &str, arguments: Value| {
         let params = json!({"name": format!("keeper__{tool}"), "arguments": arguments});

@@ -34,6 +34,7 @@ mod listening;
 mod models;
 mod network;
 mod operators;
+mod people;
 mod registrations;
 mod registry_keys;
 mod rows;

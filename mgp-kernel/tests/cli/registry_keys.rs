@@ -13,16 +13,12 @@ const TOOLS: &str = r#"[{"name":"read","description":"Reads.","inputSchema":{"ty
 
 /// A home whose kernel wants a key of everybody, and takes it from messages if `listen` says so.
 fn home(listen: &str) -> Home {
-    let home = Home::with_state();
     let call = r#"result='{"content":[{"type":"text","text":"done"}]}'"#;
-    home.write("notes.sh", &shell_server(TOOLS, call));
-    let script = home.path("notes.sh").display().to_string();
-    home.configure(&format!(
+    let settings = format!(
         "[listen]\nrequire_keys = true\n{listen}\n[access]\ndefault = \"opt-out\"\n\
-         [confirmation]\ndangerous = false\n[tools]\nlevel = \"L0\"\n\
-         [[servers]]\nid = \"notes\"\ncommand = \"sh\"\nargs = [{script:?}]\n"
-    ));
-    home
+         [confirmation]\ndangerous = false\n[tools]\nlevel = \"L0\"\n"
+    );
+    Home::with_script("notes", &shell_server(TOOLS, call), &settings, "")
 }
 
 /// Issues a key, and returns it.
@@ -161,6 +157,11 @@ fn a_key_is_stored_as_its_hash_with_all_that_it_permits_and_its_last_use() {
         assert!(!holds(&kept, &key.as_bytes()[21..]));
         assert!(holds(&kept, &Sha256::digest(key.as_bytes())), "the hash of the key is stored");
     }
+    // It is shown once, and gone when it is revoked.
+    assert!(!home.run(["keys", "list", "--json"]).out.contains(secret));
+    assert_eq!(home.run(["keys", "revoke", id]).code, Some(0));
+    assert_eq!(home.json(["keys", "list", "--owner", "agent.one"])["keys"], json!([]));
+    assert_eq!(home.run(["keys", "revoke", id]).code, Some(1));
 }
 
 // covers: GGEN-7-11, GGEN-7-13, GGEN-7-14, GGEN-5-09, GGEN-8.5-03

@@ -30,6 +30,8 @@ fn queries_of_a_file_are_ranked_without_a_kernel() {
     let line: Vec<_> = ran.out.trim_end().split('\t').collect();
     assert_eq!((line[0], line[1]), ("q", "t2"));
     assert!(line[2].parse::<f64>().unwrap() > 0.0);
+    let fit = home.json(["search", "--tools", "tools.jsonl", "--queries", "queries.jsonl", "--top", "1"]);
+    assert_eq!((fit["query"].as_str(), fit["tool"].as_str()), (Some("q"), Some("t2")), "{fit}");
     let gone = home.run(["search", "--tools", "none.jsonl", "--queries", "queries.jsonl"]);
     assert!(gone.code == Some(1) && gone.err.contains("none.jsonl"), "{gone:?}");
 }

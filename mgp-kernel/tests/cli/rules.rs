@@ -3,25 +3,6 @@ use serde_json::Value;
 use crate::home::Home;
 use crate::user;
 
-#[test]
-fn a_key_is_shown_once_and_is_worthless_when_it_is_revoked() {
-    let home = Home::new();
-    let issued =
-        home.json(["keys", "new", "agent.one", "--allow", "call:fs.read", "--until", "30d", "--force"]);
-    let (secret, id) = (issued["secret"].as_str().unwrap(), issued["id"].as_str().unwrap());
-    assert!(secret.starts_with("mgp_") && secret.contains(id));
-    let listed = home.run(["keys", "list", "--json"]);
-    assert!(!listed.out.contains(secret), "{}", listed.out);
-    let listed: Value = serde_json::from_str(&listed.out).unwrap();
-    assert_eq!(listed["keys"][0]["owner"], "agent.one");
-    assert_eq!(listed["keys"][0]["expired"], false);
-    let kept = std::fs::read(home.path(".local/state/mgp/mgp.db")).unwrap();
-    assert!(!kept.windows(secret.len()).any(|bytes| bytes == secret.as_bytes()));
-    assert_eq!(home.run(["keys", "revoke", id]).code, Some(0));
-    assert_eq!(home.json(["keys", "list"])["keys"].as_array().unwrap().len(), 0);
-    assert_eq!(home.run(["keys", "revoke", id]).code, Some(1));
-}
-
 // covers: MGP-5.4-02
 #[test]
 fn access_is_granted_asked_for_and_taken_back() {

@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
@@ -35,26 +35,12 @@ fn a_running_kernel_is_reached_at_a_socket_for_this_user_only() {
 fn standard_output_is_for_the_protocol_and_its_end_ends_the_kernel() {
     let home = Home::with_state();
     let mut kernel = Kernel::start(&home, &["-vv"]);
-    let mut stdin = kernel.child.stdin.take().unwrap();
-    let mut lines = BufReader::new(kernel.child.stdout.take().unwrap()).lines();
-    let hello = concat!(
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
-        r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#
-    );
-    writeln!(stdin, "{hello}").unwrap();
-    let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-    assert_eq!(answer["result"]["serverInfo"]["name"], "mgp");
-    writeln!(stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+    // Each line that it reads is a message.
+    let mut talk = Talk::open(&mut kernel);
     // It is an agent's client: what operators do does not exist for it.
-    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":2,"method":"kernel/keys/list"}}"#).unwrap();
-    let answer: Value = loop {
-        let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-        if line["id"] == 2 {
-            break line;
-        }
-    };
-    assert_eq!(answer["error"]["code"], -32601);
-    drop(stdin);
+    assert_eq!(talk.ask("kernel/keys/list", &serde_json::json!({}))["error"]["code"], -32601);
+    let Talk { input, lines, .. } = talk;
+    drop(input);
     assert_eq!(kernel.ended(), Some(0));
     for line in lines {
         serde_json::from_str::<Value>(&line.unwrap()).unwrap();

@@ -14,21 +14,18 @@ use crate::runner::tests;
 tests![
     what_left_the_context_is_found_again_after_the_kernel_was_killed,
     the_model_of_a_client_of_the_kernel_is_asked,
-    a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago,
     a_memory_without_its_permission_is_not_written,
     a_memory_that_another_server_has_open_is_refused,
 ];
 
 /// A home whose kernel has the server `context`, with its memory in a file.
-fn home(further: &str) -> Home {
+fn home() -> Home {
     let home = Home::with_state();
     let memory = home.path("memory.jsonl").display().to_string();
     let program = patterns(&home);
-    let [sh, clock] = home.clock();
     home.configure(&format!(
-        "{further}\n[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
+        "[[servers]]\nid = \"context\"\ncommand = {program:?}\n\
          args = [\"context\", \"--memory\", {memory:?}]\n\
-         [[servers]]\nid = \"clock\"\ncommand = {sh:?}\nargs = [{clock:?}]\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.read\"\n\
          [[permissions.grants]]\nserver = \"context\"\npermission = \"memory.write\"\n"
     ));
@@ -37,8 +34,8 @@ fn home(further: &str) -> Home {
 
 /// Starts the kernel, and returns a client of it that speaks MGP.
 async fn started(home: &Home) -> (Kernel, Client) {
-    let kernel = Kernel::start(home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let url = format!("http://127.0.0.1:{}/mcp", kernel.port());
+    let (kernel, port) = Kernel::on_http(home);
+    let url = format!("http://127.0.0.1:{port}/mcp");
     let client = Client::builder("tests", "1.0.0").mgp(Offer::new(ExtensionSet::standard()));
     let client = client.connect_http(url).await.unwrap().boxed();
     (kernel, client)
@@ -52,7 +49,7 @@ async fn called(client: &Client, tool: &str, arguments: Value) -> Value {
 
 // covers: P-2-07, P-2-08
 async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
-    let home = home("");
+    let home = home();
     let (mut kernel, client) = started(&home).await;
     let message = |text: &str| json!({"role": "user", "content": text.repeat(20)});
     let messages = [message("The password of the printer is on its back. "), message("What is for lunch? ")];
@@ -77,9 +74,9 @@ async fn what_left_the_context_is_found_again_after_the_kernel_was_killed() {
 
 // covers: P-2-06
 async fn the_model_of_a_client_of_the_kernel_is_asked() {
-    let home = home("");
-    let kernel = Kernel::start(&home, &["--http", "127.0.0.1:0", "--no-stdio"]);
-    let url = format!("http://127.0.0.1:{}/mcp", kernel.port());
+    let home = home();
+    let (_kernel, port) = Kernel::on_http(&home);
+    let url = format!("http://127.0.0.1:{port}/mcp");
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = Client::builder("tests", "1.0.0").revisions([revision]).on_sampling(|_, _| async {
             CreateMessageResult::new(Role::Assistant, SamplingContents::from("It is wet."), "a model")
@@ -94,29 +91,8 @@ async fn the_model_of_a_client_of_the_kernel_is_asked() {
     }
 }
 
-// covers: P-2-11
-async fn a_budget_that_overflows_evicts_the_tool_that_was_used_longest_ago() {
-    let home = home("[tools]\nlevel = \"L3\"\n[tools.budget]\ncache_limit = 250\n");
-    let (_kernel, client) = started(&home).await;
-    let calls = [
-        ("context.summarize", json!({"text": "It rains.", "max_tokens": 20})),
-        ("context.extract_key_facts", json!({"text": "It rains."})),
-        ("context.recall_memory", json!({"query": "rain"})),
-        ("context.store_memory", json!({"content": "It rains."})),
-    ];
-    let mut cached = Vec::new();
-    for (tool, arguments) in calls {
-        called(&client, tool, arguments).await;
-        cached = client.tool_session().await.unwrap().cached;
-        assert_eq!(cached[0], tool, "{cached:?}");
-    }
-    assert!(!cached.iter().any(|name| name == "context.summarize"), "{cached:?}");
-    // An evicted tool can still be called.
-    called(&client, "context.summarize", json!({"text": "It rains.", "max_tokens": 20})).await;
-}
-
 async fn a_memory_without_its_permission_is_not_written() {
-    let home = home("");
+    let home = home();
     let config = home.read("mgp.toml");
     let (granted, _) = config.rsplit_once("[[permissions.grants]]").unwrap();
     home.write("mgp.toml", &format!("{granted}[permissions]\npolicy = \"config_only\"\n"));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Plain, ask, claude, quiet, refused, say, with_person};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::ERAS;
 use crate::talking;
 
@@ -170,9 +170,10 @@ async fn pain_15_a_model_cannot_approve_for_itself() {
 
 // covers: MGP-3.3-03
 async fn automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be_wanted() {
-    let script = Script::new(
-        r#"[{"name":"execute_command","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}},{"name":"search_web","inputSchema":{"type":"object","properties":{"query":{"type":"string"}}}}]"#,
-    );
+    let script = Script::of([
+        defined("execute_command", &["command"], &json!({})),
+        defined("search_web", &["query"], &json!({})),
+    ]);
     for (permissions, runs) in [
         (json!({"policy": "auto_approve", "patience_secs": 1}), false),
         (json!({"policy": "auto_approve", "patience_secs": 1, "never_automatic": []}), true),
@@ -197,10 +198,9 @@ async fn automatic_approval_asks_for_what_is_dangerous_unless_that_is_said_to_be
 async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
     let tool = |name: &str, category: &str| {
         let cost = json!({"category": category, "estimated_units": 400, "unit_label": "credits"});
-        json!({"name": name, "description": "Renders.", "inputSchema": {"type": "object"}, "cost": cost})
+        defined(name, &["a"], &json!({"cost": cost}))
     };
-    let tools = json!([tool("film", "requires_approval"), tool("sketch", "metered")]);
-    let script = Script::new(&tools.to_string());
+    let script = Script::of([tool("film", "requires_approval"), tool("sketch", "metered")]);
     let mut config = quiet([script.server("studio")]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
@@ -219,14 +219,12 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
 /// A plain server whose tools ask for confirmation by themselves; the effect of `wipe` cannot be taken back.
 fn asking() -> Script {
     let tool = |name: &str, risk: &str| {
-        let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
-        json!({
-            "name": name, "description": "Works.", "inputSchema": schema, "risk_level": risk,
-            "requires_confirmation": true, "confirmation_message": "Let {a} go out?",
-        })
+        let message = "Let {a} go out?";
+        let more =
+            json!({"risk_level": risk, "requires_confirmation": true, "confirmation_message": message});
+        defined(name, &["a"], &more)
     };
-    let tools = [tool("publish", "reversible"), tool("post", "reversible"), tool("wipe", "destructive")];
-    Script::new(&json!(tools).to_string())
+    Script::of([tool("publish", "reversible"), tool("post", "reversible"), tool("wipe", "destructive")])
 }
 
 async fn asking_host(script: &Script) -> Host {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Served, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
 
 tests![
@@ -31,10 +31,7 @@ fn forge(deleted: &Arc<AtomicUsize>) -> Server {
 
 // covers: EXT-00-08
 async fn a_manifest_a_check_and_a_negotiation_lead_to_the_call() {
-    let definition = json!({
-        "name": "edit", "description": "Edits.", "inputSchema": {"type": "object"}, "required_scopes": ["write:docs"],
-    });
-    let script = Script::new(&json!([definition]).to_string());
+    let script = Script::of([defined("edit", &[], &json!({"required_scopes": ["write:docs"]}))]);
     let mut config = quiet([script.server("docs")]);
     config["agents"] = json!([{"id": "ada", "scopes": ["read:docs", "write:docs"]}]);
     let host = Host::ready_with(config).await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Plain, ask, listed};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     pain_20_harmless_commands_pass_and_dangerous_ones_do_not,
@@ -41,14 +41,9 @@ async fn stopped(
     stopped
 }
 
-fn with_argument(name: &str, argument: &str) -> String {
-    let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}});
-    json!([{"name": name, "description": "Does what it is told.", "inputSchema": schema}]).to_string()
-}
-
 async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     // All is as it is by default, but for what its operator has said of the server once.
-    let script = Script::new(&with_argument("execute_command", "command"));
+    let script = Script::of([defined("execute_command", &["command"], &json!({}))]);
     let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions": {"patience_secs": 1},
@@ -80,7 +75,7 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
 }
 
 async fn pain_20_harmless_words_pass() {
-    let script = Script::new(&with_argument("search_history", "pattern"));
+    let script = Script::of([defined("search_history", &["pattern"], &json!({}))]);
     let mut server: Value = script.server("notes");
     server["security"] = json!({"validators": ["sandbox"]});
     let host = Host::ready([server]).await;
@@ -94,22 +89,18 @@ async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_pla
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().canonicalize().unwrap().join(name).display().to_string();
     std::fs::write(path("old.txt"), "kept").unwrap();
-    let tool = |name: &str, members: &[&str]| {
-        let members: serde_json::Map<_, _> =
-            members.iter().map(|member| ((*member).to_owned(), json!({"type": "string"}))).collect();
-        // The hints of a server free no call.
-        json!({"name": name, "annotations": {"readOnlyHint": true}, "inputSchema": {"properties": members}})
-    };
-    let tools = json!([
-        tool("list_directory", &["path"]),
-        tool("read_file", &["path"]),
-        tool("write_file", &["path", "content"]),
-        tool("execute_sql", &["sql"]),
-        tool("git_push", &["path"]),
-        tool("git_branch", &["operation", "name"]),
-        tool("transfer_money", &["amount"]),
-    ]);
-    let script = Script::new(&tools.to_string());
+    // The hints of a server free no call.
+    let read_only = json!({"annotations": {"readOnlyHint": true}});
+    let tools = [
+        ("list_directory", &["path"][..]),
+        ("read_file", &["path"]),
+        ("write_file", &["path", "content"]),
+        ("execute_sql", &["sql"]),
+        ("git_push", &["path"]),
+        ("git_branch", &["operation", "name"]),
+        ("transfer_money", &["amount"]),
+    ];
+    let script = Script::of(tools.map(|(name, arguments)| defined(name, arguments, &read_only)));
     let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions": {"patience_secs": 0},
@@ -151,7 +142,7 @@ async fn pain_20_people_are_asked_about_what_destroys_and_sends_and_about_no_pla
 async fn a_permission_that_is_never_automatic_is_asked_for_before_a_new_file_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
-    let script = Script::new(&with_argument("write_file", "path"));
+    let script = Script::of([defined("write_file", &["path"], &json!({}))]);
     let host = Host::ready_with(json!({
         "tools": {"level": "L0"},
         "permissions":

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::Client;
 use mgp_types::Revision;
 use mgp_types::mcp::ElicitResult;
 use mgp_types::mgp::ShutdownReason;
@@ -11,9 +10,9 @@ use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::host::{Host, quiet, refused, say, until};
+use crate::host::{Host, claude, quiet, refused, say, until};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::talking;
 
 tests![
@@ -29,13 +28,12 @@ async fn the_time_in_which_a_human_is_asked_is_not_held_against_the_server() {
     server["limits"] = json!({"timeout_ms": 400});
     let host = Host::ready([server]).await;
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let builder =
-            Client::builder("claude-code", "1.0.0").revisions([revision]).on_elicitation(|_, _| async {
-                // Longer than all attempts together.
-                tokio::time::sleep(Duration::from_millis(1500)).await;
-                let answer = json!({"action": "accept", "content": {"colour": "red"}});
-                serde_json::from_value::<ElicitResult>(answer).unwrap()
-            });
+        let builder = claude(revision).on_elicitation(|_, _| async {
+            // Longer than all attempts together.
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            let answer = json!({"action": "accept", "content": {"colour": "red"}});
+            serde_json::from_value::<ElicitResult>(answer).unwrap()
+        });
         let client = host.connect("one", builder).await;
         assert_eq!(say(&client, "paint.colour", json!({})).await, "red", "{revision:?}");
     }
@@ -51,12 +49,10 @@ async fn a_kernel_that_stops_does_not_wait_for_clients_that_are_away() {
     let host = Host::ready_with(config).await;
     let asked = Arc::new(Notify::new());
     let asking = Arc::clone(&asked);
-    let builder = Client::builder("claude-code", "1.0.0").revisions([Revision::V2026_07_28]).on_elicitation(
-        move |_, _| {
-            asking.notify_one();
-            std::future::pending::<ElicitResult>()
-        },
-    );
+    let builder = claude(Revision::V2026_07_28).on_elicitation(move |_, _| {
+        asking.notify_one();
+        std::future::pending::<ElicitResult>()
+    });
     let client = host.connect("ada", builder).await;
     let call = client.call_tool("bank.transfer", json!({"a": "10 to bob"})).into_future();
     let call = tokio::spawn(call);
@@ -111,11 +107,8 @@ async fn a_call_for_which_no_place_is_in_line_may_come_again_and_says_which_key_
 }
 
 async fn a_call_and_what_is_tried_again_of_it_have_the_configured_time_together() {
-    let schema = json!({"type": "object"});
     let harmless = json!({"readOnlyHint": true, "idempotentHint": true, "destructiveHint": false});
-    let tool =
-        json!({"name": "wait", "description": "Waits.", "inputSchema": schema, "annotations": harmless});
-    let script = Script::new(&json!([tool]).to_string());
+    let script = Script::of([defined("wait", &[], &json!({"annotations": harmless}))]);
     let mut server = script.server("files");
     server["limits"] = json!({"timeout_ms": 500});
     let host = Host::ready([server]).await;

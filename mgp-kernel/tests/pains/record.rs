@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, ask, quiet, read, refused, say, start_when_free, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     pain_16_calls_and_denials_are_recorded_with_who_what_and_when_and_no_values,
@@ -69,9 +69,7 @@ async fn pain_16_values_are_recorded_if_the_operator_says_so_and_secrets_never()
 
 // covers: MGP-1.2-03, MGP-1.2-05
 async fn every_security_relevant_action_is_recorded() {
-    let script = Script::new(
-        r#"[{"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}}]"#,
-    );
+    let script = Script::of([defined("execute_command", &["command"], &json!({}))]);
     let config = json!({
         "tools": {"level": "L0"},
         "confirmation": {"dangerous": false},

@@ -22,11 +22,8 @@ async fn pain_17_a_reload_adds_changes_and_removes_servers_and_leaves_the_others
         Script::named(&["pid"]),
         Script::named(&["pid"]),
     );
-    let host = Host::start([stays.server("stays"), changes.server("changes"), goes.server("goes")]).await;
+    let host = Host::ready([stays.server("stays"), changes.server("changes"), goes.server("goes")]).await;
     let client = host.client("one").await;
-    for server in ["stays", "changes", "goes"] {
-        host.up(server).await;
-    }
     let before = say(&client, "stays.pid", json!({})).await;
     let pid = say(&client, "changes.pid", json!({})).await;
 

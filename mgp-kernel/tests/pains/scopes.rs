@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, quiet, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
 
 tests![
@@ -26,12 +26,8 @@ fn subset(set: usize) -> Vec<&'static str> {
 
 /// A kernel with a tool for each set of scopes. `ada` may have two of the three, and `bob` is held to none.
 async fn kernel() -> (Host, Script) {
-    let tool = |set: usize| {
-        let schema = json!({"type": "object"});
-        let scopes = subset(set);
-        json!({"name": format!("t{set}"), "description": "Works.", "inputSchema": schema, "required_scopes": scopes})
-    };
-    let script = Script::new(&json!((0..8).map(tool).collect::<Vec<_>>()).to_string());
+    let tool = |set: usize| defined(&format!("t{set}"), &[], &json!({"required_scopes": subset(set)}));
+    let script = Script::of((0..8).map(tool));
     let mut config = quiet([script.server("files")]);
     config["agents"] = json!([{"id": "ada", "scopes": &SCOPES[..2]}]);
     let host = Host::ready_with(config).await;

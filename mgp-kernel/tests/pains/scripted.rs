@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use crate::host;
@@ -26,10 +26,21 @@ impl Script {
         script
     }
 
+    /// A server with these tools.
+    pub(crate) fn of(tools: impl IntoIterator<Item = Value>) -> Self {
+        Self::new(&tools.into_iter().collect::<Value>().to_string())
+    }
+
     /// A server with tools of these names.
     pub(crate) fn named(names: &[&str]) -> Self {
         let tools = names.iter().map(|name| tool(name, "Does something.")).collect::<Vec<_>>();
         Self::new(&format!("[{}]", tools.join(",")))
+    }
+
+    /// Has the server speak MGP with these extensions.
+    pub(crate) fn speaking(self, extensions: &[&str]) -> Self {
+        let mgp = json!({"version": "0.2.0", "extensions": extensions});
+        self.capabilities(&json!({"tools": {}, "mgp": mgp}).to_string())
     }
 
     /// Changes what the server lists from now on.
@@ -118,6 +129,18 @@ pub(crate) fn tool(name: &str, description: &str) -> String {
     format!(
         r#"{{"name":"{name}","description":"{description}","inputSchema":{{"type":"object","properties":{{"a":{{"type":"string"}}}}}}}}"#
     )
+}
+
+/// A definition with these arguments, which are texts, and with more members.
+pub(crate) fn defined(name: &str, arguments: &[&str], more: &Value) -> Value {
+    let text = |argument: &&str| ((*argument).to_owned(), json!({"type": "string"}));
+    let properties: Map<_, _> = arguments.iter().map(text).collect();
+    let mut tool = json!({
+        "name": name, "description": "Does what it is told.",
+        "inputSchema": {"type": "object", "properties": properties},
+    });
+    tool.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    tool
 }
 
 /// Serves on this process' standard input and output.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::{Script, tool};
+use crate::scripted::{Script, defined};
 use crate::sections::raw::{ERAS, Raw};
 
 tests![
@@ -21,13 +21,8 @@ fn refused() -> [Value; 3] {
 }
 
 async fn kernel() -> (Host, Script) {
-    let properties = json!({"command": {"type": "string"}});
-    let shell = json!({
-        "name": "execute_command", "description": "Runs it.",
-        "inputSchema": {"type": "object", "properties": properties},
-    });
-    let script =
-        Script::new(&format!("[{},{},{shell}]", tool("echo", "Says it."), tool("secret", "Says it.")));
+    let tools = [("echo", "a"), ("secret", "a"), ("execute_command", "command")];
+    let script = Script::of(tools.map(|(name, argument)| defined(name, &[argument], &json!({}))));
     let mut config = quiet([script.server("box")]);
     config["access"] =
         json!({"rules": [{"agent": "ada", "server": "box", "tool": "secret", "permission": "deny"}]});

@@ -21,7 +21,11 @@ pub(crate) fn server(id: &str) -> Value {
 
 /// The server in a configuration, if it needs these permissions.
 pub(crate) fn needing<'a>(id: &str, permissions: impl IntoIterator<Item = &'a str>) -> Value {
-    let mut server = host::child(id, std::iter::once(SERVE).chain(permissions));
+    spared(host::child(id, std::iter::once(SERVE).chain(permissions)))
+}
+
+/// A server in a configuration, whose calls the validators do not look at.
+pub(crate) fn spared(mut server: Value) -> Value {
     server["security"] = json!({"spared_validators": ["sandbox", "code_safety", "network_restricted"]});
     server
 }
@@ -32,8 +36,8 @@ pub(crate) fn serve() -> ExitCode {
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Count {
-    to: u32,
+pub(crate) struct Count {
+    pub(crate) to: u32,
 }
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -49,13 +53,27 @@ struct Colour {
     colour: String,
 }
 
+/// Gives a server the tools that tell of its process and of their progress.
+pub(crate) fn with_basics(server: Server) -> Server {
+    server
+        .tool(Tool::new("pid", "The number of the process."), async |_: Nothing| std::process::id())
+        .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
+            std::env::var(name).unwrap_or_default()
+        })
+        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
+            for step in 1..=to {
+                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            to
+        })
+}
+
 fn talking() -> Server {
     let offer = Offer::new(ExtensionSet::standard()).with_permissions_required(std::env::args().skip(2));
-    Server::new("talking", "1.0.0")
-        .mgp(offer)
+    with_basics(Server::new("talking", "1.0.0").mgp(offer))
         .icon(Icon::new("https://example.com/talking.png"))
         .dynamic()
-        .tool(Tool::new("pid", "The number of the process."), async |_: Nothing| std::process::id())
         .tool(
             Tool::new("spawn", "Starts a tree of processes, and says their numbers."),
             async |_: Nothing| {
@@ -69,16 +87,6 @@ fn talking() -> Server {
                 format!("{} {}", shell.id(), line.trim())
             },
         )
-        .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
-            std::env::var(name).unwrap_or_default()
-        })
-        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
-            for step in 1..=to {
-                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            to
-        })
         .tool(Tool::new("think", "Asks the caller's model."), async |_: Nothing, cx: Cx| {
             let params = CreateMessageParams::new(vec![SamplingMessage::new(Role::User, "who are you?")], 10);
             Ok::<_, ToolError>(cx.sample("think", params).await?.model)

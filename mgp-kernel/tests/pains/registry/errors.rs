@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, quiet, until, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
 
 tests![
@@ -22,7 +22,6 @@ tests![
 ];
 
 const SESSIONS: Revision = Revision::V2025_11_25;
-const SPEAKS_MGP: &str = r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#;
 
 /// A client that reads the registry's errors, and structured ones.
 async fn client(host: &Host, agent: &str) -> Raw {
@@ -54,7 +53,7 @@ const WORDS: [&str; 19] = [
 // covers: GGEN-5-01, GGEN-5-05, GGEN-5-08..10, GGEN-8.1-03, EXT-11-02, EXT-11-04, EXT-11-13
 async fn errors_have_the_numbers_of_the_registry_and_say_whether_to_try_again() {
     let (files, ending) = (Script::named(&["works", "fail"]), Script::named(&["crash"]));
-    let (files, often) = (files.capabilities(SPEAKS_MGP), Script::named(&["works"]));
+    let (files, often) = (files.speaking(&[]), Script::named(&["works"]));
     let mut limited = often.server("limited");
     limited["limits"] = json!({"calls_per_minute": 1});
     let mut later = ending.server("later");
@@ -94,7 +93,7 @@ async fn errors_have_the_numbers_of_the_registry_and_say_whether_to_try_again() 
 
 // covers: GGEN-5-16
 async fn an_error_keeps_the_address_that_explains_it() {
-    let script = Script::named(&["fail"]).capabilities(SPEAKS_MGP);
+    let script = Script::named(&["fail"]).speaking(&[]);
     let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", SESSIONS, &["ggen"]).await;
     let data = json!({"field": "ticker", "documentation_url": "https://docs.example.com/ticker-format"});
@@ -142,12 +141,11 @@ async fn a_call_that_takes_too_long_is_told_of_with_its_tool_its_time_and_what_t
 
 // covers: GGEN-6-01
 async fn a_call_has_half_a_minute_where_nobody_says_otherwise() {
-    let declaring = |name: &str, latency: &str| {
-        let schema = json!({"type": "object"});
-        json!({"name": name, "description": "Works.", "inputSchema": schema, "latency": latency})
-    };
-    let tools = json!([declaring("works", "seconds"), declaring("renders", "minutes")]);
-    let script = Script::new(&tools.to_string()).capabilities(SPEAKS_MGP);
+    let script = Script::of(
+        [("works", "seconds"), ("renders", "minutes")]
+            .map(|(name, latency)| defined(name, &[], &json!({"latency": latency}))),
+    )
+    .speaking(&[]);
     let mut slower = script.server("slower");
     slower["limits"] = json!({"timeout_ms": 90_000});
     let host = Host::ready([script.server("files"), slower]).await;
@@ -202,13 +200,12 @@ async fn one_request_too_many_is_refused_with_the_time_to_wait() {
 
 // covers: EXT-01-16
 async fn a_limit_of_one_tool_refuses_that_tool_alone() {
-    let tools = json!([
-        {"name": "search", "description": "Searches.", "inputSchema": {"type": "object"}, "latency": "instant",
-            "cost": {"category": "metered", "estimated_units": 2, "unit_label": "credits"},
-            "quota": {"remaining": 12}},
-        {"name": "export", "description": "Exports.", "inputSchema": {"type": "object"}, "latency": "minutes"},
+    let cost = json!({"category": "metered", "estimated_units": 2, "unit_label": "credits"});
+    let declared = json!({"latency": "instant", "cost": cost, "quota": {"remaining": 12}});
+    let script = Script::of([
+        defined("search", &[], &declared),
+        defined("export", &[], &json!({"latency": "minutes"})),
     ]);
-    let script = Script::new(&tools.to_string());
     let mut server = script.server("files");
     server["tools"] = json!({"search": {"calls_per_minute": 1}});
     let host = Host::ready_with(quiet([server])).await;

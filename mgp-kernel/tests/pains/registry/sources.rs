@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::host::{Host, Served, listed, quiet, refused, say, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
 use crate::web::Web;
 
@@ -130,15 +130,8 @@ async fn nobody_is_recommended_who_is_held_back_and_no_registry_is_asked() {
 async fn a_manifest_says_which_tools_send_parts_pages_and_take_many_things_at_once() {
     const SUPPORTS: [&str; 4] =
         ["supports_streaming", "supports_checkpoint", "supports_pagination", "supports_batch"];
-    let tool = |name: &str, supported: &[&str]| {
-        let mut tool = json!({"name": name, "description": "Works.", "inputSchema": {"type": "object"}});
-        for member in supported {
-            tool[*member] = json!(true);
-        }
-        tool
-    };
-    let tools: Vec<_> = SUPPORTS.iter().map(|member| tool(member, &[member])).collect();
-    let script = Script::new(&json!([tools, vec![tool("plain", &[])]].concat()).to_string());
+    let supporting = SUPPORTS.map(|member| defined(member, &[], &json!({member: true})));
+    let script = Script::of(supporting.into_iter().chain([defined("plain", &[], &json!({}))]));
     let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
     let manifest = ada.result("mgp/manifest/get", json!({})).await;
@@ -160,13 +153,7 @@ async fn what_a_tool_does_not_declare_is_read_as_the_harmless_default() {
         "risk_level": "reversible", "required_scopes": ["files"], "input_types": ["image/png"],
         "output_types": ["text/plain"], "max_input_size_bytes": 1000,
     });
-    let plain = json!({"name": "plain", "description": "Works.", "inputSchema": {"type": "object"}});
-    let mut full = plain.clone();
-    full["name"] = json!("full");
-    for (member, value) in declared.as_object().unwrap() {
-        full[member] = value.clone();
-    }
-    let script = Script::new(&json!([plain, full]).to_string());
+    let script = Script::of([defined("plain", &[], &json!({})), defined("full", &[], &declared)]);
     let host = Host::ready_with(quiet([script.server("files")])).await;
     let mut ada = Raw::declaring(&host, "ada", Revision::V2025_11_25, &["service_manifest"]).await;
     let answer = ada.result("mgp/manifest/get", json!({})).await;

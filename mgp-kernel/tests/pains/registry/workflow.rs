@@ -3,9 +3,9 @@
 use mgp_types::Revision;
 use serde_json::{Value, json};
 
-use crate::host::{Host, ask, quiet};
+use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 use crate::sections::raw::Raw;
 
 tests![work_goes_from_the_catalog_to_the_record,];
@@ -16,11 +16,8 @@ async fn work_goes_from_the_catalog_to_the_record() {
         "type": "object", "required": ["ticker"], "additionalProperties": false,
         "properties": {"ticker": {"type": "string", "pattern": "^[A-Z]{1,5}$"}},
     });
-    let tools = json!([
-        {"name": "analyze", "description": "Analyzes a stock.", "inputSchema": schema},
-        {"name": "sell", "description": "Sells a stock.", "inputSchema": schema},
-    ]);
-    let script = Script::new(&tools.to_string());
+    let script =
+        Script::of(["analyze", "sell"].map(|name| defined(name, &[], &json!({"inputSchema": schema}))));
     let mut config = quiet([script.server("finance")]);
     config["access"] = json!({"rules": [
         {"agent": "ada", "server": "finance", "tool": "sell", "permission": "deny"},
@@ -65,9 +62,7 @@ async fn work_goes_from_the_catalog_to_the_record() {
     assert_eq!(script.calls(), [r#"analyze {"ticker":"AAPL"}"#]);
 
     // The record has what was done and what was refused, under the traces that the errors named.
-    let operator = host.operator().await;
-    let page = ask(&operator, "kernel/audit/query", json!({"agent_id": "ada", "oldest_first": true})).await;
-    let events: Vec<_> = page["events"].as_array().unwrap().iter().map(|row| row["event"].clone()).collect();
+    let events = host.recorded(json!({"agent_id": "ada"})).await;
     let of = |tool: &str, result: &str| {
         let is_it = |event: &&Value| event["target"]["tool_name"] == tool && event["result"] == result;
         events.iter().find(is_it).unwrap_or_else(|| panic!("no {result} of {tool}: {events:?}")).clone()

@@ -32,8 +32,7 @@ const TOOLS: &str = r#"[
 /// A kernel with these tools as `shell`, and a server that hears the record.
 async fn kernel(change: impl FnOnce(&mut Value)) -> (Host, Script, Script) {
     let shell = Script::new(&TOOLS.replace('\n', " "));
-    let collector = Script::named(&["idle"])
-        .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["audit"]}}"#);
+    let collector = Script::named(&["idle"]).speaking(&["audit"]);
     let mut config = quiet([shell.server("shell"), collector.server("record")]);
     change(&mut config);
     let host = Host::ready_with(config).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::raw::{ERAS, Raw};
 use crate::host::{Host, names, quiet};
 use crate::runner::tests;
-use crate::scripted::{Script, tool};
+use crate::scripted::{Script, defined};
 
 tests![
     code_is_held_to_the_level_that_its_tool_declares,
@@ -14,15 +14,12 @@ tests![
 
 /// A tool that takes Python and declares this.
 fn running(name: &str, safety: &Value) -> Value {
-    let mut tool: Value = serde_json::from_str(&tool(name, "Runs code.")).unwrap();
-    tool["inputSchema"]["properties"] = json!({"code": {"type": "string"}});
-    tool["security"] = json!({"risk_level": "dangerous", "validator": "code_safety", "code_safety": safety});
-    tool
+    let security = json!({"risk_level": "dangerous", "validator": "code_safety", "code_safety": safety});
+    defined(name, &["code"], &json!({"security": security}))
 }
 
-async fn kernel(tools: &[Value]) -> (Host, Script) {
-    let script = Script::new(&json!(tools).to_string())
-        .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["security","code_safety"]}}"#);
+async fn kernel(tools: impl IntoIterator<Item = Value>) -> (Host, Script) {
+    let script = Script::of(tools).speaking(&["security", "code_safety"]);
     let mut server = script.server("lab");
     server["security"] = json!({"trust_level": "trusted"});
     let host = Host::ready_with(quiet([server])).await;
@@ -39,7 +36,7 @@ async fn code_is_held_to_the_level_that_its_tool_declares() {
     let long = "x = 1\n".repeat(20_000);
     let levels = ["unrestricted", "standard", "strict", "readonly"];
     let tools = levels.map(|level| running(level, &json!({"level": level, "language": "python"})));
-    let (host, script) = kernel(&tools).await;
+    let (host, script) = kernel(tools).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         for (code, passes_at) in [
@@ -76,7 +73,7 @@ async fn a_rejection_says_what_is_wrong_so_that_a_model_can_mend_it() {
         "blocked_imports": ["subprocess", "shutil"], "blocked_patterns": ["eval("],
         "allowed_imports": ["json", "httpx"],
     });
-    let (host, script) = kernel(&[running("run", &safety)]).await;
+    let (host, script) = kernel([running("run", &safety)]).await;
     let bad = json!({"code": "from subprocess import run\nx = eval('1')"});
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;

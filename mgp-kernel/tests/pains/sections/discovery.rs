@@ -42,10 +42,7 @@ async fn a_list_of_servers_says_of_each_what_the_specification_has() {
     let mut config = quiet([trusted, distrusted, plain.server("plain")]);
     config["access"] =
         json!({"rules": [{"agent": "eve", "server": "speaks", "tool": "plays", "permission": "deny"}]});
-    let host = Host::with(config).await;
-    for server in ["speaks", "lowered", "plain"] {
-        host.up(server).await;
-    }
+    let host = Host::ready_with(config).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&host, "ada", revision).await;
         let listed = ada.result("mgp/discovery/list", json!({})).await;

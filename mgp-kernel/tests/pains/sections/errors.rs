@@ -8,7 +8,7 @@ use super::raw::{ERAS, Raw};
 use crate::host::{Host, ask, quiet, until};
 use crate::http;
 use crate::runner::tests;
-use crate::scripted::{Script, tool};
+use crate::scripted::{Script, defined};
 
 tests![
     codes_of_security_say_who_refused_what,
@@ -28,22 +28,13 @@ fn is(error: &Value, code: i64, category: &str, retryable: bool) {
     assert_eq!((&advice["category"], &advice["retryable"]), (&json!(category), &json!(retryable)), "{error}");
 }
 
-fn taking(name: &str, argument: &str, security: Value) -> Value {
-    let mut tool: Value = serde_json::from_str(&tool(name, "Does what it is told.")).unwrap();
-    tool["inputSchema"]["properties"] = json!({argument: {"type": "string"}});
-    if !security.is_null() {
-        tool["security"] = security;
-    }
-    tool
-}
-
 // covers: MGP-14.2-02, MGP-14.3-01, MGP-14.3-02, MGP-14.3-05, MGP-14.3-06, MGP-14.5-02
 async fn codes_of_security_say_who_refused_what() {
-    let tools = json!([
-        taking("execute_command", "command", Value::Null),
-        taking("run_python", "code", json!({"risk_level": "safe", "validator": "code_safety"})),
+    let checked = json!({"security": {"risk_level": "safe", "validator": "code_safety"}});
+    let script = Script::of([
+        defined("execute_command", &["command"], &json!({})),
+        defined("run_python", &["code"], &checked),
     ]);
-    let script = Script::new(&tools.to_string());
     let mut config = quiet([script.server("granted"), script.server("other")]);
     config["permissions"] = json!({
         "policy": "deny_all",
@@ -70,8 +61,7 @@ async fn codes_of_security_say_who_refused_what() {
 
 // covers: MGP-14.3-03, MGP-14.3-04
 async fn codes_of_authentication_say_whether_to_log_in_or_to_log_in_again() {
-    let script = Script::named(&["fail", "works"])
-        .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
+    let script = Script::named(&["fail", "works"]).speaking(&[]);
     let mut config = quiet([script.server("files")]);
     config["listen"] = json!({"require_keys": true});
     config["access"] = json!({"default": "opt-out"});
@@ -122,10 +112,7 @@ async fn codes_of_lifecycle_say_when_a_server_is_back() {
     for server in &mut servers {
         server["sharing"] = json!("shared");
     }
-    let host = Host::with(quiet(servers)).await;
-    for server in ["later", "never", "draining"] {
-        host.up(server).await;
-    }
+    let host = Host::ready(servers).await;
     let mut busy = Raw::agent(&host, "busy", ERAS[0]).await;
     for server in ["later", "never"] {
         busy.call("tools/call", json!({"name": format!("{server}.crash"), "arguments": {}})).await;
@@ -166,10 +153,7 @@ async fn codes_of_resources_say_what_ran_out() {
     timed["limits"] = json!({"timeout_ms": 200});
     let mut config = quiet([limited, one, timed]);
     config["limits"]["waiting_calls"] = json!(0);
-    let host = Host::with(config).await;
-    for server in ["limited", "narrow", "late"] {
-        host.up(server).await;
-    }
+    let host = Host::ready_with(config).await;
     let mut busy = Raw::agent(&host, "busy", ERAS[0]).await;
     busy.tool("limited.works", json!({})).await;
     busy.send("tools/call", json!({"name": "narrow.wait", "arguments": {}})).await;
@@ -221,8 +205,7 @@ async fn codes_of_validation_say_what_the_caller_got_wrong() {
 
 // covers: MGP-14.2-06, MGP-14.3-17..19, MGP-14.5-06
 async fn codes_of_external_services_come_through() {
-    let script = Script::named(&["fail", "crash"])
-        .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
+    let script = Script::named(&["fail", "crash"]).speaking(&[]);
     let mut server = script.server("weather");
     server["restart_policy"] = json!("never");
     let host = Host::ready_with(quiet([server])).await;
@@ -267,8 +250,7 @@ async fn codes_of_json_rpc_keep_their_meaning() {
 
 // covers: MGP-14.4-01, MGP-14.5-01, MGP-14.5-07, MGP-14.5-09..11, MGP-14.5-13..15
 async fn advice_of_a_server_comes_through_as_it_is_and_only_to_who_speaks_mgp() {
-    let script =
-        Script::named(&["fail"]).capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
+    let script = Script::named(&["fail"]).speaking(&[]);
     for revision in ERAS {
         let host = Host::ready_with(quiet([script.server("web")])).await;
         for (strategy, after) in [("immediate", 0), ("fixed_delay", 1), ("exponential_backoff", 1)] {

@@ -243,11 +243,8 @@ async fn a_server_that_ends_too_often_is_given_up() {
         }
     }
     until("it is given up", || (host.view("files").state == ServerState::Error).then_some(())).await;
-    let operator = host.operator().await;
-    let asked = json!({"event_types": ["SERVER_DISCONNECTED"], "oldest_first": true});
-    let recorded = ask(&operator, "kernel/audit/query", asked).await;
-    let events = recorded["events"].as_array().unwrap();
-    let last = &events.last().unwrap()["event"];
+    let recorded = host.recorded(json!({"event_types": ["SERVER_DISCONNECTED"]})).await;
+    let last = recorded.last().unwrap();
     assert!(last["details"].to_string().contains("restart_limit_exceeded"), "{last}");
     assert_eq!(last["target"]["server_id"], "files");
     assert_eq!(ada.refused("files.crash", json!({})).await["code"], 2000);
@@ -258,20 +255,15 @@ async fn a_server_that_ends_too_often_is_given_up() {
 // covers: MGP-11.4-08..12
 async fn a_server_is_told_why_it_is_to_stop() {
     let polite = || {
-        Script::named(&["works"])
-            .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["lifecycle"]}}"#)
-            .answers(
-                "mgp/lifecycle/shutdown",
-                r#"{"accepted":true,"pending_requests":0,"estimated_drain_ms":0}"#,
-            )
+        Script::named(&["works"]).speaking(&["lifecycle"]).answers(
+            "mgp/lifecycle/shutdown",
+            r#"{"accepted":true,"pending_requests":0,"estimated_drain_ms":0}"#,
+        )
     };
     let scripts = [polite(), polite(), polite(), polite(), polite()];
     let ids = ["a", "b", "c", "changed", "last"];
     let servers: Vec<_> = scripts.iter().zip(ids).map(|(script, id)| script.server(id)).collect();
-    let host = Host::start(servers.clone()).await;
-    for id in ids {
-        host.up(id).await;
-    }
+    let host = Host::ready(servers.clone()).await;
     let wait_for_reason = async |script: &Script, reason: &str| {
         until(&format!("{reason} is told"), || {
             let mut asked = script.asked().into_iter();

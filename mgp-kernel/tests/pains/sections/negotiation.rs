@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::raw::{ALL, ERAS, Raw};
 use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::{Script, tool};
+use crate::scripted::{Script, defined};
 
 tests![
     each_extension_opens_its_section_and_no_other_does,
@@ -19,15 +19,12 @@ tests![
 
 /// A server whose tool declares its security, and that of its code.
 fn lab() -> Script {
-    let mut run: Value = serde_json::from_str(&tool("run", "Runs code.")).unwrap();
-    run["inputSchema"]["properties"] = json!({"code": {"type": "string"}});
-    run["security"] = json!({
+    let security = json!({
         "risk_level": "dangerous", "validator": "code_safety",
         "code_safety": {"level": "standard", "language": "python"},
     });
-    Script::new(&json!([run]).to_string()).capabilities(
-        r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["security","code_safety","audit"]}}"#,
-    )
+    let run = defined("run", &["code"], &json!({"security": security}));
+    Script::of([run]).speaking(&["security", "code_safety", "audit"])
 }
 
 async fn kernel(script: &Script) -> Host {
@@ -94,8 +91,7 @@ fn asked(script: &Script, method: &str) -> Value {
 // covers: MGP-1.3-04, MGP-2.1-01, MGP-2.2-01, MGP-2.2-04, MGP-2.2-05, MGP-2.3-01..03, MGP-2.4-01
 async fn both_sides_use_what_both_offer() {
     // The kernel as a client of its server.
-    let script = Script::named(&["works"])
-        .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["audit","com.example.later"]}}"#);
+    let script = Script::named(&["works"]).speaking(&["audit", "com.example.later"]);
     let host = Host::ready_with(quiet([script.server("files")])).await;
     let hello = asked(&script, "initialize");
     let params = &hello["params"];

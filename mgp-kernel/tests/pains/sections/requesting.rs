@@ -6,7 +6,7 @@ use super::raw::{ERAS, Raw};
 use super::searching::indexed;
 use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     a_request_that_is_met_says_what_was_loaded_and_what_it_takes,
@@ -15,34 +15,24 @@ tests![
 ];
 
 fn tool(name: &str, description: &str, argument: &str, security: &Value) -> Value {
-    json!({
-        "name": name, "description": description, "security": security,
-        "inputSchema": {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]},
-    })
+    let schema =
+        json!({"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]});
+    defined(name, &[], &json!({"description": description, "security": security, "inputSchema": schema}))
 }
 
 /// A kernel with tools for pictures and tables, one of which nobody has permitted.
 async fn kernel() -> (Host, Script) {
-    let safe = || json!({"risk_level": "safe"});
-    let script = Script::new(
-        &json!([
-            tool("shrink_image", "Make an image smaller.", "image_path", &safe()),
-            tool("measure_image", "Histogram of an image. Returns a chart.", "image_path", &safe()),
-            tool("analyze_csv", "Compute statistics on CSV.", "csv", &safe()),
-            tool("rewrite_csv", "Compute statistics on CSV.", "csv", &json!({"risk_level": "moderate"})),
-            tool("speak", "Narrate a story. Returns an mp3.", "text", &safe()),
-            tool(
-                "store_contents",
-                "Store contents in an archive.",
-                "text",
-                &json!({
-                    "risk_level": "safe", "permissions_required": ["memory.write"],
-                })
-            ),
-        ])
-        .to_string(),
-    )
-    .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["security"]}}"#);
+    let safe = json!({"risk_level": "safe"});
+    let writing = json!({"risk_level": "safe", "permissions_required": ["memory.write"]});
+    let script = Script::of([
+        tool("shrink_image", "Make an image smaller.", "image_path", &safe),
+        tool("measure_image", "Histogram of an image. Returns a chart.", "image_path", &safe),
+        tool("analyze_csv", "Compute statistics on CSV.", "csv", &safe),
+        tool("rewrite_csv", "Compute statistics on CSV.", "csv", &json!({"risk_level": "moderate"})),
+        tool("speak", "Narrate a story. Returns an mp3.", "text", &safe),
+        tool("store_contents", "Store contents in an archive.", "text", &writing),
+    ])
+    .speaking(&["security"]);
     let mut server = script.server("data");
     server["security"] = json!({"trust_level": "trusted"});
     let mut config = quiet([server]);

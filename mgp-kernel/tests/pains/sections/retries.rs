@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::ops::RangeInclusive;
 
 use super::raw::{ERAS, Raw};
-use crate::host::{Host, ask, quiet};
+use crate::host::{Host, quiet};
 use crate::runner::tests;
 use crate::scripted::Script;
 
@@ -15,8 +15,7 @@ tests![
 ];
 
 async fn kernel(error: &Value) -> (Host, Script) {
-    let script =
-        Script::named(&["fail"]).capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":[]}}"#);
+    let script = Script::named(&["fail"]).speaking(&[]);
     script.fails_with(&error.to_string());
     let host = Host::ready_with(quiet([script.server("web")])).await;
     (host, script)
@@ -50,9 +49,7 @@ async fn a_call_is_made_again_as_the_error_says_and_each_time_is_recorded() {
         assert!(began.elapsed().as_millis() >= u128::from(least), "{strategy}: {:?}", began.elapsed());
         assert_eq!(script.calls().len(), 3, "{strategy}");
 
-        let recorded = json!({"agent_id": "ada", "oldest_first": true});
-        let recorded = ask(&host.operator().await, "kernel/audit/query", recorded).await;
-        let events: Vec<_> = recorded["events"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+        let events = host.recorded(json!({"agent_id": "ada"})).await;
         let retries: Vec<_> = events.iter().filter(|event| event["details"]["retry"].is_object()).collect();
         assert_eq!(retries.len(), 2, "{events:#?}");
         for (number, (event, pause)) in (1..).zip(retries.iter().zip(&pauses)) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::raw::{ERAS, Raw};
 use crate::host::{Host, quiet, read, until_found};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     a_tool_is_found_by_each_field_of_its_entry,
@@ -16,15 +16,9 @@ tests![
     a_model_gets_one_tool_finds_the_others_by_it_and_calls_them_at_once,
 ];
 
-fn tool(name: &str, description: &str, security: Value) -> Value {
-    let mut tool = json!({
-        "name": name, "description": description,
-        "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
-    });
-    if !security.is_null() {
-        tool["security"] = security;
-    }
-    tool
+fn tool(name: &str, description: &str, security: &Value) -> Value {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
+    defined(name, &[], &json!({"description": description, "inputSchema": schema, "security": security}))
 }
 
 fn hinted(mut tool: Value, hints: &Value) -> Value {
@@ -41,42 +35,36 @@ struct Office {
 
 impl Office {
     async fn open(change: impl FnOnce(&mut Value)) -> Self {
-        let safe = || json!({"risk_level": "safe"});
+        let safe = json!({"risk_level": "safe"});
+        let sending = json!({"risk_level": "moderate", "permissions_required": ["network.outbound"]});
         let servers = [
             (
                 "travel",
-                json!([
-                    tool("convert_currency", "Converts an amount of money into another currency.", safe()),
-                    tool("book_hotel", "Reserves a room in a hotel.", safe()),
-                    tool("get_forecast", "Says what the weather will be.", safe()),
-                ]),
+                vec![
+                    tool("convert_currency", "Converts an amount of money into another currency.", &safe),
+                    tool("book_hotel", "Reserves a room in a hotel.", &safe),
+                    tool("get_forecast", "Says what the weather will be.", &safe),
+                ],
             ),
             (
                 "post",
-                json!([
+                vec![
                     hinted(
-                        tool(
-                            "dispatch",
-                            "Sends a parcel.",
-                            json!({
-                                "risk_level": "moderate", "permissions_required": ["network.outbound"],
-                            })
-                        ),
+                        tool("dispatch", "Sends a parcel.", &sending),
                         &json!({"categories": ["logistics/outbound"], "keywords": ["zeppelin"]}),
                     ),
                     hinted(
-                        tool("weigh", "Says how heavy it is.", safe()),
-                        &json!({"categories": ["logistics/scales"]})
+                        tool("weigh", "Says how heavy it is.", &safe),
+                        &json!({"categories": ["logistics/scales"]}),
                     ),
-                ]),
+                ],
             ),
-            ("taxi", json!([tool("dispatch", "Calls a cab.", safe())])),
+            ("taxi", vec![tool("dispatch", "Calls a cab.", &safe)]),
         ];
         let mut scripts = Vec::new();
         let mut configured = Vec::new();
         for (id, tools) in servers {
-            let script = Script::new(&tools.to_string())
-                .capabilities(r#"{"tools":{},"mgp":{"version":"0.2.0","extensions":["security"]}}"#);
+            let script = Script::of(tools).speaking(&["security"]);
             let mut server = script.server(id);
             server["security"] = json!({"trust_level": "trusted"});
             configured.push(server);
@@ -117,10 +105,10 @@ async fn a_tool_is_found_by_each_field_of_its_entry() {
     let embedder = EmbedderChoice::Static.open().await;
     let vector = embedder.embed(vec!["a rocket flies to the moon".to_owned()]).await.unwrap();
     let lunar = hinted(
-        tool("xqz", "Xqz.", json!({"risk_level": "safe"})),
+        tool("xqz", "Xqz.", &json!({"risk_level": "safe"})),
         &json!({"embedding": vector[0], "embedder": embedder.id()}),
     );
-    let sending = Script::new(&json!([lunar]).to_string());
+    let sending = Script::of([lunar]);
     let office = Office::open(|_| {}).await;
     for revision in ERAS {
         let mut ada = Raw::agent(&office.host, "ada", revision).await;
@@ -197,7 +185,7 @@ async fn a_search_is_answered_with_all_that_a_call_needs() {
         let first = &found["tools"][0];
         assert_eq!((&first["name"], &first["server_id"]), (&json!("post.dispatch"), &json!("post")));
         assert_eq!(first["description"], "Sends a parcel.");
-        let listed = tool("dispatch", "", Value::Null);
+        let listed = tool("dispatch", "", &Value::Null);
         assert_eq!(first["inputSchema"], listed["inputSchema"]);
         let security = json!({"risk_level": "moderate", "permissions_required": ["network.outbound"]});
         assert_eq!(first["security"], security);

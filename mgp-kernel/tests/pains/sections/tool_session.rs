@@ -6,7 +6,7 @@ use super::raw::{ERAS, Raw};
 use super::searching::indexed;
 use crate::host::{Host, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![
     a_session_has_pinned_tools_and_those_that_it_used,
@@ -19,16 +19,10 @@ const NAMES: [&str; 6] = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
 
 /// A kernel whose tools are searched, and all take the same place.
 async fn kernel(tools: Value) -> (Host, Script) {
-    let listed: Vec<_> = NAMES
-        .iter()
-        .map(|name| {
-            json!({
-                "name": name, "description": format!("Paints the wall in {name}. {}", "Word ".repeat(60)),
-                "inputSchema": {"type": "object"}, "security": {"risk_level": "safe"},
-            })
-        })
-        .collect();
-    let script = Script::new(&json!(listed).to_string());
+    let script = Script::of(NAMES.map(|name| {
+        let description = format!("Paints the wall in {name}. {}", "Word ".repeat(60));
+        defined(name, &[], &json!({"description": description, "security": {"risk_level": "safe"}}))
+    }));
     let mut server = script.server("walls");
     server["security"] = json!({"trust_level": "trusted"});
     let mut config = quiet([server]);
@@ -125,7 +119,7 @@ async fn of_one_tool(host: &Host) -> u64 {
     session(&mut client).await["total_tokens"].as_u64().unwrap() - before
 }
 
-// covers: MGP-16.8-01, MGP-16.8-02, MGP-16.8-05..07
+// covers: MGP-16.8-01, MGP-16.8-02, MGP-16.8-05..07, P-2-11
 async fn what_is_used_stays_within_the_budget_and_what_was_used_longest_ago_goes() {
     let (host, _script) = kernel(json!({})).await;
     let (tool, meta) = {

@@ -5,18 +5,16 @@ use serde_json::{Value, json};
 use super::raw::{ERAS, Raw};
 use crate::host::{Host, ask, quiet};
 use crate::runner::tests;
-use crate::scripted::Script;
+use crate::scripted::{Script, defined};
 
 tests![a_call_by_the_meta_tool_comes_out_as_the_direct_one_does_and_is_recorded_as_it];
 
-fn tools() -> String {
-    let tool =
-        |name: &str, schema: Value| json!({"name": name, "description": "Does it.", "inputSchema": schema});
+fn tools() -> [Value; 3] {
     let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     let mirrored =
         json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
-    let of_all = [tool("read", path), tool("off", json!({"type": "object"})), tool("mirrored", mirrored)];
-    json!(of_all).to_string()
+    [("read", path), ("off", json!({"type": "object"})), ("mirrored", mirrored)]
+        .map(|(name, schema)| defined(name, &[], &json!({"inputSchema": schema})))
 }
 
 async fn frame(client: &mut Raw, name: &str, arguments: &Value) -> Value {
@@ -30,7 +28,7 @@ const TRACE: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 // covers: MGP-16.5-18, MGP-16.5-19
 async fn a_call_by_the_meta_tool_comes_out_as_the_direct_one_does_and_is_recorded_as_it() {
-    let script = Script::new(&tools());
+    let script = Script::of(tools());
     let mut server = script.server("files");
     server["tools"] = json!({"off": {"enabled": false}});
     let mut config = quiet([server]);

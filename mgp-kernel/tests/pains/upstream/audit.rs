@@ -1,16 +1,11 @@
 //! Servers that are told what is recorded.
 
-use std::sync::Arc;
-
-use mgp_server_sdk::Server;
-use mgp_types::Object;
-use mgp_types::mgp::{AuditEvent, EventType, ExtensionSet, Offer, method};
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{child, config};
-use crate::host::{Host, Served, say, until};
+use crate::host::{Host, say, until};
 use crate::runner::tests;
+use crate::scripted::Script;
 
 tests![
     a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order,
@@ -19,51 +14,41 @@ tests![
 ];
 
 /// A server that keeps what it is told.
-struct Collector {
-    heard: Arc<Mutex<Vec<Object>>>,
-    served: Served,
-}
+struct Collector(Script);
 
 impl Collector {
-    async fn serve(id: &str, extensions: &[&str]) -> Self {
-        let heard = Arc::<Mutex<Vec<Object>>>::default();
-        let events = heard.clone();
-        let server = Server::new("collector", "1.0.0")
-            .mgp(Offer::new(ExtensionSet::from_names(extensions)))
-            .tool(mgp_server_sdk::Tool::new("idle", "Does nothing."), async || "done")
-            .notification(method::AUDIT, move |event: Object| {
-                events.lock().push(event);
-                std::future::ready(())
-            });
-        Self { heard, served: Served::start(id, server).await }
+    fn new(extensions: &[&str]) -> Self {
+        Self(Script::named(&["idle"]).speaking(extensions))
     }
 
-    /// Returns the numbers of all events that it was told, in the order in which it was.
-    fn numbers(&self) -> Vec<u64> {
-        let heard = self.heard.lock();
-        let numbers = heard.iter().filter_map(|params| {
-            let ours: Value = serde_json::from_slice(params.bytes("_mgp")?).unwrap();
-            ours["seq"].as_u64()
-        });
-        numbers.collect()
+    /// The server in a configuration, which all clients share.
+    fn server(&self, id: &str) -> Value {
+        let mut server = self.0.server(id);
+        server["sharing"] = json!("shared");
+        server
     }
 
+    /// Returns the events that it was told, in the order in which it was.
+    fn heard(&self) -> Vec<Value> {
+        let frames = self.0.notified("notifications/mgp.audit");
+        frames.into_iter().map(|mut frame| frame["params"].take()).collect()
+    }
+
+    /// Returns the calls that it was told of: the number of each event, and the tool.
     fn executed(&self) -> Vec<(u64, String)> {
-        let heard = self.heard.lock();
-        let events = heard.iter().filter_map(|params| {
-            let event: AuditEvent = params.to().unwrap();
-            let ours: Value = serde_json::from_slice(params.bytes("_mgp")?).unwrap();
-            (event.event_type == EventType::ToolExecuted)
-                .then(|| (ours["seq"].as_u64().unwrap(), event.target.tool_name.unwrap().to_string()))
-        });
-        events.collect()
+        let heard = self.heard().into_iter().filter(|event| event["event_type"] == "TOOL_EXECUTED");
+        heard.map(|event| (seq(&event), event["target"]["tool_name"].as_str().unwrap().to_owned())).collect()
     }
+}
+
+fn seq(event: &Value) -> u64 {
+    event["_mgp"]["seq"].as_u64().unwrap()
 }
 
 // covers: MGP-6.3-02, MGP-6.3-11
 async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_order() {
-    let collector = Collector::serve("record", &["audit"]).await;
-    let host = Host::ready(vec![child("files"), collector.served.config.clone()]).await;
+    let collector = Collector::new(&["audit"]);
+    let host = Host::ready(vec![child("files"), collector.server("record")]).await;
     let client = host.client("one").await;
     for _ in 0..20 {
         say(&client, "files.pid", json!({})).await;
@@ -77,7 +62,7 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
     let count_after = async |tool: &str| {
         let last = || collector.executed().last().is_some_and(|(_, last)| last == tool).then_some(());
         until("the call is told", last).await;
-        collector.heard.lock().len()
+        collector.heard().len()
     };
     say(&client, "record.idle", json!({})).await;
     let before = count_after("idle").await;
@@ -87,30 +72,26 @@ async fn a_server_that_negotiated_audit_is_told_what_is_recorded_once_and_in_ord
 
 // covers: MGP-2.2-08, MGP-6.3-11
 async fn a_sandboxed_server_is_told_nothing_and_neither_is_one_that_knows_no_audit() {
-    let mut sandboxed = Collector::serve("curious", &["audit"]).await;
-    sandboxed.served.config["security"] = json!({"trust_level": "sandboxed"});
-    let other = Collector::serve("other", &["events"]).await;
-    let witness = Collector::serve("record", &["audit"]).await;
-    let servers = vec![
-        child("files"),
-        sandboxed.served.config.clone(),
-        other.served.config.clone(),
-        witness.served.config.clone(),
-    ];
-    let host = Host::ready(servers).await;
+    let sandboxed = Collector::new(&["audit"]);
+    let mut curious = sandboxed.server("curious");
+    // It is confined otherwise, and could not note what it is told.
+    (curious["security"], curious["confine"]) = (json!({"trust_level": "sandboxed"}), json!(false));
+    let other = Collector::new(&["events"]);
+    let witness = Collector::new(&["audit"]);
+    let host = Host::ready([child("files"), curious, other.server("other"), witness.server("record")]).await;
     let client = host.client("one").await;
     // Whoever is told of one call is told of it before the next one.
     for calls in 1..=2 {
         say(&client, "files.pid", json!({})).await;
         until("the call is told", || (witness.executed().len() == calls).then_some(())).await;
     }
-    assert!(sandboxed.heard.lock().is_empty() && other.heard.lock().is_empty());
+    assert!(sandboxed.heard().is_empty() && other.heard().is_empty());
 }
 
 // covers: P-4-19
 async fn a_kernel_that_starts_again_tells_what_a_server_missed_and_nothing_else_again() {
-    let collector = Collector::serve("record", &["audit"]).await;
-    let servers = || vec![child("files"), collector.served.config.clone()];
+    let collector = Collector::new(&["audit"]);
+    let servers = || vec![child("files"), collector.server("record")];
     let host = Host::ready(servers()).await;
     say(&host.client("one").await, "files.pid", json!({})).await;
     until("the call is told", || (collector.executed().len() == 1).then_some(())).await;
@@ -125,7 +106,7 @@ async fn a_kernel_that_starts_again_tells_what_a_server_missed_and_nothing_else_
     }
     say(&host.client("one").await, "files.pid", json!({})).await;
     until("all calls are told", || (collector.executed().len() == 3).then_some(())).await;
-    let numbers = collector.numbers();
+    let numbers: Vec<u64> = collector.heard().iter().map(seq).collect();
     let all: Vec<u64> = (numbers[0]..numbers[0] + numbers.len() as u64).collect();
     assert_eq!(numbers, all, "each once, in order, and none left out");
 }

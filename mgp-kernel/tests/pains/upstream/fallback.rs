@@ -4,7 +4,7 @@ use mgp_server_sdk::{Server, Tool};
 use mgp_types::{Error, RpcService};
 use serde_json::json;
 
-use super::{ask, child};
+use super::child;
 use crate::host::{Host, Served, say};
 use crate::runner::tests;
 
@@ -33,10 +33,7 @@ async fn the_configured_tool_of_another_server_is_called_where_one_fails() {
     let client = host.client("one").await;
     let said = say(&client, "far.pid", json!({})).await;
     assert_eq!(said, host.view("near").pid.unwrap().to_string());
-    let operator = host.operator().await;
-    let events = ask(&operator, "kernel/audit/query", json!({"filter": {}})).await.unwrap();
-    let of_calls = events["events"].as_array().unwrap().iter().map(|entry| &entry["event"]);
-    let of_calls: Vec<_> = of_calls.filter(|event| event["event_type"] == "TOOL_EXECUTED").collect();
+    let of_calls = host.recorded(json!({"event_types": ["TOOL_EXECUTED"]})).await;
     assert_eq!(of_calls.len(), 3, "both calls, and why there were two: {of_calls:?}");
     assert!(of_calls.iter().all(|event| event["trace_id"] == of_calls[0]["trace_id"]), "{of_calls:?}");
     assert!(of_calls.iter().any(|event| event["details"]["fallback"]["tool"] == "near.pid"), "{of_calls:?}");

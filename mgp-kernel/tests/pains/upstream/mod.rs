@@ -22,6 +22,7 @@ use serde_json::Value;
 use self::server::SERVE;
 use crate::host::{self, Host, STATE, quiet, read, start_when_free};
 use crate::runner::Test;
+use crate::talking;
 
 pub(crate) fn tests() -> Vec<Test> {
     [
@@ -60,10 +61,7 @@ fn config(servers: Vec<Value>) -> Config {
 
 /// This binary as a server. What it does to itself is none of the validators' business here.
 fn child(id: &str) -> Value {
-    let mut server = host::child(id, [SERVE]);
-    server["security"] =
-        serde_json::json!({"spared_validators": ["sandbox", "code_safety", "network_restricted"]});
-    server
+    talking::spared(host::child(id, [SERVE]))
 }
 
 /// Calls a method and reads its result, without what every result of its era has.

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError};
+use mgp_server_sdk::{Cx, Error, Prompt, Resource, ResourceTemplate, Server, Tool};
 use mgp_types::{BoxFuture, Error as RpcError, Method, Request, Response, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 use tower_service::Service;
 
 use crate::host;
+use crate::talking::{self, Count};
 
 /// The argument by which the test binary is a server.
 pub(crate) const SERVE: &str = "--serve";
@@ -22,32 +23,10 @@ pub(crate) fn serve_stdio() -> ExitCode {
     host::serve(server().serve_stdio())
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Count {
-    to: u32,
-}
-
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Name {
-    name: String,
-}
-
 pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
     let counting = CountLists::default();
     let (lists, stumbles) = (Arc::clone(&counting.lists), Arc::clone(&counting.stumbles));
-    let server = Server::new("tests", "1.0.0")
-        .dynamic()
-        .tool(Tool::new("pid", "The number of the process."), async || std::process::id())
-        .tool(Tool::new("variable", "A variable of the environment."), async |Name { name }: Name| {
-            std::env::var(name).unwrap_or_default()
-        })
-        .tool(Tool::new("count", "Tells progress."), async |Count { to }: Count, cx: Cx| {
-            for step in 1..=to {
-                cx.progress(f64::from(step), Some(f64::from(to)), None).await;
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-            Ok::<_, ToolError>(to)
-        })
+    let server = talking::with_basics(Server::new("tests", "1.0.0").dynamic())
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))
         })

@@ -72,9 +72,10 @@ impl Protected {
     ) -> Self {
         let home = Home::with_state();
         let issuer = provider.issuer();
-        let issuers = match oauth.contains("issuers") {
-            true => String::new(),
-            false => format!("issuers = [{{ issuer = {issuer:?} }}]\n"),
+        let issuers = if oauth.contains("issuers") {
+            String::new()
+        } else {
+            format!("issuers = [{{ issuer = {issuer:?} }}]\n")
         };
         let agent = |id: &str, subject: &str| {
             let tokens = format!("tokens = [{{ issuer = {issuer:?}, subject = {subject:?} }}]");

@@ -1,7 +1,5 @@
 //! `mgp service`: installs the kernel as a service of the system, which stays while clients come and go.
 
-mod unit;
-
 use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,9 +8,7 @@ use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
 use serde::Serialize;
 
-use self::unit::{Manager, ServiceAccount, Unit, UnitFile};
 use super::context::CommandContext;
-use super::output::Output;
 use super::proof;
 use crate::listen::socket;
 use crate::terminal::{Exit, Failure};
@@ -55,7 +51,25 @@ struct ServiceReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
     /// The commands that the user has to run.
-    commands: Vec<&'static str>,
+    commands: &'static [&'static str],
+}
+
+/// The ways in which a service manager runs the kernel, as a user or as one that exists only for the service, so that no
+/// program of a person reaches the files of the kernel. Paths that are not absolute lie in the home of the user.
+#[derive(Debug)]
+struct ServicePlan {
+    /// The files with their texts, in which `{command}` stands for the command line.
+    files: &'static [(&'static str, &'static str)],
+    /// The link by which the service manager starts the service with the system, where that is a file of its own.
+    link: Option<&'static str>,
+    /// The form of an argument in the command line.
+    quoted: fn(&str) -> String,
+    /// The options that name the places of the kernel, and the socket at which operators reach it; a service of the user has
+    /// those of the user.
+    places: &'static [&'static str],
+    socket: Option<&'static str>,
+    after_install: &'static [&'static str],
+    after_uninstall: &'static [&'static str],
 }
 
 pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<Exit, Failure> {
@@ -67,93 +81,212 @@ pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<
 }
 
 async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exit, Failure> {
-    let unit = unit(cx, wanted.whose, &wanted.http)?;
-    let files = unit.files();
+    let plan = ServicePlan::of(wanted.whose);
+    let program = env::current_exe()
+        .map_err(|error| Failure::usage(format!("the path of this program cannot be found: {error}")))?;
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    let own = cx.named().into_iter().map(|(option, path)| (option, absolute(path)));
+    let own: Vec<_> = own.filter(|_| !wanted.whose.system).collect();
+    let command = plan.command(&program, &own, &wanted.http);
+    let paths = plan.paths()?;
+    let texts = plan.files.iter().map(|(_, text)| text.replace("{command}", &command));
+    let files: Vec<_> = paths.iter().zip(texts).collect();
     if wanted.print {
-        let text: Vec<_> =
-            files.iter().map(|file| format!("# {}\n{}", file.path.display(), file.text)).collect();
-        let text = text.concat();
-        cx.output.show(&text, |text, out| write!(out, "{text}"))?;
-        return Ok(Exit::Done);
+        let text: String = files.iter().map(|(path, text)| format!("# {}\n{text}", path.display())).collect();
+        return cx.output.show(&text, |text, out| write!(out, "{text}"));
     }
     proof::person_if_guarded(cx).await?;
-    for file in &files {
-        AtomicFile::put(&file.path, &file.text, FileReaders::Kept)
-            .map_err(|error| unwritten(&file.path, &error))?;
+    for (path, text) in files {
+        AtomicFile::put(path, &text, FileReaders::Kept).map_err(|error| unwritten(path, &error))?;
     }
-    show_report(&cx.output, &files, true, None, unit.after_install().to_vec())
+    show_report(
+        cx,
+        &ServiceReport { files: paths, installed: true, running: None, commands: plan.after_install },
+    )
 }
 
 fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let unit = unit(cx, whose, "")?;
-    let files = unit.files();
-    for path in files.iter().map(|file| file.path.clone()).chain(unit.enabling_link()) {
+    let plan = ServicePlan::of(whose);
+    let files = plan.paths()?;
+    for path in files.iter().cloned().chain(plan.link.map(in_home).transpose()?) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
             _ => {}
         }
     }
-    show_report(&cx.output, &files, false, None, unit.after_uninstall().to_vec())
+    show_report(cx, &ServiceReport { files, installed: false, running: None, commands: plan.after_uninstall })
 }
 
 async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
-    let unit = unit(cx, whose, "")?;
-    let files = unit.files();
-    let installed = files.iter().all(|file| file.path.is_file());
-    let commands = if installed { Vec::new() } else { unit.after_install().to_vec() };
-    let socket = if whose.system { unit.system_socket().into() } else { cx.read()?.socket };
-    let is_running = socket::connect(&socket).await.is_ok();
-    show_report(&cx.output, &files, installed, Some(is_running), commands)
+    let plan = ServicePlan::of(whose);
+    let files = plan.paths()?;
+    let installed = files.iter().all(|path| path.is_file());
+    let commands = if installed { &[] } else { plan.after_install };
+    let socket = plan.socket.map_or_else(|| cx.read().map(|read| read.socket), |socket| Ok(socket.into()))?;
+    let running = Some(socket::connect(&socket).await.is_ok());
+    show_report(cx, &ServiceReport { files, installed, running, commands })
 }
 
-fn unit(cx: &CommandContext, whose: ServiceAccountArgs, http: &str) -> Result<Unit, Failure> {
-    let lost = |error| Failure::usage(format!("the path of this program cannot be found: {error}"));
-    let program = env::current_exe().map_err(lost)?;
-    let account = if whose.system { ServiceAccount::System } else { ServiceAccount::Own };
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    // Only a service of this user has files in a home.
-    let (options, home) = match account {
-        ServiceAccount::Own => {
-            let none = || Failure::usage("there is no home directory for a service of this user");
-            let options = cx.named().into_iter().map(|(option, path)| (option, absolute(path)));
-            (options.collect(), env::var_os("HOME").ok_or_else(none)?.into())
-        }
-        ServiceAccount::System => (Vec::new(), PathBuf::new()),
-    };
-    Ok(Unit { manager: Manager::of_system(), account, program, options, http: http.to_owned(), home })
-}
-
-fn show_report(
-    output: &Output,
-    files: &[UnitFile],
-    installed: bool,
-    running: Option<bool>,
-    commands: Vec<&'static str>,
-) -> Result<Exit, Failure> {
-    let paths = files.iter().map(|file| file.path.clone()).collect();
-    let report = ServiceReport { files: paths, installed, running, commands };
-    output.show(&report, |report, out| {
+fn show_report(cx: &CommandContext, report: &ServiceReport) -> Result<Exit, Failure> {
+    cx.output.show(report, |report, out| {
         let installed = if report.installed { "installed:" } else { "not installed:" };
         for path in &report.files {
             writeln!(out, "{installed} {}", path.display())?;
         }
         match report.running {
-            Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details")?,
-            Some(false) => writeln!(out, "no kernel runs")?,
-            None => {}
+            Some(true) => writeln!(out, "a kernel runs; `mgp status` shows details"),
+            Some(false) => writeln!(out, "no kernel runs"),
+            None => Ok(()),
         }
-        Ok(())
     })?;
     if !report.commands.is_empty() {
-        output.note(&format!("run now: {}", report.commands.join(" && ")));
+        cx.output.note(&format!("run now: {}", report.commands.join(" && ")));
     }
     Ok(Exit::Done)
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::usage(format!("{}: {error}", path.display()));
+    let failure = Failure::file(path, error);
     match error.kind() {
         io::ErrorKind::PermissionDenied => failure.hint("this needs root: run `sudo mgp service …`"),
         _ => failure,
+    }
+}
+
+impl ServicePlan {
+    const fn of(whose: ServiceAccountArgs) -> &'static Self {
+        match (cfg!(target_os = "macos"), whose.system) {
+            (false, false) => &SYSTEMD_OF_USER,
+            (false, true) => &SYSTEMD_OF_SYSTEM,
+            (true, false) => &LAUNCHD_OF_USER,
+            (true, true) => &LAUNCHD_OF_SYSTEM,
+        }
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
+        self.files.iter().map(|(path, _)| in_home(path)).collect()
+    }
+
+    /// Returns the command line of the kernel, with the options `own` of the user's.
+    fn command(&self, program: &Path, own: &[(&str, PathBuf)], http: &str) -> String {
+        let mut arguments = vec![program.display().to_string()];
+        arguments.extend(self.places.iter().map(|place| (*place).to_owned()));
+        for (option, path) in own {
+            arguments.extend([(*option).to_owned(), path.display().to_string()]);
+        }
+        arguments.extend(["serve", "--no-stdio", "--http", http].map(str::to_owned));
+        if self.socket.is_some() {
+            arguments.push("--group-operates".to_owned());
+        }
+        arguments.iter().map(|argument| (self.quoted)(argument)).collect::<String>().trim_end().to_owned()
+    }
+}
+
+fn in_home(path: &str) -> Result<PathBuf, Failure> {
+    let home = env::var_os("HOME").map(PathBuf::from).or_else(|| path.starts_with('/').then(PathBuf::new));
+    let none = || Failure::usage("there is no home directory for a service of this user");
+    Ok(home.ok_or_else(none)?.join(path))
+}
+
+/// Returns an argument quoted for systemd, which gives `%` and `$` a meaning of their own.
+fn quoted(argument: &str) -> String {
+    let mut text = String::from('"');
+    for character in argument.chars() {
+        match character {
+            '"' | '\\' => text.extend(['\\', character]),
+            '%' | '$' => text.extend([character, character]),
+            _ => text.push(character),
+        }
+    }
+    text + "\" "
+}
+
+/// Returns an argument as an element of launchd's list.
+fn element(argument: &str) -> String {
+    let text = argument.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    format!("    <string>{text}</string>\n")
+}
+
+const SYSTEMD_OF_USER: ServicePlan = ServicePlan {
+    files: &[(".config/systemd/user/mgp.service", include_str!("own.service"))],
+    link: Some(".config/systemd/user/default.target.wants/mgp.service"),
+    quoted,
+    places: &[],
+    socket: None,
+    after_install: &["systemctl --user daemon-reload", "systemctl --user enable --now mgp"],
+    after_uninstall: &["systemctl --user stop mgp", "systemctl --user daemon-reload"],
+};
+
+/// The group of the system's service is that of the operators, who may enter the folder of the socket and nothing else.
+/// `ProtectProc` is not set, because the kernel looks up the ancestors of processes that connect, so the processes of
+/// others have to stay visible.
+const SYSTEMD_OF_SYSTEM: ServicePlan = ServicePlan {
+    files: &[
+        ("/etc/sysusers.d/mgp.conf", "g mgp-operators -\nu mgp - \"MGP kernel\" /var/lib/mgp\n"),
+        ("/etc/systemd/system/mgp.service", include_str!("system.service")),
+    ],
+    link: Some("/etc/systemd/system/multi-user.target.wants/mgp.service"),
+    quoted,
+    places: &["--config", "/etc/mgp/mgp.toml", "--state", "/var/lib/mgp", "--socket", "/run/mgp/mgp.sock"],
+    socket: Some("/run/mgp/mgp.sock"),
+    after_install: &[
+        "systemd-sysusers",
+        "systemctl daemon-reload",
+        "systemctl enable --now mgp",
+        "mgp --socket /run/mgp/mgp.sock operators passphrase",
+    ],
+    after_uninstall: &["systemctl stop mgp", "systemctl daemon-reload"],
+};
+
+const LAUNCHD_OF_USER: ServicePlan = ServicePlan {
+    files: &[("Library/LaunchAgents/dev.cloto.mgp.plist", include_str!("own.plist"))],
+    link: None,
+    quoted: element,
+    places: &[],
+    socket: None,
+    after_install: &["launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/dev.cloto.mgp.plist"],
+    after_uninstall: &["launchctl bootout gui/$(id -u)/dev.cloto.mgp"],
+};
+
+const LAUNCHD_OF_SYSTEM: ServicePlan = ServicePlan {
+    files: &[("/Library/LaunchDaemons/dev.cloto.mgp.plist", include_str!("system.plist"))],
+    link: None,
+    quoted: element,
+    places: &["--config", "/etc/mgp/mgp.toml", "--state", "/var/db/mgp", "--socket", "/var/run/mgp/mgp.sock"],
+    socket: Some("/var/run/mgp/mgp.sock"),
+    after_install: &[
+        "sysadminctl -addUser _mgp -roleAccount; dseditgroup -o create mgp-operators",
+        "launchctl bootstrap system /Library/LaunchDaemons/dev.cloto.mgp.plist",
+        "mgp --socket /var/run/mgp/mgp.sock operators passphrase",
+    ],
+    after_uninstall: &["launchctl bootout system/dev.cloto.mgp"],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_path_holds_is_no_syntax_of_the_unit() {
+        let own = [("--config", PathBuf::from("/srv/\"a\".toml"))];
+        let command = SYSTEMD_OF_USER.command(Path::new("/opt/m g%p/mgp"), &own, "127.0.0.1:7332");
+        let expected = r#""/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#;
+        assert!(command.starts_with(expected) && !command.contains("group-operates"), "{command}");
+        let command = LAUNCHD_OF_USER.command(Path::new("/a<b>&c"), &[], "");
+        assert!(command.contains("<string>/a&lt;b&gt;&amp;c</string>"));
+    }
+
+    #[test]
+    fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
+        let [(_, users), (_, text)] = SYSTEMD_OF_SYSTEM.files else { unreachable!() };
+        for line in
+            ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
+        {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        let command = SYSTEMD_OF_SYSTEM.command(Path::new("/usr/bin/mgp"), &[], "");
+        assert!(command.ends_with("\"--group-operates\"") && users.contains("u mgp "), "{command}");
+        let [(_, own)] = SYSTEMD_OF_USER.files else { unreachable!() };
+        assert!(!own.contains("User="), "{own}");
     }
 }

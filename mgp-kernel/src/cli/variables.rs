@@ -56,7 +56,7 @@ pub(super) fn missed(
             add(name, VariableHint::Line(line.trim().to_owned()));
         }
     }
-    let words = words_of(server);
+    let words = names_of(server);
     for name in surroundings.set {
         if is_named_after(name, &words) {
             add(name, VariableHint::Name);
@@ -68,10 +68,10 @@ pub(super) fn missed(
 /// Returns the variables that a line says are missing.
 fn complained_about(line: &str) -> Vec<&str> {
     let lower = line.to_lowercase();
-    if !COMPLAINTS.iter().any(|complaint| lower.contains(complaint)) {
+    if !words_of("complaints").any(|complaint| lower.contains(complaint)) {
         return Vec::new();
     }
-    let says_variable = VARIABLE_WORDS.iter().any(|word| lower.contains(word));
+    let says_variable = words_of("variable words").any(|word| lower.contains(word));
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = |word: &&str| {
         let spelled = word.len() >= 3
@@ -79,14 +79,16 @@ fn complained_about(line: &str) -> Vec<&str> {
             && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
         spelled
             && (word.contains('_') || says_variable)
-            && !NO_VARIABLES.contains(word)
-            && !NO_VARIABLE_STARTS.iter().any(|start| word.starts_with(start))
+            && !words_of("no variables").any(|none| match none.strip_suffix('*') {
+                Some(start) => word.starts_with(start),
+                None => *word == none,
+            })
     };
     line.split(|c: char| !is_part(c)).filter(is_name).collect()
 }
 
 /// Returns the words by which a server is known: those of its id, its program and its arguments, such as a package.
-fn words_of(server: &ServerConfig) -> BTreeSet<String> {
+fn names_of(server: &ServerConfig) -> BTreeSet<String> {
     let texts = server.command.iter().chain(&server.args).chain([&server.id]);
     // The folders on the way to a program say nothing about the server.
     let names =
@@ -94,7 +96,7 @@ fn words_of(server: &ServerConfig) -> BTreeSet<String> {
     let words = names.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
     words
         .map(str::to_lowercase)
-        .filter(|word| word.len() >= 3 && !COMMON_WORDS.contains(&word.as_str()))
+        .filter(|word| word.len() >= 3 && words_of("common words").all(|common| common != word))
         .collect()
 }
 
@@ -105,15 +107,18 @@ fn is_named_after(variable: &str, words: &BTreeSet<String>) -> bool {
     if variable.starts_with("MGP_") {
         return false;
     }
-    let alias = |(word, names): &(&str, &[&str])| words.contains(*word) && names.contains(&variable);
-    if ALIASES.iter().any(alias) {
+    let is_alias = |line: &str| {
+        let (word, names) = line.split_once(' ').unwrap_or((line, ""));
+        words.contains(word) && names.split(' ').any(|name| name == variable)
+    };
+    if words_of("aliases").any(is_alias) {
         return true;
     }
     let lower = variable.to_lowercase();
     let (Some((first, _)), Some((_, last))) = (lower.split_once('_'), lower.rsplit_once('_')) else {
         return false;
     };
-    words.contains(first) && SETTINGS.contains(&last)
+    words.contains(first) && words_of("settings").any(|setting| setting == last)
 }
 
 impl MissedVariable {
@@ -121,7 +126,7 @@ impl MissedVariable {
     pub(super) fn remedy(&self) -> String {
         let name = &self.name;
         let last = name.rsplit('_').next().unwrap_or(name);
-        if SECRETS.contains(&last) {
+        if words_of("secrets").any(|secret| secret == last) {
             return format!(
                 "run `mgp secrets set {name}`, and write `env = {{ {name} = \"${{secret:{name}}}\" }}` in its entry in mgp.toml"
             );
@@ -135,70 +140,12 @@ impl MissedVariable {
     }
 }
 
-/// The phrases with which programs say that something is missing, in lower case.
-const COMPLAINTS: &[&str] = &[
-    "not set", "unset", "isn't set", "not defined", "undefined", "is required", "are required",
-    "required environment", "must be set", "must set", "must be provided", "must provide", "must be defined",
-    "needs to be set", "not provided", "not found in env", "not found in the env", "no value for", "missing",
-    "please set", "please provide", "please export", "set the", "keyerror", "not configured",
-    "not specified", "cannot be empty", "is empty",
-];
-
-/// The phrases that make a name without `_` in the same line count as a variable, in lower case.
-const VARIABLE_WORDS: &[&str] =
-    &["environment variable", "env var", "envvar", "environ", "process.env", "keyerror", "env."];
-
-/// The words that are written like variables and are none.
-const NO_VARIABLES: &[&str] = &[
-    "NOT_FOUND", "HTTP", "HTTPS", "JSON", "URL", "API", "MCP", "ERROR", "WARN", "WARNING", "INFO", "FATAL",
-    "DEBUG",
-];
-/// The beginnings of words that are written like variables and are none.
-const NO_VARIABLE_STARTS: &[&str] = &["ERR_", "MODULE_NOT", "EADDR", "SQLITE_", "SSL_ERROR", "CERT_"];
-
-/// The words that programs of every kind have in their names, in lower case.
-const COMMON_WORDS: &[&str] = &[
-    "mcp", "server", "servers", "npx", "uvx", "bunx", "node", "python", "python3", "deno", "bun", "run",
-    "docker", "bash", "dist", "index", "main", "build", "src", "modelcontextprotocol", "latest", "official",
-    "tool", "tools", "stdio", "client", "com", "org", "www", "app", "api", "http", "https", "lib", "bin",
-    "usr", "opt", "home", "path", "user", "shell", "ssh", "xdg",
-];
-
-/// The last words of variables that programs are configured with, in lower case.
-const SETTINGS: &[&str] = &[
-    "token", "key", "secret", "password", "pass", "pat", "credentials", "user", "username", "email",
-    "account", "tenant", "url", "uri", "host", "hostname", "port", "endpoint", "region", "profile",
-    "project", "workspace", "org", "organization", "team", "site", "domain", "instance", "database", "dsn",
-    "cookie",
-];
-
-/// The last words of variables that hold secrets.
-const SECRETS: &[&str] = &[
-    "TOKEN", "KEY", "SECRET", "PASSWORD", "PASS", "PAT", "CREDENTIALS", "DSN", "COOKIE", "PASSWD",
-    "PASSPHRASE",
-];
-
-/// The variables of products that do not begin with the product's name, by a word that names the product.
-const ALIASES: &[(&str, &[&str])] = &[
-    ("github", &["GH_TOKEN", "GH_HOST"]),
-    ("gitlab", &["GL_TOKEN", "CI_JOB_TOKEN"]),
-    ("postgres", &["DATABASE_URL", "PGHOST", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGPORT"]),
-    ("postgresql", &["DATABASE_URL", "PGHOST", "PGUSER", "PGPASSWORD", "PGDATABASE", "PGPORT"]),
-    ("mysql", &["DATABASE_URL", "MYSQL_PWD"]),
-    ("mongodb", &["MONGO_URL", "MONGO_URI"]),
-    ("kubernetes", &["KUBECONFIG"]),
-    ("kubectl", &["KUBECONFIG"]),
-    ("git", &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND"]),
-    ("playwright", &["DISPLAY", "WAYLAND_DISPLAY", "PLAYWRIGHT_BROWSERS_PATH"]),
-    ("puppeteer", &["DISPLAY", "WAYLAND_DISPLAY", "PUPPETEER_EXECUTABLE_PATH"]),
-    ("terraform", &["TF_TOKEN", "TFE_TOKEN"]),
-    ("gcloud", &["GOOGLE_APPLICATION_CREDENTIALS"]),
-    ("gcp", &["GOOGLE_APPLICATION_CREDENTIALS"]),
-    ("google", &["GOOGLE_APPLICATION_CREDENTIALS", "GEMINI_API_KEY"]),
-    ("azure", &["ARM_CLIENT_SECRET", "ARM_CLIENT_ID", "ARM_TENANT_ID"]),
-    ("huggingface", &["HF_TOKEN"]),
-    ("cloudflare", &["CF_API_TOKEN"]),
-];
+/// Returns the words of a section of the file of words, one a line.
+fn words_of(section: &str) -> impl Iterator<Item = &'static str> {
+    let title = format!("[{section}]");
+    let lines = include_str!("variables.txt").lines().skip_while(move |line| *line != title).skip(1);
+    lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use mgp_types::mgp::{
     ToolName, method,
 };
 use mgp_types::shell_word;
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
@@ -23,9 +23,15 @@ pub(super) enum AccessCommand {
     /// Show whether an agent may use a server or tool, and which entry decides
     Query(AccessTargetArgs),
     /// Allow an agent a server or tool
-    Grant(AccessGrantArgs),
+    Grant {
+        /// Deny instead, as `mgp access deny` does
+        #[arg(long)]
+        deny: bool,
+        #[command(flatten)]
+        entry: AccessEntryArgs,
+    },
     /// Deny an agent a server or tool
-    Deny(AccessDenyArgs),
+    Deny(AccessEntryArgs),
     /// Remove an entry, so that a more general entry or the default decides
     Revoke(AccessTargetArgs),
     /// List the entries
@@ -45,26 +51,9 @@ pub(super) struct AccessTargetArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct AccessGrantArgs {
+pub(super) struct AccessEntryArgs {
     #[command(flatten)]
     target: AccessTargetArgs,
-    /// Deny instead, as `mgp access deny` does
-    #[arg(long)]
-    deny: bool,
-    #[command(flatten)]
-    terms: AccessTermsArgs,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct AccessDenyArgs {
-    #[command(flatten)]
-    target: AccessTargetArgs,
-    #[command(flatten)]
-    terms: AccessTermsArgs,
-}
-
-#[derive(Debug, Args)]
-struct AccessTermsArgs {
     /// The end of the entry: a time, or a span such as 2h
     #[arg(long, value_name = "WHEN", value_parser = ahead)]
     until: Option<Timestamp>,
@@ -76,23 +65,14 @@ struct AccessTermsArgs {
     force: bool,
 }
 
-/// The result of a revocation.
-#[derive(Debug, Serialize, Deserialize)]
-struct AccessRevoked {
-    deleted_count: u64,
-}
-
 pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Exit, Failure> {
     let need =
         if matches!(access, AccessCommand::List(_)) { KernelNeed::State } else { KernelNeed::Configured };
     let work = async |link: &KernelLink| match access {
         AccessCommand::Query(target) => query(link, target).await,
-        AccessCommand::Grant(AccessGrantArgs { target, deny: false, terms }) => {
-            entry(link, target, AccessPermission::Allow, terms).await
-        }
-        AccessCommand::Grant(AccessGrantArgs { target, terms, .. })
-        | AccessCommand::Deny(AccessDenyArgs { target, terms }) => {
-            entry(link, target, AccessPermission::Deny, terms).await
+        AccessCommand::Grant { deny: false, entry } => make(link, entry, AccessPermission::Allow).await,
+        AccessCommand::Grant { entry, .. } | AccessCommand::Deny(entry) => {
+            make(link, entry, AccessPermission::Deny).await
         }
         AccessCommand::Revoke(target) => revoke(link, target).await,
         AccessCommand::List(list) => cx.output.result(&link.ask(&list).await?),
@@ -123,14 +103,13 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fail
     Ok(if allowed { Exit::Done } else { Exit::Auth })
 }
 
-async fn entry(
+async fn make(
     link: &KernelLink,
-    target: AccessTargetArgs,
+    wanted: AccessEntryArgs,
     permission: AccessPermission,
-    wanted: AccessTermsArgs,
 ) -> Result<Exit, Failure> {
-    let names = link.names(&target).await?;
-    let (agent, server, tool) = target.named(&names, wanted.force)?;
+    let names = link.names(&wanted.target).await?;
+    let (agent, server, tool) = wanted.target.named(&names, wanted.force)?;
     let mut entry = AccessGrant::new(agent, server, permission).with_expires_at(wanted.until);
     (entry.justification, entry.force) = (wanted.because, wanted.force);
     entry = tool.into_iter().fold(entry, AccessGrant::for_tool);
@@ -150,14 +129,12 @@ async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fai
         link.ask(&ListAccess { agent_id: Some(target.agent.clone()), ..ListAccess::default() }).await?;
     let (agent, server, tool) = target.named(&list.targets(), false)?;
     let entry = tool.into_iter().fold(AccessRevoke::new(agent, server), AccessRevoke::for_tool);
-    let revoked: AccessRevoked = link.request(method::ACCESS_REVOKE, &entry).await?;
-    if revoked.deleted_count == 0 {
+    let revoked: Value = link.request(method::ACCESS_REVOKE, &entry).await?;
+    let count = &revoked["deleted_count"];
+    if *count == 0 {
         return Err(Failure::usage("there is no such entry").hint("`mgp access list` shows the entries"));
     }
-    link.output.show(&revoked, |_, out| {
-        use std::io::Write as _;
-        writeln!(out, "revoked")
-    })
+    link.output.line(&json!({ "deleted_count": count }), "revoked")
 }
 
 impl AccessTargetArgs {

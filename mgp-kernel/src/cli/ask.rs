@@ -1,15 +1,9 @@
 //! `mgp ask`: the rules for which calls a person is asked about, in the configuration.
 
-use std::io::Write as _;
-use std::path::PathBuf;
-
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-use mgp_discovery::FileReaders;
-use mgp_discovery::config::ConfigFile;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::proof;
@@ -44,13 +38,6 @@ pub(super) struct AskedCalls {
     effect: Option<CallEffect>,
 }
 
-/// The rules, and the file that has them.
-#[derive(Debug, Serialize)]
-struct ShownRules {
-    rules: Vec<AskRule>,
-    file: PathBuf,
-}
-
 pub(super) async fn run(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Failure> {
     let (calls, asking) = match ask {
         AskCommand::List => return list(cx),
@@ -65,42 +52,32 @@ pub(super) async fn run(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Fa
     let rule = AskRule { tool, agent, effect, ask: asking.unwrap_or(Asking::Always) };
     // The file of a folder frees nothing.
     let path = cx.to_make(false)?;
-    let mut file = ConfigFile::open(&path)?;
-    if asking.is_some() {
-        file.set_ask(&rule)?;
-    } else if !file.forget_ask(&rule)? {
-        let hint = "`mgp ask list` shows the rules";
-        return Err(
-            Failure::usage(format!("{} has no rule for exactly these calls", path.display())).hint(hint)
-        );
-    }
-    file.save(FileReaders::Kept)?;
-    let rules = if asking.is_some() { vec![rule] } else { Vec::new() };
-    cx.output.show(&ShownRules { rules, file: path }, |shown, out| match shown.rules.first() {
-        Some(rule) => writeln!(out, "{}: {}, by {}", rule.tool, meaning(rule.ask), shown.file.display()),
-        None => writeln!(out, "the rule is gone from {}", shown.file.display()),
+    cx.change(&path, |file| {
+        if asking.is_some() {
+            return Ok(file.set_ask(&rule)?);
+        }
+        let none = || Failure::usage(format!("{} has no rule for exactly these calls", path.display()));
+        if file.forget_ask(&rule)? { Ok(()) } else { Err(none().hint("`mgp ask list` shows the rules")) }
     })?;
+    let file = path.display().to_string();
+    let (rules, text) = match asking {
+        Some(ask) => (vec![&rule], format!("{}: {}, by {file}", rule.tool, meaning(ask))),
+        None => (Vec::new(), format!("the rule is gone from {file}")),
+    };
+    cx.output.line(&json!({ "rules": rules, "file": file }), &text)?;
     cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
     Ok(Exit::Done)
 }
 
 fn list(cx: &CommandContext) -> Result<Exit, Failure> {
-    let shown = ShownRules { rules: cx.read()?.config.ask, file: cx.to_make(false)? };
-    cx.output.show(&shown, |shown, out| {
+    let (rules, file) = (cx.read()?.config.ask, cx.to_make(false)?.display().to_string());
+    cx.output.show(&json!({ "rules": rules, "file": file }), |_, out| {
         let row = |rule: &AskRule| {
-            let effect = rule.effect.map(CallEffect::as_str);
-            [
-                rule.tool.to_string(),
-                or_dash(rule.agent.as_deref()),
-                or_dash(effect),
-                meaning(rule.ask).to_owned(),
-            ]
+            let effect = or_dash(rule.effect.map(CallEffect::as_str));
+            [rule.tool.to_string(), or_dash(rule.agent.as_deref()), effect, meaning(rule.ask).to_owned()]
         };
-        out.table(
-            &["TOOL", "AGENT", "EFFECT", "RULE"],
-            shown.rules.iter().map(row),
-            "no rules: what a call does says whether a person is asked",
-        )
+        let none = "no rules: what a call does says whether a person is asked";
+        out.table(&["TOOL", "AGENT", "EFFECT", "RULE"], rules.iter().map(row), none)
     })
 }
 

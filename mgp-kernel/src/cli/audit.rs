@@ -1,11 +1,11 @@
 //! `mgp audit`: shows, searches, exports and verifies the audit log.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::{KernelLink, operate};
@@ -47,13 +47,6 @@ pub(super) struct AuditExportArgs {
     /// The file to write; standard output if left out
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-}
-
-/// The result of an export to a file.
-#[derive(Debug, Serialize)]
-struct Exported<'a> {
-    events: u64,
-    file: &'a Path,
 }
 
 pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit, Failure> {
@@ -135,7 +128,8 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result<Exit, Fail
     }
     if let (Some(file), Some(out)) = (file, &wanted.out) {
         file.finish().map_err(unwritten)?;
-        link.output.show(&Exported { events, file: out }, |_, _| Ok(()))?;
+        let file = out.display().to_string();
+        link.output.show(&json!({ "events": events, "file": file }), |_, _| Ok(()))?;
     }
     link.output.note(&format!("{events} events"));
     Ok(Exit::Done)

@@ -1,10 +1,9 @@
 //! `mgp config`: checks and shows the configuration, its JSON Schema and its reference.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 
 use clap::Subcommand;
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::operate;
@@ -22,20 +21,6 @@ pub(super) enum ConfigCommand {
     Schema,
     /// Print the reference of mgp.toml in Markdown
     Reference,
-}
-
-/// The result of `mgp config check`.
-#[derive(Debug, Serialize)]
-struct CheckedConfig {
-    files: Vec<PathBuf>,
-    /// Warnings about values that are probably mistakes.
-    warnings: Vec<String>,
-    /// The message that the folder's `mgp.toml` is not trusted and therefore not used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    untrusted: Option<String>,
-    servers: usize,
-    state: String,
-    socket: String,
 }
 
 pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result<Exit, Failure> {
@@ -59,26 +44,26 @@ fn check(cx: &CommandContext) -> Result<Exit, Failure> {
         drop(settings::network_policy(&configured.config, server)?);
     }
     telemetry::check(&configured.config.telemetry)?;
-    let checked = CheckedConfig {
-        files: configured.files,
-        warnings: configured.warnings,
-        untrusted: configured.untrusted,
-        servers: configured.config.servers.len(),
-        state: configured.state.display().to_string(),
-        socket: configured.socket.display().to_string(),
-    };
-    cx.output.show(&checked, |checked, out| {
-        for file in &checked.files {
-            writeln!(out, "file    {}", file.display())?;
+    let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
+    let (state, socket) = (configured.state.display().to_string(), configured.socket.display().to_string());
+    let (servers, warnings) = (configured.config.servers.len(), configured.warnings);
+    let mut checked = json!({ "files": files, "warnings": warnings });
+    if let Some(untrusted) = configured.untrusted {
+        checked["untrusted"] = untrusted.into();
+    }
+    (checked["servers"], checked["state"], checked["socket"]) = (json!(servers), json!(state), json!(socket));
+    cx.output.show(&checked, |_, out| {
+        for file in &files {
+            writeln!(out, "file    {file}")?;
         }
-        if checked.files.is_empty() {
+        if files.is_empty() {
             writeln!(out, "there is no configuration; `mgp add NAME -- COMMAND` writes one")?;
         }
-        for warning in &checked.warnings {
+        for warning in &warnings {
             writeln!(out, "{}", warning.trim_end())?;
         }
-        writeln!(out, "servers {}", checked.servers)?;
-        writeln!(out, "state   {}", checked.state)?;
-        writeln!(out, "socket  {}", checked.socket)
+        writeln!(out, "servers {}", servers)?;
+        writeln!(out, "state   {}", state)?;
+        writeln!(out, "socket  {}", socket)
     })
 }

@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::Config;
 use mgp_discovery::config::model::TelemetrySettings;
 use mgp_discovery::config::{
     ConfigFile, FolderFile, FolderTrust, LoadedConfig, Locations, ProcessEnvironment, ServerFault,
 };
+use mgp_discovery::{Config, FileReaders};
 
 use super::output::{Global, Output};
 use crate::Telemetry;
@@ -155,6 +155,18 @@ impl CommandContext {
             return self.to_change();
         }
         self.to_change_in(ConfigScope { project, user: !project })
+    }
+
+    /// Changes the configuration in the file at `path`, which stays trusted if it was.
+    pub(super) fn change(
+        &self,
+        path: &Path,
+        edit: impl FnOnce(&mut ConfigFile) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut file = ConfigFile::open(path)?;
+        edit(&mut file)?;
+        file.save(FileReaders::Kept)?;
+        self.keep_trust(&file)
     }
 
     /// Trusts a folder's file that a command changed, if the file was trusted or empty before. Other files need no

@@ -12,6 +12,7 @@ use mgp_discovery::clients::{
 };
 use mgp_discovery::config::ProcessEnvironment;
 use serde::Serialize;
+use serde_json::json;
 
 use super::clients::{ClientLocations, is_mgp, text_of};
 use super::context::{CommandContext, EffectiveConfig};
@@ -69,15 +70,6 @@ struct ExportReport {
 struct KeptServer {
     name: String,
     why: String,
-}
-
-#[derive(Debug, Serialize)]
-struct RolledBack {
-    client: &'static str,
-    path: PathBuf,
-    /// The file that keeps the content until now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kept_at: Option<PathBuf>,
 }
 
 pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit, Failure> {
@@ -170,14 +162,15 @@ fn write(report: &ExportReport, out: &mut impl io::Write) -> io::Result<()> {
 fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit, Failure> {
     let kept_at =
         roll_back(&path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
-    let done = RolledBack { client: client.name(), path, kept_at };
-    output.show(&done, |done, out| {
-        writeln!(out, "restored {}", done.path.display())?;
-        match &done.kept_at {
-            Some(kept) => writeln!(out, "the content until now is in {}", kept.display()),
-            None => Ok(()),
-        }
-    })
+    let kept_at = kept_at.map(|kept| kept.display().to_string());
+    let path = path.display().to_string();
+    let mut done = json!({ "client": client.name(), "path": path });
+    let mut text = format!("restored {path}");
+    if let Some(kept) = kept_at {
+        text = format!("{text}\nthe content until now is in {kept}");
+        done["kept_at"] = kept.into();
+    }
+    output.line(&done, &text)
 }
 
 impl ExportArgs {

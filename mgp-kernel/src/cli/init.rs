@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use mgp_discovery::clients::FileState;
-use serde::Serialize;
+use serde_json::json;
 
 use super::clients::ClientLocations;
 use super::context::CommandContext;
@@ -20,21 +20,6 @@ pub(super) struct InitArgs {
     project: bool,
 }
 
-/// The file that was written, and the clients whose servers can be imported.
-#[derive(Debug, Serialize)]
-struct InitReport {
-    file: PathBuf,
-    clients: Vec<FoundClient>,
-}
-
-/// A client that has servers.
-#[derive(Debug, Serialize)]
-struct FoundClient {
-    client: &'static str,
-    path: PathBuf,
-    servers: usize,
-}
-
 pub(super) fn run(cx: &CommandContext, init: &InitArgs) -> Result<Exit, Failure> {
     let file = cx.to_make(init.project)?;
     make(&file)?;
@@ -43,19 +28,23 @@ pub(super) fn run(cx: &CommandContext, init: &InitArgs) -> Result<Exit, Failure>
     let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
     let clients = detected.into_iter().filter_map(|found| match found.state {
         FileState::Servers(servers) if servers > 0 => {
-            Some(FoundClient { client: found.kind.name(), path: found.path, servers })
+            Some((found.kind.name(), found.path.display().to_string(), servers))
         }
         _ => None,
     });
-    let made = InitReport { file, clients: clients.collect() };
-    cx.output.show(&made, |made, out| {
-        writeln!(out, "wrote {}", made.file.display())?;
-        for found in &made.clients {
-            writeln!(out, "{} has {} servers ({})", found.client, found.servers, found.path.display())?;
+    let clients: Vec<_> = clients.collect();
+    let found = clients
+        .iter()
+        .map(|(client, path, servers)| json!({ "client": client, "path": path, "servers": servers }));
+    let file = file.display().to_string();
+    cx.output.show(&json!({ "file": file, "clients": found.collect::<Vec<_>>() }), |_, out| {
+        writeln!(out, "wrote {file}")?;
+        for (client, path, servers) in &clients {
+            writeln!(out, "{client} has {servers} servers ({path})")?;
         }
         Ok(())
     })?;
-    cx.output.note(if made.clients.is_empty() {
+    cx.output.note(if clients.is_empty() {
         "`mgp add NAME -- COMMAND` adds a server"
     } else {
         "`mgp import` imports their servers, `mgp import --dry-run` shows the result"

@@ -1,6 +1,5 @@
 //! `mgp login` and `mgp logout`: tokens of servers, for which a person signs in once.
 
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use clap::Args;
 use mgp_client_sdk::oauth::{LoopbackBrowser, OAuth, OAuthError};
 use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
-use serde::Serialize;
+use serde_json::{Map, json};
 
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
@@ -35,18 +34,6 @@ pub(super) struct LoginServer {
     /// The agent whose login it is, at a server where agents have connections of their own
     #[arg(long)]
     agent: Option<String>,
-}
-
-/// The result of `mgp login` and `mgp logout`.
-#[derive(Debug, Serialize)]
-struct LoginChanged {
-    server_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent_id: Option<String>,
-    is_logged_in: bool,
-    /// The state of the server in the running kernel, which connects to it anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<String>,
 }
 
 pub(super) async fn login(cx: &CommandContext, args: LoginArgs) -> Result<Exit, Failure> {
@@ -169,16 +156,13 @@ impl FoundServer {
             link.close().await;
             state = restarted.ok().map(|restarted| restarted.state.to_string());
         }
-        let changed = LoginChanged {
-            server_id: self.server.id.clone(),
-            agent_id: self.agent.clone(),
-            is_logged_in,
-            state,
-        };
-        cx.output.show(&changed, |changed, out| {
-            let what = if changed.is_logged_in { "signed in to" } else { "signed out of" };
-            writeln!(out, "{what} {}", changed.server_id)
-        })
+        let mut changed = Map::from_iter([("server_id".to_owned(), json!(self.server.id))]);
+        changed.extend(self.agent.iter().map(|agent| ("agent_id".to_owned(), json!(agent))));
+        changed.insert("is_logged_in".to_owned(), is_logged_in.into());
+        // The running kernel connects to the server anew.
+        changed.extend(state.map(|state| ("state".to_owned(), state.into())));
+        let what = if is_logged_in { "signed in to" } else { "signed out of" };
+        cx.output.line(&changed.into(), &format!("{what} {}", self.server.id))
     }
 }
 

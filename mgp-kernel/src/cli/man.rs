@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, CommandFactory as _};
 use clap_complete::Shell;
-use serde::Serialize;
+use serde_json::json;
 
 use super::args::Cli;
 use super::output::Output;
@@ -24,12 +24,6 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// The files that were written.
-#[derive(Debug, Default, Serialize)]
-struct ManPages {
-    files: Vec<PathBuf>,
-}
-
 /// Prints the manual page, or writes the pages of all commands to a folder.
 pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
     let mut root = Cli::command();
@@ -40,9 +34,9 @@ pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
         }
         Some(folder) => {
             fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-            let mut pages = ManPages::default();
-            pages.write(&root, "mgp", folder)?;
-            output.show(&pages, |_, _| Ok(()))?;
+            let mut files = Vec::new();
+            write_pages(&root, "mgp", folder, &mut files)?;
+            output.show(&json!({ "files": files }), |_, _| Ok(()))?;
         }
     }
     Ok(Exit::Done)
@@ -56,16 +50,14 @@ pub(super) fn completions(output: &Output, args: &CompletionsArgs) -> Result<Exi
     Ok(Exit::Done)
 }
 
-impl ManPages {
-    fn write(&mut self, command: &Command, name: &str, folder: &Path) -> Result<(), Failure> {
-        let path = folder.join(format!("{name}.1"));
-        fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
-        self.files.push(path);
-        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
-            self.write(inner, &format!("{name}-{}", inner.get_name()), folder)?;
-        }
-        Ok(())
+fn write_pages(command: &Command, name: &str, folder: &Path, files: &mut Vec<String>) -> Result<(), Failure> {
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
+    files.push(path.display().to_string());
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        write_pages(inner, &format!("{name}-{}", inner.get_name()), folder, files)?;
     }
+    Ok(())
 }
 
 fn page(command: &Command) -> Result<Vec<u8>, Failure> {

@@ -1,10 +1,9 @@
 //! `mgp model`: installs, lists and removes sentence encoders.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
+use serde_json::json;
 
 use super::output::Output;
 use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel, known};
@@ -37,32 +36,6 @@ pub(super) struct ModelArgs {
     model: &'static PublishedModel,
 }
 
-/// The result of `mgp model list`.
-#[derive(Debug, Serialize)]
-struct ModelList {
-    models: Vec<ModelRow>,
-}
-
-#[derive(Debug, Serialize)]
-struct ModelRow {
-    name: &'static str,
-    /// The length of its files in bytes.
-    size: u64,
-    about: &'static str,
-    licence: &'static str,
-    installed: bool,
-    /// The folder in which it is installed, or would be.
-    folder: PathBuf,
-}
-
-/// The result of commands that change a model.
-#[derive(Debug, Serialize)]
-struct ModelChanged {
-    name: &'static str,
-    installed: bool,
-    folder: PathBuf,
-}
-
 pub(super) async fn run(output: &Output, command: ModelCommand) -> Result<Exit, Failure> {
     let store = ModelStore::of_user().ok_or_else(|| {
         Failure::usage("there is no home directory for models").hint("set HOME or XDG_DATA_HOME")
@@ -80,10 +53,9 @@ async fn install(output: &Output, store: &ModelStore, args: InstallModelArgs) ->
         Some(from) => copy(store, model, &from).await?,
         None => download(output, store, model).await?,
     }
-    let changed = ModelChanged { name: model.name, installed: true, folder: store.folder(model) };
-    output.show(&changed, |changed, out| {
-        writeln!(out, "{} is installed in {}", changed.name, changed.folder.display())
-    })?;
+    let (name, folder) = (model.name, store.folder(model).display().to_string());
+    let changed = json!({ "name": name, "installed": true, "folder": folder });
+    output.line(&changed, &format!("{name} is installed in {folder}"))?;
     output.note("a kernel that runs uses it after a restart");
     Ok(Exit::Done)
 }
@@ -121,19 +93,20 @@ async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -
 }
 
 fn list(output: &Output, store: &ModelStore) -> Result<Exit, Failure> {
-    let models = KNOWN.iter().map(|model| ModelRow {
-        name: model.name,
-        size: model.size(),
-        about: model.about,
-        licence: model.licence,
-        installed: store.has(model),
-        folder: store.folder(model),
+    let models = KNOWN.iter().map(|model| {
+        json!({
+            "name": model.name,
+            "size": model.size(),
+            "about": model.about,
+            "licence": model.licence,
+            "installed": store.has(model),
+            "folder": store.folder(model).display().to_string(),
+        })
     });
-    let list = ModelList { models: models.collect() };
-    output.show(&list, |list, out| {
-        let rows = list.models.iter().map(|row| {
-            let installed = if row.installed { "yes" } else { "no" };
-            [row.name, &megabytes(row.size), installed, row.licence, row.about].map(str::to_owned)
+    output.show(&json!({ "models": models.collect::<Vec<_>>() }), |_, out| {
+        let rows = KNOWN.iter().map(|model| {
+            let installed = if store.has(model) { "yes" } else { "no" };
+            [model.name, &megabytes(model.size()), installed, model.licence, model.about].map(str::to_owned)
         });
         out.table(&["MODEL", "SIZE", "INSTALLED", "LICENCE", "ABOUT"], rows, "there is no model")
     })
@@ -144,8 +117,9 @@ fn remove(output: &Output, store: &ModelStore, model: &'static PublishedModel) -
     if !removed {
         return Err(Failure::usage(format!("{} is not installed", model.name)));
     }
-    let changed = ModelChanged { name: model.name, installed: false, folder: store.folder(model) };
-    output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))
+    let (name, folder) = (model.name, store.folder(model).display().to_string());
+    let changed = json!({ "name": name, "installed": false, "folder": folder });
+    output.line(&changed, &format!("{name} is removed"))
 }
 
 fn megabytes(bytes: u64) -> String {

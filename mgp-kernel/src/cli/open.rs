@@ -1,13 +1,10 @@
 //! `mgp open`: opens a folder to the calls of clients.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mgp_discovery::FileReaders;
-use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::FolderRule;
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::proof;
@@ -25,15 +22,6 @@ pub(super) struct OpenArgs {
     everywhere: bool,
 }
 
-/// The folder that is open, and the file that says so.
-#[derive(Debug, Serialize)]
-struct FolderOpened {
-    folder: String,
-    /// The folder in which clients have to work; `None` for all clients.
-    within: Option<String>,
-    file: PathBuf,
-}
-
 pub(super) async fn run(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Failure> {
     let folder = real(&open.folder)?;
     let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
@@ -41,18 +29,16 @@ pub(super) async fn run(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Fai
     proof::person(cx).await?;
     // The file of a folder opens nothing.
     let path = cx.to_make(false)?;
-    let mut file = ConfigFile::open(&path)?;
     let mut rule = FolderRule::default();
     (rule.open, rule.within) = (vec![folder.clone()], within.clone());
-    file.open_folders(&rule)?;
-    file.save(FileReaders::Kept)?;
-    cx.output.show(&FolderOpened { folder, within, file: path }, |opened, out| {
-        let whom = opened
-            .within
-            .as_ref()
-            .map_or_else(|| "all clients".to_owned(), |within| format!("clients that work in {within}"));
-        writeln!(out, "{} is open to {whom}, by {}", opened.folder, opened.file.display())
-    })?;
+    cx.change(&path, |file| Ok(file.open_folders(&rule)?))?;
+    let file = path.display().to_string();
+    let whom = match &within {
+        Some(within) => format!("clients that work in {within}"),
+        None => "all clients".to_owned(),
+    };
+    let opened = json!({ "folder": folder, "within": within, "file": file });
+    cx.output.line(&opened, &format!("{folder} is open to {whom}, by {file}"))?;
     cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 use tokio::time::sleep;
@@ -133,6 +134,11 @@ impl Output {
             text.into_bytes()
         };
         self.write(&out).map(|_| Exit::Done)
+    }
+
+    /// Prints `value` as JSON, or the line `text`.
+    pub(super) fn line(&self, value: &Value, text: &str) -> Result<Exit, Failure> {
+        self.show(value, |_, out| writeln!(out, "{text}"))
     }
 
     /// Appends a line to `lines`: `value` as JSON, or `plain`.

@@ -1,14 +1,14 @@
 //! `mgp add --server-json`: adds a server that the `server.json` of a registry describes.
 
 use std::env;
-use std::io;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mgp_discovery::FileReaders;
 use mgp_discovery::config::ConfigFile;
 use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, launch};
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::read_text;
@@ -31,26 +31,6 @@ pub(super) struct PackageArgs {
     dry_run: bool,
 }
 
-/// The server that is added, for a person to judge, because a stranger wrote its description.
-#[derive(Debug, Serialize)]
-struct PackageReport<'a> {
-    server_id: &'a str,
-    /// The exact command line or address of the server.
-    command: &'a str,
-    permissions: Vec<PackageRequest<'a>>,
-    /// The variables that have to be set before the server starts.
-    variables: &'a [String],
-    notes: &'a [String],
-    file: &'a Path,
-    dry_run: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct PackageRequest<'a> {
-    kind: &'static str,
-    words: &'a str,
-}
-
 /// Adds the server that the document describes.
 pub(super) fn add(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result<Exit, Failure> {
     let AddServerArgs { name, description, package, scope, .. } = add;
@@ -66,18 +46,32 @@ pub(super) fn add(cx: &CommandContext, add: AddServerArgs, document: &Path) -> R
         file.save(FileReaders::Kept)?;
         cx.keep_trust(&file)?;
     }
-    let asked =
-        launch.permissions.iter().map(|asked| PackageRequest { kind: asked.kind, words: &asked.words });
-    let report = PackageReport {
-        server_id: &name,
-        command: &launch.shown,
-        permissions: asked.collect(),
-        variables: &launch.variables,
-        notes: &launch.notes,
-        file: &path,
-        dry_run: package.dry_run,
-    };
-    cx.output.show(&report, write)
+    let (file, is_trial) = (path.display().to_string(), package.dry_run);
+    let asked = launch.permissions.iter().map(|asked| json!({ "kind": asked.kind, "words": asked.words }));
+    let report = json!({
+        "server_id": name,
+        "command": launch.shown,
+        "permissions": asked.collect::<Vec<_>>(),
+        "variables": launch.variables,
+        "notes": launch.notes,
+        "file": file,
+        "dry_run": is_trial,
+    });
+    // A person judges the server, because a stranger wrote its description.
+    cx.output.show(&report, |_, out| {
+        writeln!(out, "starts, or reaches: {}", printable(&launch.shown))?;
+        for asked in &launch.permissions {
+            writeln!(out, "asks for {}: {}", asked.kind, printable(&asked.words))?;
+        }
+        for variable in &launch.variables {
+            let state = if env::var_os(variable).is_some() { "is set" } else { "set it before mgp starts" };
+            writeln!(out, "variable {variable}: {state}")?;
+        }
+        for note in &launch.notes {
+            writeln!(out, "{}", printable(note))?;
+        }
+        writeln!(out, "{} {name} to {file}", if is_trial { "would add" } else { "added" })
+    })
 }
 
 /// Returns the launch with the number `way`, or else the first that is possible on this machine.
@@ -119,20 +113,4 @@ fn question(needed: &RequiredInput) -> String {
         text = format!("{text} ({})", needed.choices.join(", "));
     }
     text
-}
-
-fn write(report: &PackageReport<'_>, out: &mut impl io::Write) -> io::Result<()> {
-    writeln!(out, "starts, or reaches: {}", printable(report.command))?;
-    for asked in &report.permissions {
-        writeln!(out, "asks for {}: {}", asked.kind, printable(asked.words))?;
-    }
-    for variable in report.variables {
-        let state = if env::var_os(variable).is_some() { "is set" } else { "set it before mgp starts" };
-        writeln!(out, "variable {variable}: {state}")?;
-    }
-    for note in report.notes {
-        writeln!(out, "{}", printable(note))?;
-    }
-    let verb = if report.dry_run { "would add" } else { "added" };
-    writeln!(out, "{verb} {} to {}", report.server_id, report.file.display())
 }

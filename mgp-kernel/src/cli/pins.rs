@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use clap::{Args, Subcommand};
 use mgp_security::definition::DefinitionName;
 use mgp_types::mgp::ServerId;
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
@@ -81,23 +81,6 @@ pub(super) async fn pins(
     Ok(all)
 }
 
-/// The results of an approval of several definitions.
-#[derive(Debug, Serialize)]
-struct ApprovedPins {
-    approved: Vec<PinnedName>,
-    /// The definitions that were not approved: they need a decision of their own or a correction by their server, or
-    /// their approval failed.
-    left: Vec<UnapprovedPin>,
-}
-
-/// A definition that was not approved.
-#[derive(Debug, Serialize)]
-struct UnapprovedPin {
-    #[serde(flatten)]
-    named: PinnedName,
-    why: String,
-}
-
 async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result<Exit, Failure> {
     match (&wanted.server, &wanted.name) {
         (Some(server_id), Some(name)) => {
@@ -140,7 +123,7 @@ async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Fai
                 taken.push(link.ask(&named).await?);
             }
             standing => {
-                left.push(UnapprovedPin { named, why: standing.map(|it| it.reason).unwrap_or_default() });
+                left.push((named, standing.map(|it| it.reason).unwrap_or_default()));
             }
         }
     }
@@ -160,21 +143,25 @@ async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Fai
         match link.ask(&approval(diff)).await {
             Ok(_) => approved.push(named),
             Err(failure) if failure.exit == Exit::Auth => return Err(failure),
-            Err(failure) => left.push(UnapprovedPin { named, why: failure.message().to_owned() }),
+            Err(failure) => left.push((named, failure.message().to_owned())),
         }
     }
-    let outcome = ApprovedPins { approved, left };
-    link.output.show(&outcome, |outcome, out| {
-        for named in &outcome.approved {
-            writeln!(out, "approved {} of {}", printable(&named.name.to_string()), named.server_id)?;
+    // Those that are left need a decision of their own or a correction by their server, or their approval failed.
+    let unapproved = left.iter().map(
+        |(PinnedName { server_id, name }, why)| json!({ "server_id": server_id, "name": name, "why": why }),
+    );
+    let outcome = json!({ "approved": approved, "left": unapproved.collect::<Vec<_>>() });
+    link.output.show(&outcome, |_, out| {
+        for PinnedName { server_id, name } in &approved {
+            writeln!(out, "approved {} of {server_id}", printable(&name.to_string()))?;
         }
-        for UnapprovedPin { named, why } in &outcome.left {
-            let name = printable(&named.name.to_string());
-            writeln!(out, "did not approve {name} of {}: {}", named.server_id, printable(why))?;
+        for (PinnedName { server_id, name }, why) in &left {
+            let name = printable(&name.to_string());
+            writeln!(out, "did not approve {name} of {server_id}: {}", printable(why))?;
         }
         Ok(())
     })?;
-    Ok(if outcome.left.is_empty() { Exit::Done } else { Exit::Tool })
+    Ok(if left.is_empty() { Exit::Done } else { Exit::Tool })
 }
 
 /// Returns the request that approves exactly the definition in `diff`, despite the rules that hold or flag it.

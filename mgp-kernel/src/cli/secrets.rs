@@ -1,13 +1,14 @@
 //! `mgp secrets`: the user's secrets, which `mgp.toml` refers to as `${secret:NAME}`. No command prints a value.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::{Args, Subcommand};
 use mgp_discovery::Config;
 use mgp_discovery::config::{ProcessEnvironment, nearest};
 use mgp_discovery::secrets::{SecretName, Secrets as Stored, UserSecrets, user_store};
 use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::read_hidden;
@@ -42,12 +43,6 @@ pub(super) struct SecretNameArgs {
     name: String,
 }
 
-/// The result of `mgp secrets list`.
-#[derive(Debug, Serialize)]
-struct SecretList {
-    secrets: Vec<SecretRow>,
-}
-
 #[derive(Debug, Serialize)]
 struct SecretRow {
     name: String,
@@ -65,16 +60,6 @@ struct SecretUse {
     key: String,
     /// True if the list of processes shows the value while the server runs.
     in_command_line: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct SecretChanged {
-    name: String,
-    /// The place in which the secret is kept, if it is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kept_in: Option<String>,
-    /// The ids of the servers that use the secret.
-    used_by: Vec<String>,
 }
 
 pub(super) async fn run(cx: &CommandContext, secrets: SecretsCommand) -> Result<Exit, Failure> {
@@ -96,18 +81,16 @@ async fn set(cx: &CommandContext, store: &UserSecrets, wanted: SecretSetArgs) ->
     store.location()?;
     let value = typed(&name).await?;
     let kept_in = store.set(Stored::from([(name.clone(), value.into())]))?;
-    let changed = SecretChanged::of(cx, &name, Some(kept_in));
-    cx.output.show(&changed, |changed, out| {
-        let kept_in = changed.kept_in.as_deref().unwrap_or_default();
-        writeln!(out, "{} is set in {kept_in}", changed.name)
-    })?;
-    cx.output.note(&match changed.used_by.split_first() {
+    let (name, used_by) = (name.as_str(), users(cx, &name));
+    let changed = json!({ "name": name, "kept_in": kept_in, "used_by": used_by });
+    cx.output.line(&changed, &format!("{name} is set in {kept_in}"))?;
+    cx.output.note(&match used_by.split_first() {
         None => {
             format!("write `${{secret:{name}}}` into `env` or `headers` of a server in mgp.toml to use it")
         }
         Some((server, _)) => format!(
             "used by {}; a running server gets the value when it restarts: `mgp restart {server}`",
-            changed.used_by.join(", ")
+            used_by.join(", ")
         ),
     });
     Ok(Exit::Done)
@@ -129,9 +112,8 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
     // Secrets that servers refer to and nobody has set are listed, too.
     let missing = uses.into_iter();
     secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
-    let list = SecretList { secrets };
-    cx.output.show(&list, |list, out| {
-        let rows = list.secrets.iter().map(|secret| {
+    cx.output.show(&json!({ "secrets": secrets }), |_, out| {
+        let rows = secrets.iter().map(|secret| {
             let state = if secret.is_set { "set" } else { "not set" };
             let places: Vec<String> = secret.used_by.iter().map(SecretUse::shown).collect();
             let places = if places.is_empty() { "-".to_owned() } else { places.join(", ") };
@@ -140,7 +122,7 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
         out.table(&["SECRET", "STATE", "USED BY"], rows, "no secrets; `mgp secrets set NAME` sets one")
     })?;
     let mut by_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for secret in &list.secrets {
+    for secret in &secrets {
         if let Some(kept_in) = &secret.kept_in {
             by_place.entry(kept_in).or_default().push(&secret.name);
         }
@@ -151,7 +133,7 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
             cx.output.note(&format!("kept in {place}: {}", names.join(", ")));
         }),
     }
-    for missing in list.secrets.iter().filter(|secret| !secret.is_set) {
+    for missing in secrets.iter().filter(|secret| !secret.is_set) {
         cx.output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
     }
     Ok(Exit::Done)
@@ -167,12 +149,12 @@ fn remove(cx: &CommandContext, store: &UserSecrets, named: &SecretNameArgs) -> R
             None => "`mgp secrets list` shows the secrets".to_owned(),
         }));
     }
-    let changed = SecretChanged::of(cx, &name, None);
-    cx.output.show(&changed, |changed, out| writeln!(out, "{} is removed", changed.name))?;
-    if !changed.used_by.is_empty() {
+    let used_by = users(cx, &name);
+    cx.output.line(&json!({ "name": name.as_str(), "used_by": used_by }), &format!("{name} is removed"))?;
+    if !used_by.is_empty() {
         cx.output.note(&format!(
             "{} cannot be started without this secret: `mgp secrets set {name}` sets it again",
-            changed.used_by.join(", ")
+            used_by.join(", ")
         ));
     }
     Ok(Exit::Done)
@@ -251,16 +233,12 @@ impl SecretUse {
     }
 }
 
-impl SecretChanged {
-    fn of(cx: &CommandContext, name: &SecretName, kept_in: Option<String>) -> Self {
-        let mut used_by: Vec<String> = Vec::new();
-        for place in uses(cx).remove(name.as_str()).unwrap_or_default() {
-            if !used_by.contains(&place.server_id) {
-                used_by.push(place.server_id);
-            }
-        }
-        Self { name: name.to_string(), kept_in, used_by }
-    }
+/// Returns the ids of the servers that use a secret.
+fn users(cx: &CommandContext, name: &SecretName) -> Vec<String> {
+    let mut users: Vec<_> =
+        uses(cx).remove(name.as_str()).unwrap_or_default().into_iter().map(|place| place.server_id).collect();
+    users.dedup();
+    users
 }
 
 /// The largest number of bytes of a value that are read; a file of keys is shorter.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mgp_types::mgp::{ServerId, ServerState};
-use serde::Serialize;
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::context::CommandContext;
@@ -38,12 +38,6 @@ pub(super) struct ServersArgs {
     /// Wait until each server is connected or has failed
     #[arg(long, conflicts_with = "no_start")]
     wait: bool,
-}
-
-/// A line of a server's log, as `--follow` prints it in JSON.
-#[derive(Debug, Serialize)]
-struct LogLine<'a> {
-    line: &'a str,
 }
 
 /// The server that is stopped, or none for the kernel.
@@ -84,7 +78,7 @@ async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
     loop {
         let mut lines = Vec::new();
         for line in behind(&shown, &log.lines) {
-            link.output.add_line(&mut lines, &LogLine { line }, &printable(line))?;
+            link.output.add_line(&mut lines, &json!({ "line": line }), &printable(line))?;
         }
         if link.output.write(&lines)? == OutputReader::Gone || !link.output.follows().await {
             return Ok(Exit::Done);
@@ -152,16 +146,12 @@ pub(super) async fn stop(cx: &CommandContext, args: StopArgs) -> Result<Exit, Fa
         }
         tokio::time::sleep(LOOK_OFTEN).await;
     }
-    cx.output.show(&stopped, |stopped, out| {
-        writeln!(out, "stopped (process {})", stopped.pid)?;
-        match stopped.clients.len() {
-            0 => Ok(()),
-            1 => writeln!(out, "1 client stays connected, and its next request starts a kernel again"),
-            all => {
-                writeln!(out, "{all} clients stay connected, and their next request starts a kernel again")
-            }
-        }
-    })
+    let clients = match stopped.clients.len() {
+        0 => String::new(),
+        1 => "\n1 client stays connected, and its next request starts a kernel again".to_owned(),
+        all => format!("\n{all} clients stay connected, and their next request starts a kernel again"),
+    };
+    cx.output.show(&stopped, |stopped, out| writeln!(out, "stopped (process {}){clients}", stopped.pid))
 }
 
 /// Makes the running kernel reload its configuration. Where a passphrase guards that and no kernel runs, the next one takes it.

@@ -1,14 +1,8 @@
 //! `mgp add` and `mgp remove`: change the servers of the configuration.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::path::PathBuf;
-
 use clap::Args;
-use mgp_discovery::FileReaders;
-use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
-use serde::Serialize;
+use serde_json::json;
 
 use super::context::{CommandContext, ConfigScope};
 use super::package::{self, PackageArgs};
@@ -61,42 +55,28 @@ pub(super) struct RemoveServerArgs {
     scope: ConfigScope,
 }
 
-/// The result of a change: the server, and the file that was changed.
-#[derive(Debug, Serialize)]
-struct ServerEdited<'a> {
-    server_id: &'a str,
-    file: PathBuf,
-}
-
 pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failure> {
     if let Some(document) = add.package.server_json.clone() {
         return package::add(cx, add, &document);
     }
     let path = cx.to_change_in(add.scope)?;
-    let mut file = ConfigFile::open(&path)?;
     let server = add.server();
-    file.add(&server)?;
-    file.save(FileReaders::Kept)?;
-    cx.keep_trust(&file)?;
-    let changed = ServerEdited { server_id: &server.id, file: path };
-    cx.output.show(&changed, |changed, out| {
-        writeln!(out, "added {} to {}", changed.server_id, changed.file.display())
-    })
+    cx.change(&path, |file| Ok(file.add(&server)?))?;
+    let (id, file) = (&server.id, path.display().to_string());
+    cx.output.line(&json!({ "server_id": id, "file": file }), &format!("added {id} to {file}"))
 }
 
 pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result<Exit, Failure> {
     let path = cx.to_change_in(remove.scope)?;
-    let mut file = ConfigFile::open(&path)?;
-    file.remove(&remove.name).map_err(|error| {
-        Failure::from(error)
-            .hint(format!("`mgp servers --no-start` shows the servers, {} is the file", path.display()))
+    let (id, file) = (&remove.name, path.display().to_string());
+    cx.change(&path, |file| {
+        file.remove(id).map_err(|error| {
+            let places =
+                format!("`mgp servers --no-start` shows the servers, {} is the file", path.display());
+            Failure::from(error).hint(places)
+        })
     })?;
-    file.save(FileReaders::Kept)?;
-    cx.keep_trust(&file)?;
-    let changed = ServerEdited { server_id: &remove.name, file: path };
-    cx.output.show(&changed, |changed, out| {
-        writeln!(out, "removed {} from {}", changed.server_id, changed.file.display())
-    })
+    cx.output.line(&json!({ "server_id": id, "file": file }), &format!("removed {id} from {file}"))
 }
 
 impl AddServerArgs {
@@ -107,8 +87,8 @@ impl AddServerArgs {
         server.command = command.next();
         server.args = command.collect();
         server.url = self.url;
-        server.env = self.env.into_iter().collect::<BTreeMap<_, _>>();
-        server.headers = self.header.into_iter().collect::<BTreeMap<_, _>>();
+        server.env = self.env.into_iter().collect();
+        server.headers = self.header.into_iter().collect();
         server.description = self.description;
         server.transport = self.transport.map(|transport| match transport {
             TransportArg::Stdio => TransportKind::Stdio,

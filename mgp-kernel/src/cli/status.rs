@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mgp_types::mgp::ServerState;
 use serde::Serialize;
+use serde_json::json;
 
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
@@ -16,13 +17,6 @@ use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::state_folder::{states_of, users_state};
 use crate::terminal::{Exit, Failure, printable};
-
-/// The output if no kernel runs.
-#[derive(Debug, Serialize)]
-struct NotRunning {
-    running: bool,
-    others: Vec<OtherKernel>,
-}
 
 /// The output about the kernel of this folder.
 #[derive(Debug, Serialize)]
@@ -47,9 +41,9 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
     let EffectiveConfig { state, socket, .. } = cx.read()?;
     let others = others(&state).await;
     let Some(link) = KernelLink::to_running(cx).await? else {
-        cx.output.show(&NotRunning { running: false, others }, |shown, out| {
+        cx.output.show(&json!({ "running": false, "others": others }), |_, out| {
             writeln!(out, "no kernel runs; a client that starts `mgp serve` starts one, as do commands that need servers")?;
-            shown.others.iter().try_for_each(|other| other.write(out))
+            others.iter().try_for_each(|other| other.write(out))
         })?;
         return Ok(Exit::Unreachable);
     };

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::{RuleSource, ServerConfig};
-use mgp_discovery::config::{Config, FolderFile, Locations, ProcessEnvironment, TrustedFile, TrustedFolders};
+use mgp_discovery::config::{Config, FolderFile, Locations, ProcessEnvironment, TrustedFolders};
 use mgp_discovery::launch::command_line;
 use mgp_types::mgp::AccessPermission;
 use serde::Serialize;
+use serde_json::json;
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
@@ -88,17 +89,6 @@ struct IgnoredKey {
     why: &'static str,
 }
 
-#[derive(Debug, Serialize)]
-struct TrustedFileList {
-    files: Vec<TrustedFile>,
-}
-
-#[derive(Debug, Serialize)]
-struct TrustForgotten {
-    path: PathBuf,
-    forgotten: bool,
-}
-
 pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
         return list(&cx.output);
@@ -142,14 +132,13 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
 pub(super) fn forget(output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
     let locations = locations(untrust.folder.as_deref())?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
-    let forgotten = notes(&locations)?.forget(&path).map_err(|error| Failure::file(&path, error))?;
-    if !forgotten {
+    if !notes(&locations)?.forget(&path).map_err(|error| Failure::file(&path, error))? {
         return Err(Failure::usage(format!("{} was not trusted", path.display()))
             .hint("`mgp trust list` shows the trusted files"));
     }
-    output.show(&TrustForgotten { path, forgotten }, |done, out| {
-        writeln!(out, "{} is not trusted any more", done.path.display())
-    })?;
+    let path = path.display().to_string();
+    let text = format!("{path} is not trusted any more");
+    output.line(&json!({ "path": path, "forgotten": true }), &text)?;
     output.note("a kernel of the folder that runs continues without the file, and ends with its clients");
     Ok(Exit::Done)
 }
@@ -158,8 +147,8 @@ fn list(output: &Output) -> Result<Exit, Failure> {
     let locations = locations(None)?;
     let trusted = notes(&locations)?;
     let files = trusted.list().map_err(|error| Failure::usage(error.to_string()))?;
-    output.show(&TrustedFileList { files }, |listed, out| {
-        let rows = listed.files.iter().map(|file| [file.path.display().to_string(), file.sha256.clone()]);
+    output.show(&json!({ "files": files }), |_, out| {
+        let rows = files.iter().map(|file| [file.path.display().to_string(), file.sha256.clone()]);
         out.table(&["FILE", "SHA-256"], rows, "no file is trusted")
     })
 }

@@ -8,8 +8,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::command::KernelNeed;
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, ProofNeed};
 use crate::AppliedConfig;
 use crate::server_inventory::{UnmatchedRules, unmatched_rules};
 use crate::terminal::{TextForm, TextWriter, printable};

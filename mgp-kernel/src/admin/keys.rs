@@ -11,9 +11,8 @@ use mgp_types::mgp::{Timestamp, ToolPatternError};
 use mgp_types::{Error, Principal, PrincipalRole, RunningCalls, shell_word};
 use serde::{Deserialize, Serialize};
 
-use super::access_target::advised;
-use super::command::{KernelNeed, PageRequest};
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::access::advised;
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 
 /// Issues a key.

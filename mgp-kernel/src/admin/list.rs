@@ -7,7 +7,7 @@ use mgp_types::{Error, Object, RawJson};
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
     access, audit, config, keys, operators, permissions, pins, questions, registrations, server_orders,
-    servers, stats, status, tools,
+    servers, status, tools,
 };
 
 /// All operations, by noun. What is not in this list, operators cannot do.
@@ -53,7 +53,7 @@ static OPERATIONS: [OperationEntry; 43] = [
     OperationEntry::of::<server_orders::StartServer>(),
     OperationEntry::of::<server_orders::StopServer>(),
     OperationEntry::of::<servers::ListServers>(),
-    OperationEntry::of::<stats::ReadStats>(),
+    OperationEntry::of::<status::ReadStats>(),
     OperationEntry::of::<tools::ListTools>(),
 ];
 

@@ -8,25 +8,20 @@
 //! The commands of `mgp` are clients that call them, over the kernel's socket or in memory.
 
 pub(crate) mod access;
-pub(crate) mod access_target;
 pub(crate) mod audit;
-pub(crate) mod command;
 pub(crate) mod config;
 pub(crate) mod definition_status;
 mod gate;
 pub(crate) mod keys;
-pub(crate) mod known_names;
 pub(crate) mod list;
 pub(crate) mod operation;
 pub(crate) mod operators;
 pub(crate) mod permissions;
 pub(crate) mod pins;
-mod process_memory;
 pub(crate) mod questions;
 pub(crate) mod registrations;
 pub(crate) mod server_orders;
 pub(crate) mod servers;
-pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod tools;
 

@@ -13,9 +13,8 @@ use mgp_types::mgp::{AuditTarget, ServerId, ToolName};
 use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
-use super::command::{KernelNeed, PageRequest};
 use super::definition_status::ShownDefinitionStatus;
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
 use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 

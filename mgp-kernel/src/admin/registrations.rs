@@ -11,8 +11,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::command::{KernelNeed, PageRequest};
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
 use super::questions::OpenQuestion;
 use crate::terminal::{TextForm, TextWriter, printable};
 

@@ -10,8 +10,7 @@ use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use super::command::KernelNeed;
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, ProofNeed};
 use super::servers::ServerList;
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;

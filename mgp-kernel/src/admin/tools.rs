@@ -9,9 +9,8 @@ use mgp_types::mgp::{NameStyle, ResolvedTool, RiskLevel, ServerId, ToolName};
 use mgp_types::{Error, Object, RawJson};
 use serde::{Deserialize, Serialize};
 
-use super::command::PageRequest;
 use super::definition_status::{HeldTool, ShownDefinitionStatus, held_tools};
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{Operation, OperatorCall, PageRequest, ProofNeed};
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Lists tools: all, those of a server, or the tool that clients call by a name.

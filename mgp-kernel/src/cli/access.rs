@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::access::{ListAccess, permission_word};
-use crate::admin::access_target::{NamedTarget, advised};
-use crate::admin::command::KernelNeed;
+use crate::admin::access::{ListAccess, NamedTarget, advised, permission_word};
+use crate::admin::operation::KernelNeed;
 use crate::admin::servers::ListServers;
 use crate::admin::tools::ListTools;
 use crate::terminal::{Exit, Failure, ahead};

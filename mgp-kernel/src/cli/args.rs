@@ -8,9 +8,8 @@ use clap::{Parser, Subcommand};
 
 use super::output::{Global, Output};
 use super::{
-    access, ask, audit, call, check, config, confine, demo, export, import, init, login, man, model, open,
-    operators, pattern_server, permissions, pins, search, secrets, serve, server_commands, servers_edit,
-    service, spec, tools, trust,
+    access, audit, call, call_rules, check, config, export, import, login, man, model, permissions, pins,
+    proof, replacing, search, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
 use crate::admin::registrations::{
@@ -36,14 +35,17 @@ pub(super) enum Command {
     Demo,
     /// Serve one of the demo's servers; the demo runs this command itself
     #[command(hide = true)]
-    DemoServer(demo::DemoServerArgs),
+    DemoServer {
+        /// The name of the demo's server
+        name: String,
+    },
     /// Confine this process and become a program; the kernel starts confined servers with this command
     #[command(hide = true)]
-    Confine(confine::ConfineArgs),
+    Confine(replacing::ConfineArgs),
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::ServeArgs),
     /// Write a first configuration
-    Init(init::InitArgs),
+    Init(config::InitArgs),
     /// Import the servers of other MCP clients
     Import(import::ImportArgs),
     /// Add mgp to the configuration of an MCP client
@@ -53,10 +55,10 @@ pub(super) enum Command {
     /// Remove a server from the configuration
     Remove(servers_edit::RemoveServerArgs),
     /// Open a folder to the calls of clients, besides those in which they work
-    Open(open::OpenArgs),
+    Open(call_rules::OpenArgs),
     /// Say about which calls a person is asked
     #[command(subcommand)]
-    Ask(ask::AskCommand),
+    Ask(call_rules::AskCommand),
     /// Sign in to a server that needs authorization
     Login(login::LoginArgs),
     /// Sign out of a server, and forget its tokens
@@ -65,7 +67,7 @@ pub(super) enum Command {
     Servers(server_commands::ServersArgs),
     /// Become one of the servers of `mgp-patterns`, such as `mgp server audit`
     #[command(disable_help_flag = true)]
-    Server(pattern_server::PatternServerArgs),
+    Server(replacing::PatternServerArgs),
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose
@@ -89,7 +91,7 @@ pub(super) enum Command {
     Model(model::ModelCommand),
     /// Set the operators' passphrase, and issue tokens for scripts
     #[command(subcommand)]
-    Operators(operators::OperatorsCommand),
+    Operators(proof::OperatorsCommand),
     /// Set, list and remove secrets; mgp.toml refers to them as ${secret:NAME}
     #[command(subcommand)]
     Secrets(secrets::SecretsCommand),
@@ -165,7 +167,7 @@ impl Command {
         !matches!(
             self,
             Self::Demo
-                | Self::DemoServer(_)
+                | Self::DemoServer { .. }
                 | Self::Server(_)
                 | Self::Check(_)
                 | Self::Completions(_)

@@ -11,7 +11,7 @@ use super::context::CommandContext;
 use super::link::{KernelLink, operate};
 use super::output::OutputReader;
 use crate::admin::audit::{EventSelection, ExportEvents, ExportFormat, QueryEvents, ReadLogEnd, VerifyLog};
-use crate::admin::command::{KernelNeed, PageRequest};
+use crate::admin::operation::{KernelNeed, PageRequest};
 use crate::terminal::{Exit, Failure, TextForm};
 
 #[derive(Debug, Subcommand)]

@@ -15,11 +15,11 @@ use tokio::time::{Instant, sleep};
 
 use super::arguments::arguments;
 use super::context::CommandContext;
-use super::deciding::{awaited, decide};
 use super::input::read_text;
 use super::link::KernelLink;
+use super::permissions::{awaited, decide};
 use super::{proof, tools};
-use crate::admin::command::{KernelNeed, ServersToBegin};
+use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::ToolRow;
 use crate::terminal::{Exit, Failure, printable, span};

@@ -1,10 +1,15 @@
-//! `mgp config`: checks and shows the configuration, its JSON Schema and its reference.
+//! `mgp config` and `mgp init`: check, show and begin the configuration, and print its JSON Schema and its reference.
 
-use std::io::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use mgp_discovery::clients::FileState;
 use serde_json::json;
 
+use super::clients::ClientLocations;
 use super::context::CommandContext;
 use super::link::operate;
 use crate::admin::config::ShowConfig;
@@ -66,4 +71,82 @@ fn check(cx: &CommandContext) -> Result<Exit, Failure> {
         writeln!(out, "state   {}", state)?;
         writeln!(out, "socket  {}", socket)
     })
+}
+
+#[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// Write mgp.toml in this folder instead of the user's configuration
+    #[arg(long)]
+    project: bool,
+}
+
+pub(super) fn init(cx: &CommandContext, init: &InitArgs) -> Result<Exit, Failure> {
+    let file = cx.to_make(init.project)?;
+    make(&file)?;
+    cx.keep_trust_of(&file, "", TEXT)?;
+    // The configuration is written already, so a failure to look for clients is ignored.
+    let detected = ClientLocations::this().map(|machine| machine.detected()).unwrap_or_default();
+    let clients = detected.into_iter().filter_map(|found| match found.state {
+        FileState::Servers(servers) if servers > 0 => {
+            Some((found.kind.name(), found.path.display().to_string(), servers))
+        }
+        _ => None,
+    });
+    let clients: Vec<_> = clients.collect();
+    let found = clients
+        .iter()
+        .map(|(client, path, servers)| json!({ "client": client, "path": path, "servers": servers }));
+    let file = file.display().to_string();
+    cx.output.show(&json!({ "file": file, "clients": found.collect::<Vec<_>>() }), |_, out| {
+        writeln!(out, "wrote {file}")?;
+        for (client, path, servers) in &clients {
+            writeln!(out, "{client} has {servers} servers ({path})")?;
+        }
+        Ok(())
+    })?;
+    cx.output.note(if clients.is_empty() {
+        "`mgp add NAME -- COMMAND` adds a server"
+    } else {
+        "`mgp import` imports their servers, `mgp import --dry-run` shows the result"
+    });
+    Ok(Exit::Done)
+}
+
+/// Creates the file with access for its owner only, and fails if the file exists.
+fn make(path: &Path) -> Result<(), Failure> {
+    let wrong = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::usage(format!("{} already exists", path.display()))
+            .hint("`mgp config check` checks the file, `mgp add` and `mgp import` add servers to it"),
+        _ => Failure::usage(format!("{}: {error}", path.display())),
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(wrong)?;
+    }
+    let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(TEXT.as_bytes())).map_err(wrong)
+}
+
+/// The text of the first configuration, whose examples are comments.
+const TEXT: &str = include_str!("init.toml");
+
+#[cfg(test)]
+mod tests {
+    use mgp_discovery::Config;
+
+    use super::*;
+
+    #[test]
+    fn what_is_proposed_is_right_once_it_is_no_comment() {
+        let (config, warnings) = Config::parse("mgp.toml".as_ref(), TEXT).unwrap();
+        assert!(config.servers.is_empty() && warnings.is_empty());
+        let uncommented = |line: &str| match line.strip_prefix('#') {
+            Some(rest) if !rest.starts_with(' ') => rest.to_owned(),
+            _ => line.to_owned(),
+        };
+        let text: Vec<_> = TEXT.lines().map(uncommented).collect();
+        let (config, warnings) = Config::parse("mgp.toml".as_ref(), &text.join("\n")).unwrap();
+        assert_eq!(config.servers.len(), 2);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        assert_eq!(config.listen.http.as_deref(), Some("127.0.0.1:7332"));
+    }
 }

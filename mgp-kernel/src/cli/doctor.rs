@@ -7,19 +7,19 @@ use mgp_discovery::config::model::usual;
 use mgp_toolindex::embed::{EmbedderChoice, SentenceEncoder};
 use mgp_types::mgp::{ApprovalPolicy, Permission, RiskLevel, ServerState};
 use serde::Serialize;
+use serde_json::json;
 
-use super::browsers::suggestion;
-use super::context::CommandContext;
+use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
-use super::operators::WITHOUT_PROOF;
 use super::pins::pins;
+use super::proof::WITHOUT_PROOF;
+use super::server_advice::{ServerEnvironment, VariableHint, missed, suggestion};
 use super::server_commands::last_lines;
 use super::status::told_of;
-use super::variables::{ServerEnvironment, VariableHint, missed};
 use crate::admin::audit::{VerifiedLog, VerifyLog};
-use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::config::ListUnmatched;
-use crate::admin::keys::ListKeys;
+use crate::admin::keys::{KeyRow, ListKeys};
+use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::operators::{ProofStatus, ReadProofStatus};
 use crate::admin::pins::PinRow;
 use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
@@ -32,13 +32,6 @@ use crate::servers::confine::support;
 use crate::servers::upstream::is_needed;
 use crate::settings;
 use crate::terminal::{Exit, Failure, printable};
-
-/// The results of all checks, and whether all of them are in order.
-#[derive(Debug, Serialize)]
-struct DoctorReport {
-    healthy: bool,
-    findings: Vec<DoctorFinding>,
-}
 
 #[derive(Debug, Serialize)]
 struct DoctorFinding {
@@ -59,9 +52,9 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
             findings.push(DoctorFinding::failed("kernel", &failure));
         }
     }
-    let examination = DoctorReport { healthy: findings.iter().all(|finding| finding.ok), findings };
-    cx.output.show(&examination, |examination, out| {
-        for finding in &examination.findings {
+    let healthy = findings.iter().all(|finding| finding.ok);
+    cx.output.show(&json!({ "healthy": healthy, "findings": findings }), |_, out| {
+        for finding in &findings {
             let mark = if finding.ok { "ok " } else { "no " };
             writeln!(out, "{mark} {}: {}", finding.what, printable(&finding.detail))?;
             if let Some(hint) = &finding.hint {
@@ -70,44 +63,35 @@ pub(super) async fn run(cx: &CommandContext) -> Result<Exit, Failure> {
         }
         Ok(())
     })?;
-    Ok(if examination.healthy { Exit::Done } else { Exit::Tool })
+    Ok(if healthy { Exit::Done } else { Exit::Tool })
 }
 
 /// Checks the configuration, and returns it if it can be used.
 fn configured(cx: &CommandContext, findings: &mut Vec<DoctorFinding>) -> Option<Config> {
-    match cx.read() {
-        Ok(configured) => {
-            let files: Vec<_> = configured.files.iter().map(|file| file.display().to_string()).collect();
-            let detail = if files.is_empty() {
-                "there is none".to_owned()
-            } else {
-                format!("{}, {} servers", files.join(" and "), configured.config.servers.len())
-            };
-            let empty = configured.config.servers.is_empty();
-            let hint = empty.then_some("`mgp add NAME -- COMMAND` adds a server");
-            findings.push(DoctorFinding::right("configuration", detail).hint(hint));
-            if let Some(untrusted) = configured.untrusted {
-                findings.push(DoctorFinding::right("folder", untrusted));
-            }
-            for warning in configured.warnings {
-                let detail = warning.trim_end().to_owned();
-                findings.push(DoctorFinding::wrong("configuration", detail));
-            }
-            findings.push(DoctorFinding::right("state", configured.state.display().to_string()));
-            findings.push(confinement(&configured.config));
-            findings.push(embedder(&configured.config));
-            findings.extend(unasked(&configured.config));
-            let suggested = configured.config.servers.iter().filter(|server| server.enabled);
-            findings.extend(
-                suggested.filter_map(suggestion).map(|detail| DoctorFinding::right("network", detail)),
-            );
-            Some(configured.config)
-        }
+    let EffectiveConfig { config, files, warnings, untrusted, state, .. } = match cx.read() {
+        Ok(configured) => configured,
         Err(failure) => {
             findings.push(DoctorFinding::failed("configuration", &failure));
-            None
+            return None;
         }
-    }
+    };
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let detail = if files.is_empty() {
+        "there is none".to_owned()
+    } else {
+        format!("{}, {} servers", files.join(" and "), config.servers.len())
+    };
+    let hint = config.servers.is_empty().then_some("`mgp add NAME -- COMMAND` adds a server");
+    findings.push(DoctorFinding::right("configuration", detail).hint(hint));
+    findings.extend(untrusted.map(|untrusted| DoctorFinding::right("folder", untrusted)));
+    let warnings = warnings.iter().map(|warning| DoctorFinding::wrong("configuration", warning.trim_end()));
+    findings.extend(warnings);
+    findings.push(DoctorFinding::right("state", state.display().to_string()));
+    findings.extend([confinement(&config), embedder(&config)]);
+    findings.extend(unasked(&config));
+    let suggested = config.servers.iter().filter(|server| server.enabled).filter_map(suggestion);
+    findings.extend(suggested.map(|detail| DoctorFinding::right("network", detail)));
+    Some(config)
 }
 
 /// Reports how this system can confine servers, and whether that is enough for the servers that are to be confined.
@@ -266,22 +250,15 @@ fn record(verified: Result<VerifiedLog, Failure>) -> DoctorFinding {
 
 /// Returns findings on the keys that are refused because the name of their owner is reserved for somebody else.
 async fn reserved_keys(link: &KernelLink) -> Result<Vec<DoctorFinding>, Failure> {
-    let mut findings = Vec::new();
-    let mut next = Some(0);
-    while let Some(offset) = next {
-        let page = PageRequest::behind(offset);
-        let list = link.ask(&ListKeys { page, ..ListKeys::default() }).await?;
-        findings.extend(list.keys.into_iter().filter(|key| key.reserved).map(|key| {
-            let (id, owner) = (&key.id, &key.owner);
-            let detail = format!("the key {id} is refused: its owner `{owner}` has a reserved name");
-            let hint = format!(
-                "`mgp keys revoke {id}` removes the key; `mgp keys new` issues one for another owner"
-            );
-            DoctorFinding::wrong("keys", detail).hint(Some(hint))
-        }));
-        next = list.next_offset;
-    }
-    Ok(findings)
+    let list = |page| ListKeys { page, ..ListKeys::default() };
+    let keys = link.all(list, |list| (list.keys, list.next_offset)).await?;
+    let refused = keys.into_iter().filter(|key| key.reserved).map(|KeyRow { id, owner, .. }| {
+        let detail = format!("the key {id} is refused: its owner `{owner}` has a reserved name");
+        let hint =
+            format!("`mgp keys revoke {id}` removes the key; `mgp keys new` issues one for another owner");
+        DoctorFinding::wrong("keys", detail).hint(Some(hint))
+    });
+    Ok(refused.collect())
 }
 
 /// Reports which proof decisions take.

@@ -21,8 +21,7 @@ use super::output::Output;
 use super::proof;
 use crate::StartError;
 use crate::accepted::AcceptedConfig;
-use crate::admin::command::{KernelNeed, ServersToBegin};
-use crate::admin::operation::Operation;
+use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::front::connection_role::ConnectionRole;
@@ -156,6 +155,22 @@ impl KernelLink {
     /// Has the kernel do an operation.
     pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply, Failure> {
         self.request(O::NAME, operation).await
+    }
+
+    /// Returns the rows of a whole list, whose pages `ask` asks for and `rows` takes from the replies, each with the offset of
+    /// the next page.
+    pub(super) async fn all<O: Operation, T>(
+        &self,
+        ask: impl Fn(PageRequest) -> O,
+        rows: impl Fn(O::Reply) -> (Vec<T>, Option<u64>),
+    ) -> Result<Vec<T>, Failure> {
+        let (mut all, mut next) = (Vec::new(), Some(0));
+        while let Some(offset) = next {
+            let (more, behind) = rows(self.ask(&ask(PageRequest { offset, limit: None })).await?);
+            all.extend(more);
+            next = behind;
+        }
+        Ok(all)
     }
 
     /// Sends a request to the kernel. If the kernel asks for proof that a person is there, gives the proof and sends

@@ -8,40 +8,34 @@
 mod access;
 mod args;
 mod arguments;
-mod ask;
 mod audit;
 mod background;
-mod browsers;
 mod call;
+mod call_rules;
 mod check;
 mod clients;
 mod config;
-mod confine;
 mod context;
-mod deciding;
-mod demo;
 mod doctor;
 mod export;
 mod import;
-mod init;
 mod input;
 mod kernel_connector;
 mod link;
 mod login;
 mod man;
 mod model;
-mod open;
-mod operators;
 mod output;
 mod package;
-mod pattern_server;
 mod permissions;
 mod pins;
 mod pipe;
 mod proof;
+mod replacing;
 mod search;
 mod secrets;
 mod serve;
+mod server_advice;
 mod server_commands;
 mod servers_edit;
 mod service;
@@ -49,7 +43,6 @@ mod spec;
 mod status;
 mod tools;
 mod trust;
-mod variables;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,7 +52,8 @@ use clap::Parser as _;
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::context::CommandContext;
 use self::link::operate;
-use crate::admin::stats::ReadStats;
+use crate::admin::status::ReadStats;
+use crate::demo::{self, Options};
 use crate::terminal::{Exit, Failure};
 
 /// Runs the command that `args` describe, whose first element is the name of the program, and returns its exit code.
@@ -77,7 +71,7 @@ fn run_words(args: &[OsString]) -> ExitCode {
     let cx = CommandContext::new(&cli.global);
     // Confinement applies to a single thread, so this process must not have any other.
     if let Command::Confine(confined) = &cli.command {
-        let failure = confine::run(confined);
+        let failure = replacing::confine(confined);
         cx.output.failure(&failure);
         return failure.exit.into();
     }
@@ -127,22 +121,25 @@ async fn command(command: Command, cx: &CommandContext) -> Result<Exit, Failure>
 
 async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
     match command {
-        Command::Demo => demo::run(&cx.output).await,
-        Command::DemoServer(args) => demo::serve(&args).await,
-        Command::Confine(args) => Err(confine::run(&args)),
+        Command::Demo => {
+            let options = Options { json: cx.output.is_json(), color: cx.output.is_colored() };
+            shown(demo::run(options).await)
+        }
+        Command::DemoServer { name } => shown(demo::serve(&name).await),
+        Command::Confine(args) => Err(replacing::confine(&args)),
         Command::Serve(args) => Box::pin(serve::run(cx, args)).await,
         Command::Login(args) => login::login(cx, args).await,
         Command::Logout(args) => login::logout(cx, args).await,
         Command::Add(args) => changed(cx, async { servers_edit::add(cx, args) }).await,
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
-        Command::Open(args) => changed(cx, Box::pin(open::run(cx, args))).await,
-        Command::Ask(args) => changed(cx, Box::pin(ask::run(cx, args))).await,
-        Command::Init(args) => begun(cx, init::run(cx, &args)).await,
+        Command::Open(args) => changed(cx, Box::pin(call_rules::open(cx, args))).await,
+        Command::Ask(args) => changed(cx, Box::pin(call_rules::ask(cx, args))).await,
+        Command::Init(args) => begun(cx, config::init(cx, &args)).await,
         Command::Import(args) => {
             changed(cx, Box::pin(async { begun(cx, import::run(cx, &args)).await })).await
         }
         Command::Export(args) => begun(cx, export::run(cx, &args).await).await,
-        Command::Server(server) => Err(pattern_server::run(&server)),
+        Command::Server(server) => Err(replacing::serve(&server)),
         Command::Servers(args) => server_commands::servers(cx, &args).await,
         Command::Model(args) => model::run(&cx.output, args).await,
         Command::Tools(args) => tools::run(cx, args).await,
@@ -157,7 +154,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Keys(KeysCommand::New(key)) => operate(cx, key).await,
         Command::Keys(KeysCommand::List(list)) => operate(cx, list).await,
         Command::Keys(KeysCommand::Revoke(key)) => operate(cx, key).await,
-        Command::Operators(args) => operators::run(cx, args).await,
+        Command::Operators(args) => proof::operate(cx, args).await,
         Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
@@ -178,6 +175,11 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Trust(args) => changed(cx, Box::pin(trust::run(cx, &args))).await,
         Command::Untrust(args) => trust::forget(&cx.output, &args),
     }
+}
+
+/// Returns the outcome of the demo, or of one of its servers.
+fn shown(outcome: anyhow::Result<()>) -> Result<Exit, Failure> {
+    outcome.map(|()| Exit::Done).map_err(|error| Failure::new(Exit::Tool, format!("{error:#}")))
 }
 
 /// Runs a command that changes the configuration, and has the change taken where a passphrase guards that.

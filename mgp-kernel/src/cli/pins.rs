@@ -10,8 +10,7 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
 use super::link::{KernelLink, operate};
-use crate::admin::command::{KernelNeed, PageRequest};
-use crate::admin::operation::Operation as _;
+use crate::admin::operation::{KernelNeed, Operation as _};
 use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
 use crate::terminal::{Exit, Failure, printable};
 
@@ -71,14 +70,8 @@ pub(super) async fn pins(
     server: Option<&ServerId>,
     waiting: bool,
 ) -> Result<Vec<PinRow>, Failure> {
-    let (mut all, mut next) = (Vec::new(), Some(0));
-    while let Some(offset) = next {
-        let page = PageRequest::behind(offset);
-        let list = link.ask(&ListPins { server_id: server.cloned(), waiting, page }).await?;
-        all.extend(list.pins);
-        next = list.next_offset;
-    }
-    Ok(all)
+    let list = |page| ListPins { server_id: server.cloned(), waiting, page };
+    link.all(list, |list| (list.pins, list.next_offset)).await
 }
 
 async fn approve(link: &KernelLink, wanted: PinApproveArgs) -> Result<Exit, Failure> {

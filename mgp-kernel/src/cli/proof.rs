@@ -1,20 +1,51 @@
-//! The proof to the kernel that a person runs the command: the operators' passphrase, or a token for scripts.
+//! The proof to the kernel that a person runs the command: the operators' passphrase, or a token for scripts; and
+//! `mgp operators`, which sets and issues them.
 
-use std::{env, io};
+use std::env;
+use std::io::{self, BufRead as _};
 
+use clap::{Args, Subcommand};
 use mgp_types::Error;
+use mgp_types::mgp::Timestamp;
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there, read_hidden};
 use super::link::KernelLink;
 use crate::accepted::AcceptedConfig;
-use crate::admin::command::KernelNeed;
 use crate::admin::config::ReloadConfig;
-use crate::admin::operation::Operation as _;
-use crate::admin::operators::{AdmitOperator, ProvePresence, ReadProofStatus, SetPassphrase};
+use crate::admin::operation::{KernelNeed, Operation as _};
+use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
 use crate::proof::{NeededProof, is_guarded};
 use crate::state_folder::users_state;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, ahead};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum OperatorsCommand {
+    /// Set or change the passphrase that decisions require
+    Passphrase(PassphraseArgs),
+    /// Issue a token for scripts, which replaces the passphrase until it expires
+    Token(TokenArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PassphraseArgs {
+    /// Read the passphrase from standard input; the old passphrase, if any, on a line before the new one
+    #[arg(long)]
+    stdin: bool,
+    /// Let every program of this account decide, without any proof; for machines that are thrown away
+    #[arg(long)]
+    without_proof: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TokenArgs {
+    /// The end of the token: a time, or a span such as 8h
+    #[arg(long, value_name = "WHEN", value_parser = ahead, default_value = "8h")]
+    until: Timestamp,
+    /// Read the passphrase from standard input
+    #[arg(long)]
+    stdin: bool,
+}
 
 /// Returns the proof that the kernel demands in a refusal, if this process can give it.
 pub(super) fn demanded(refusal: &Error) -> Option<NeededProof> {
@@ -149,7 +180,63 @@ pub(super) async fn ask(what: &'static str) -> Result<String, Failure> {
     })
 }
 
+pub(super) async fn operate(cx: &CommandContext, operators: OperatorsCommand) -> Result<Exit, Failure> {
+    let work = async |link: &KernelLink| match &operators {
+        OperatorsCommand::Passphrase(wanted) => passphrase(link, wanted).await,
+        OperatorsCommand::Token(wanted) => issue(link, wanted).await,
+    };
+    KernelLink::with(cx, KernelNeed::State, work).await
+}
+
+async fn passphrase(link: &KernelLink, wanted: &PassphraseArgs) -> Result<Exit, Failure> {
+    let standing = link.ask(&ReadProofStatus {}).await?;
+    let old = match (standing.passphrase_set, wanted.stdin) {
+        (false, _) => None,
+        (true, true) => Some(line()?),
+        (true, false) => Some(ask("current operators' passphrase: ").await?),
+    };
+    let new = match (wanted.without_proof, wanted.stdin) {
+        (true, _) => None,
+        (false, true) => Some(line()?),
+        (false, false) => Some(chosen().await?),
+    };
+    let is_set = new.is_some();
+    link.output.result(&link.ask(&SetPassphrase { new, old }).await?)?;
+    if is_set {
+        link.output.note(
+            "decisions require the passphrase from now on; a terminal is asked again after ten minutes",
+        );
+    } else {
+        link.output.warning(WITHOUT_PROOF);
+    }
+    Ok(Exit::Done)
+}
+
+async fn issue(link: &KernelLink, wanted: &TokenArgs) -> Result<Exit, Failure> {
+    let standing = link.ask(&ReadProofStatus {}).await?;
+    let needed = standing.needed.unwrap_or(NeededProof::Passphrase);
+    let passphrase = if wanted.stdin { line()? } else { ask(prompt(needed)).await? };
+    link.output.result(&link.ask(&IssueToken { passphrase, expires_at: wanted.until }).await?)?;
+    link.output.note(&format!("the token is not shown again; give it only to the script, as {TOKEN}"));
+    Ok(Exit::Done)
+}
+
+/// Reads a line of standard input.
+fn line() -> Result<String, Failure> {
+    let unread =
+        |why: String| Failure::usage(format!("the passphrase cannot be read from standard input: {why}"));
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) => Err(unread("it has ended".into())),
+        Ok(_) => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
+        Err(error) => Err(unread(error.to_string())),
+    }
+}
+
 /// The environment variable that holds a token for scripts.
 pub(super) const TOKEN: &str = "MGP_OPERATORS_TOKEN";
 /// The number of times that a person may type the passphrase.
 const TRIES: u32 = 3;
+/// The warning where decisions take no proof.
+pub(super) const WITHOUT_PROOF: &str = "DECISIONS TAKE NO PROOF: every program of this account can approve and grant, agents' shells included; \
+                                        `mgp operators passphrase` sets a passphrase";

@@ -15,7 +15,7 @@ use super::context::CommandContext;
 use super::link::KernelLink;
 use super::output::{Output, OutputReader};
 use super::tools::tell_unheard;
-use crate::admin::command::KernelNeed;
+use crate::admin::operation::KernelNeed;
 use crate::terminal::{Exit, Failure, or_dash};
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
-use super::operators::WITHOUT_PROOF;
+use super::proof::WITHOUT_PROOF;
 use crate::admin::servers::ServerRow;
 use crate::admin::status::{KernelStatus, ReadStatus};
 use crate::lifecycle::HttpListening;

@@ -7,7 +7,7 @@ use mgp_types::mgp::ServerState;
 use super::context::CommandContext;
 use super::link::KernelLink;
 use super::output::Output;
-use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
+use crate::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::terminal::{Exit, Failure, printable};

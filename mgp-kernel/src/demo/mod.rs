@@ -19,43 +19,22 @@ use self::setup::DemoSetup;
 
 /// The form in which the demo is told.
 #[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct Options {
+pub(crate) struct Options {
     /// True if each step is told as a JSON object.
-    pub json: bool,
+    pub(crate) json: bool,
     /// True if the text has colours.
-    pub color: bool,
-}
-
-impl Options {
-    /// Returns the options for a text without colours.
-    pub const fn new() -> Self {
-        Self { json: false, color: false }
-    }
-
-    /// Sets whether the steps are told as JSON.
-    #[must_use]
-    pub const fn json(mut self, json: bool) -> Self {
-        self.json = json;
-        self
-    }
-
-    /// Sets whether the text has colours.
-    #[must_use]
-    pub const fn color(mut self, color: bool) -> Self {
-        self.color = color;
-        self
-    }
+    pub(crate) color: bool,
 }
 
 /// Takes all steps of the demo, and tells them on standard output.
 ///
 /// # Errors
 /// Fails if a step did not come out as it should. The steps after it are not taken.
-pub async fn run(options: Options) -> anyhow::Result<()> {
+pub(crate) async fn run(options: Options) -> anyhow::Result<()> {
     let mut account = DemoNarrator::new(options, io::stdout());
     account.begin()?;
-    let stage = account.step("A kernel and its servers", Box::pin(setup::open())).await?;
+    let stage =
+        account.step("A kernel and its servers", async |said| Box::pin(setup::open(said)).await).await?;
     let walked = walk(&stage, &mut account).await;
     stage.close().await;
     walked?;
@@ -63,20 +42,20 @@ pub async fn run(options: Options) -> anyhow::Result<()> {
 }
 
 async fn walk(stage: &DemoSetup, account: &mut DemoNarrator<io::Stdout>) -> anyhow::Result<()> {
-    account.step("What tools cost", story::cost(stage)).await?;
-    account.step("Discover", story::discover(stage)).await?;
-    account.step("Call", story::call(stage)).await?;
-    account.step("Permission", story::permission(stage)).await?;
-    account.step("Blocked calls", story::blocked(stage)).await?;
-    account.step("Confirmation", story::confirmation(stage)).await?;
-    account.step("Crash and restart", story::crash(stage)).await?;
-    account.step("The record", story::record(stage)).await
+    account.step("What tools cost", async |said| story::cost(stage, said).await).await?;
+    account.step("Discover", async |said| story::discover(stage, said).await).await?;
+    account.step("Call", async |said| story::call(stage, said).await).await?;
+    account.step("Permission", async |said| story::permission(stage, said).await).await?;
+    account.step("Blocked calls", async |said| story::blocked(stage, said).await).await?;
+    account.step("Confirmation", async |said| story::confirmation(stage, said).await).await?;
+    account.step("Crash and restart", async |said| story::crash(stage, said).await).await?;
+    account.step("The record", async |said| story::record(stage, said).await).await
 }
 
 /// Serves one of the demo's servers on standard input and output. The demo starts them, as processes of this program.
 ///
 /// # Errors
 /// Fails if there is no server of this name, or if its connection broke.
-pub async fn serve(name: &str) -> anyhow::Result<()> {
+pub(crate) async fn serve(name: &str) -> anyhow::Result<()> {
     servers::serve(name).await.with_context(|| format!("the demo's server `{name}`"))
 }

@@ -1,6 +1,5 @@
 //! The account of the steps, as text or as JSON.
 
-use std::future::Future;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -73,22 +72,17 @@ impl<W: Write> DemoNarrator<W> {
     pub(super) async fn step<T>(
         &mut self,
         title: &str,
-        step: impl Future<Output = anyhow::Result<(T, StepNarration)>>,
+        step: impl AsyncFnOnce(&mut StepNarration) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         self.steps += 1;
-        let began = Instant::now();
-        let outcome = step.await;
+        let (began, mut narration) = (Instant::now(), StepNarration::default());
+        let outcome = step(&mut narration).await;
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match outcome {
-            Ok((value, narration)) => {
-                self.write(title, ms, &narration, None)?;
-                Ok(value)
-            }
-            Err(error) => {
-                self.write(title, ms, &StepNarration::default(), Some(&error))?;
-                Err(error).with_context(|| format!("step {}, {title}", self.steps))
-            }
+        if outcome.is_err() {
+            narration = StepNarration::default();
         }
+        self.write(title, ms, &narration, outcome.as_ref().err())?;
+        outcome.with_context(|| format!("step {}, {title}", self.steps))
     }
 
     pub(super) fn end(mut self) -> anyhow::Result<()> {
@@ -161,19 +155,21 @@ mod tests {
     async fn two_steps(options: Options) -> (String, anyhow::Result<()>) {
         let mut out = Vec::new();
         let mut account = DemoNarrator::new(options, &mut out);
-        let mut narration = StepNarration::default();
-        narration.agent("asks");
-        narration.kernel("answers\nat length");
-        narration.fact("calls", 1);
-        let first = account.step("First", async { Ok(((), narration)) }).await;
+        let first = account.step("First", async |narration| {
+            narration.agent("asks");
+            narration.kernel("answers\nat length");
+            narration.fact("calls", 1);
+            Ok(())
+        });
+        let first = first.await;
         assert!(first.is_ok());
-        let second = account.step::<()>("Second", async { anyhow::bail!("it rained") }).await;
+        let second = account.step::<()>("Second", async |_| anyhow::bail!("it rained")).await;
         (String::from_utf8(out).unwrap(), second)
     }
 
     #[tokio::test(start_paused = true)]
     async fn people_read_who_said_what() {
-        let (text, outcome) = two_steps(Options::new()).await;
+        let (text, outcome) = two_steps(Options::default()).await;
         let expected = "\n1. First (0 ms)\n   agent     asks\n   kernel    answers\n             at length\n\
                         \n2. Second (0 ms)\n   failed    it rained\n";
         assert_eq!(text, expected);
@@ -182,7 +178,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn programs_read_an_object_for_each_step() {
-        let (text, _) = two_steps(Options::new().json(true)).await;
+        let (text, _) = two_steps(Options { json: true, color: false }).await;
         let steps: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((&steps[0]["ok"], &steps[0]["facts"]["calls"]), (&json!(true), &json!(1)));
         assert_eq!(steps[0]["said"][1]["who"], "kernel");
@@ -191,7 +187,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn colours_are_used_only_if_they_are_wanted() {
-        assert!(two_steps(Options::new().color(true)).await.0.contains('\u{1b}'));
-        assert!(!two_steps(Options::new()).await.0.contains('\u{1b}'));
+        assert!(two_steps(Options { json: false, color: true }).await.0.contains('\u{1b}'));
+        assert!(!two_steps(Options::default()).await.0.contains('\u{1b}'));
     }
 }

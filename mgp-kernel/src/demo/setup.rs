@@ -31,7 +31,7 @@ pub(super) struct DemoSetup {
 }
 
 /// Starts everything, and waits for the servers.
-pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
+pub(super) async fn open(narration: &mut StepNarration) -> anyhow::Result<DemoSetup> {
     let folder =
         tempfile::Builder::new().prefix("mgp-demo-").tempdir().context("there is no temporary folder")?;
     let files = folder.path().join("files");
@@ -59,7 +59,6 @@ pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
         (found.total_available == tools as u64).then_some(())
     })
     .await?;
-    let mut narration = StepNarration::default();
     for view in &views {
         let pid = view.pid.with_context(|| format!("`{}` is no process of its own", view.id))?;
         let protocol = if view.mgp.is_some() { "MGP" } else { "MCP" };
@@ -67,7 +66,7 @@ pub(super) async fn open() -> anyhow::Result<(DemoSetup, StepNarration)> {
     }
     narration.fact("servers", views.len());
     narration.fact("tools", tools);
-    Ok((stage, narration))
+    Ok(stage)
 }
 
 impl DemoSetup {

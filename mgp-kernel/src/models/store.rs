@@ -71,7 +71,7 @@ impl ModelStore {
     ) -> Result<(), InstallError> {
         let folder = self.made(model)?;
         let mut done = 0;
-        for file in model.files {
+        for file in &model.files {
             let goal = folder.join(file.name);
             if !is_published(&goal, file) {
                 downloader.fetch(file, &goal, |bytes| on_progress(done + bytes)).await?;
@@ -85,7 +85,7 @@ impl ModelStore {
     /// Installs a model from a folder that has its files.
     pub(crate) fn copy(&self, model: &PublishedModel, from: &Path) -> Result<(), InstallError> {
         let folder = self.made(model)?;
-        for file in model.files {
+        for file in &model.files {
             copy(file, &from.join(file.name), &folder.join(file.name))?;
         }
         Ok(())
@@ -157,13 +157,15 @@ fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallErr
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
-    const MODEL: PublishedModel = PublishedModel {
+    static MODEL: LazyLock<PublishedModel> = LazyLock::new(|| PublishedModel {
         name: "small",
         about: "",
         licence: "",
-        files: &[
+        files: vec![
             PublishedFile {
                 name: "one",
                 url: "https://localhost/one",
@@ -177,7 +179,7 @@ mod tests {
                 sha256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
             },
         ],
-    };
+    });
 
     fn source(one: &str) -> tempfile::TempDir {
         let from = tempfile::tempdir().unwrap();

@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use self::config_import::{AddedServer, ConfigImport, ImportOutcome};
 use self::sources::{ImportSource, sources};
-use super::browsers::suggestion;
 use super::clients::{ClientLocations, is_mgp};
 use super::context::{CommandContext, ConfigScope};
+use super::server_advice::suggestion;
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]

@@ -4,9 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use mgp_discovery::tool_spec::{SpecDocument, ToolInterface};
-use mgp_types::mgp::ServerId;
 
-use crate::admin::command::{KernelNeed, PageRequest, ServersToBegin};
+use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::cli::context::CommandContext;
 use crate::cli::input::read_text;
@@ -48,7 +47,8 @@ async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, 
     let server = ServersToBegin::Only(vec![name.into()]);
     let servers = link.settled(&server).await?;
     let rows = if servers.iter().any(|server| server.id.as_str() == name) {
-        of_server(link, &ServerId::from(name)).await?
+        let list = |page| ListTools { server_id: Some(name.into()), name: None, page };
+        link.all(list, |list| (list.tools, list.next_offset)).await?
     } else {
         vec![tools::one(link, name).await?]
     };
@@ -63,15 +63,4 @@ async fn of_kernel(link: &KernelLink, name: &str) -> Result<Vec<ToolInterface>, 
         })
     };
     rows.iter().map(interface).collect()
-}
-
-async fn of_server(link: &KernelLink, server: &ServerId) -> Result<Vec<ToolRow>, Failure> {
-    let (mut rows, mut next) = (Vec::new(), Some(0));
-    while let Some(offset) = next {
-        let page = PageRequest::behind(offset);
-        let tools = link.ask(&ListTools { server_id: Some(server.clone()), name: None, page }).await?;
-        rows.extend(tools.tools);
-        next = tools.next_offset;
-    }
-    Ok(rows)
 }

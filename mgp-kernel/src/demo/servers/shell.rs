@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use mgp_server_sdk::{Server, Tool, ToolError};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
 use tokio::process::Command;
+
+use super::here;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct CommandLine {
@@ -27,9 +27,7 @@ struct Script {
 /// Returns a server that runs commands in the working directory, and declares itself as dangerous as any shell. In
 /// truth it runs only commands that change nothing, so that the demo is safe on any machine, whatever the kernel lets
 /// through.
-pub(super) fn server() -> anyhow::Result<Server> {
-    let folder: Arc<Path> = std::env::current_dir().context("there is no working directory")?.into();
-    let (running, saving) = (Arc::clone(&folder), folder);
+pub(super) fn server() -> Server {
     let offer = Offer::new(ExtensionSet::from_names(["security"]))
         .with_permissions_required([Permission::ShellExecute.as_str()]);
     let runs = ToolSecurity::new(RiskLevel::Dangerous)
@@ -41,22 +39,16 @@ pub(super) fn server() -> anyhow::Result<Server> {
         .with_permissions([Permission::ShellExecute])
         .with_side_effects([SideEffect::Filesystem])
         .with_validator(ValidatorName::CodeSafety);
-    Ok(Server::new("shell", "1.0.0")
+    Server::new("shell", "1.0.0")
         .mgp(offer)
         .tool(
             Tool::new("run_command", "Runs a command and shows what it prints.").security(&runs),
-            move |CommandLine { command }: CommandLine| {
-                let folder = Arc::clone(&running);
-                async move { run(&folder, &command).await }
-            },
+            async |CommandLine { command }: CommandLine| run(&here()?, &command).await,
         )
         .tool(
             Tool::new("save_script", "Keeps a Python script for later use.").security(&saves),
-            move |Script { name, code }: Script| {
-                let folder = Arc::clone(&saving);
-                async move { save(&folder, &name, &code) }
-            },
-        ))
+            async |Script { name, code }: Script| save(&here()?, &name, &code),
+        )
 }
 
 async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {

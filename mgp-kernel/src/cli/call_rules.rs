@@ -1,13 +1,58 @@
-//! `mgp ask`: the rules for which calls a person is asked about, in the configuration.
+//! `mgp open` and `mgp ask`: the rules of the configuration on which folders calls may touch, and about which calls a person
+//! is asked.
+
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
+use mgp_discovery::config::model::FolderRule;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
 use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::proof;
 use crate::terminal::{Exit, Failure, or_dash};
+
+#[derive(Debug, Args)]
+pub(super) struct OpenArgs {
+    /// The folder that is opened, with all that is below it
+    folder: PathBuf,
+    /// Open it to clients that work in this folder or below it; the current folder if left out
+    #[arg(long = "in", value_name = "FOLDER", conflicts_with = "everywhere")]
+    within: Option<PathBuf>,
+    /// Open it to all clients
+    #[arg(long)]
+    everywhere: bool,
+}
+
+pub(super) async fn open(cx: &CommandContext, open: OpenArgs) -> Result<Exit, Failure> {
+    let folder = real(&open.folder)?;
+    let within = open.within.as_deref().unwrap_or_else(|| Path::new("."));
+    let within = if open.everywhere { None } else { Some(real(within)?) };
+    proof::person(cx).await?;
+    // The file of a folder opens nothing.
+    let path = cx.to_make(false)?;
+    let mut rule = FolderRule::default();
+    (rule.open, rule.within) = (vec![folder.clone()], within.clone());
+    cx.change(&path, |file| Ok(file.open_folders(&rule)?))?;
+    let file = path.display().to_string();
+    let whom = match &within {
+        Some(within) => format!("clients that work in {within}"),
+        None => "all clients".to_owned(),
+    };
+    let opened = json!({ "folder": folder, "within": within, "file": file });
+    cx.output.line(&opened, &format!("{folder} is open to {whom}, by {file}"))?;
+    cx.output.note("a kernel in the background follows at once, another one after `mgp reload`");
+    Ok(Exit::Done)
+}
+
+fn real(folder: &Path) -> Result<String, Failure> {
+    let real = folder.canonicalize().map_err(|error| Failure::file(folder, error))?;
+    if !real.is_dir() {
+        return Err(Failure::file(folder, "this is not a folder"));
+    }
+    real.into_os_string().into_string().map_err(|_| Failure::file(folder, "its name is no UTF-8"))
+}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AskCommand {
@@ -38,7 +83,7 @@ pub(super) struct AskedCalls {
     effect: Option<CallEffect>,
 }
 
-pub(super) async fn run(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Failure> {
+pub(super) async fn ask(cx: &CommandContext, ask: AskCommand) -> Result<Exit, Failure> {
     let (calls, asking) = match ask {
         AskCommand::List => return list(cx),
         AskCommand::Never(calls) => (calls, Some(Asking::Never)),

@@ -15,7 +15,7 @@ use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall, PageRequest, ProofNeed};
-use super::questions::{OpenQuestion, PermissionDecided, decision_word, named, queued_ids, terms};
+use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::kernel::Sections;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
@@ -223,7 +223,7 @@ fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
         answered.server_id.to_string(),
         permission.or(call).unwrap_or_default(),
         answered.agent_id.clone().unwrap_or_else(|| "all".to_owned()),
-        or_dash(answered.decision.map(decision_word)),
+        or_dash(answered.decision.map(Decision::as_str)),
         answered.answered_by.clone().unwrap_or_default(),
         answered.ends_at.map(|end| format!("{end}, or its call")).unwrap_or_default(),
         format!("question {}", answered.id),
@@ -255,7 +255,7 @@ impl GrantRow {
             self.server_id.to_string(),
             self.permission.as_str().to_owned(),
             self.agent_id.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
-            decision_word(self.decision).to_owned(),
+            self.decision.as_str().to_owned(),
             self.approved_by.clone(),
             match (self.lasts, self.expires_at) {
                 (GrantLifetime::Session, None) => "the session or the kernel ends".to_owned(),

@@ -424,9 +424,10 @@ impl PinRow {
         Self {
             state: match &state {
                 _ if held.is_some() => PinStatus::Refused,
-                Some(state) => PinStatus::of(state),
                 // A definition that is not pinned is used unless something is held.
-                None => PinStatus::Approved,
+                None | Some(PinState::Approved(_)) => PinStatus::Approved,
+                Some(PinState::Asked(_)) => PinStatus::New,
+                Some(PinState::Changed { .. }) => PinStatus::Changed,
             },
             approved: approved.map(digest),
             waiting: match &held {
@@ -442,14 +443,6 @@ impl PinRow {
 }
 
 impl PinStatus {
-    fn of(state: &PinState) -> Self {
-        match state {
-            PinState::Approved(_) => Self::Approved,
-            PinState::Asked(_) => Self::New,
-            PinState::Changed { .. } => Self::Changed,
-        }
-    }
-
     /// Returns the word that lists show.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {

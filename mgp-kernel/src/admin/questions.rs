@@ -199,7 +199,7 @@ impl TextForm for ShownQuestion {
         let until = ends_at.map(|end| format!(" until {end}")).unwrap_or_default();
         match (decision, answered_by) {
             (Some(decision), Some(by)) => {
-                let (word, by) = (decision_word(*decision), printable(by));
+                let (word, by) = (decision.as_str(), printable(by));
                 writeln!(out, "{word} by {by}{until}; `mgp permissions reset {id}` forgets the answer")?;
             }
             _ => writeln!(out, "waits for an answer{until}")?,
@@ -269,7 +269,7 @@ impl Operation for DenyQuestion {
 
 impl TextForm for PermissionDecided {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", decision_word(self.decision))
+        writeln!(out, "{}", self.decision.as_str())
     }
 }
 
@@ -333,15 +333,6 @@ async fn decide(call: &OperatorCall, id: &str, answer: &ApprovalAnswer) -> Resul
 /// Returns the terms of a grant within `scope`, until `end`.
 pub(super) fn terms(scope: Option<Scope>, end: Option<Timestamp>) -> GrantTerms {
     GrantTerms { scope: scope.map(Box::new), expires_at: end, ..GrantTerms::default() }
-}
-
-/// Returns the word for a decision in lists.
-pub(super) const fn decision_word(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Approved => "approved",
-        Decision::Denied => "denied",
-        Decision::Deferred => "deferred",
-    }
 }
 
 impl OpenQuestion {

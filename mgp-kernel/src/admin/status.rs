@@ -209,13 +209,6 @@ pub(crate) struct ServerCalls {
     calls: CallCounts,
 }
 
-/// The numbers of tokens that all tools take, and that a list of them takes at `level`.
-struct Tokens {
-    all: u64,
-    level: Level,
-    listed: u64,
-}
-
 impl Operation for ReadStats {
     const NAME: &'static str = "kernel/stats";
     const PROOF: ProofNeed = ProofNeed::None;
@@ -225,7 +218,7 @@ impl Operation for ReadStats {
 
     async fn run(self, call: &OperatorCall) -> Result<Stats, Error> {
         let Sections { config, tools, fleet, audit, policies, lifecycle, .. } = &*call.kernel;
-        let tokens = Tokens::count(&config.load(), &tools.index.snapshot())
+        let (all, level, listed) = tokens(&config.load(), &tools.index.snapshot())
             .map_err(|error| Error::internal("the lists of tools cannot be counted").with_source(error))?;
         let servers = fleet.all();
         let calls = servers
@@ -236,10 +229,10 @@ impl Operation for ReadStats {
             uptime_secs: lifecycle.life.uptime().as_secs(),
             servers: servers.len() as u64,
             tools: tools.catalog.snapshot().tools().len() as u64,
-            tool_tokens: tokens.all,
-            level: tokens.level,
-            listed_tokens: tokens.listed,
-            saved_tokens: tokens.all.saturating_sub(tokens.listed),
+            tool_tokens: all,
+            level,
+            listed_tokens: listed,
+            saved_tokens: all.saturating_sub(listed),
             audit_events: audit.log.head().seq,
             pending: policies.pending.list().len() as u64,
             calls: calls.collect(),
@@ -283,20 +276,18 @@ impl TextForm for Stats {
     }
 }
 
-impl Tokens {
-    /// Counts the tokens of what a model sees of a tool: name, description and arguments.
-    fn count(config: &Config, snapshot: &Snapshot) -> Result<Self, StartError> {
-        let sessions = settings::tool_sessions(config, &settings::tool_discovery(config))?;
-        let view = ToolView::all(snapshot);
-        let sizes = Sizes::of(&view, sessions.settings().counter());
-        let meta = u64::from(sessions.settings().meta_tokens());
-        let level = settings::level(config, sizes.definition_tokens);
-        let listed = match level {
-            Level::L0 => sizes.definition_tokens,
-            Level::L1 => meta + sizes.category_tokens,
-            Level::L2 => meta,
-            Level::L3 => sessions.listed(&SessionKey::new("", None), &view).tokens.into(),
-        };
-        Ok(Self { all: sizes.definition_tokens, level, listed })
-    }
+/// Counts the tokens that all tools take, of what a model sees of a tool, and those that a list of them takes at the level.
+fn tokens(config: &Config, snapshot: &Snapshot) -> Result<(u64, Level, u64), StartError> {
+    let sessions = settings::tool_sessions(config, &settings::tool_discovery(config))?;
+    let view = ToolView::all(snapshot);
+    let sizes = Sizes::of(&view, sessions.settings().counter());
+    let meta = u64::from(sessions.settings().meta_tokens());
+    let level = settings::level(config, sizes.definition_tokens);
+    let listed = match level {
+        Level::L0 => sizes.definition_tokens,
+        Level::L1 => meta + sizes.category_tokens,
+        Level::L2 => meta,
+        Level::L3 => sessions.listed(&SessionKey::new("", None), &view).tokens.into(),
+    };
+    Ok((sizes.definition_tokens, level, listed))
 }

@@ -1,8 +1,8 @@
 //! `mgp model`: installs, lists and removes sentence encoders.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
 use super::output::Output;
@@ -12,28 +12,22 @@ use crate::terminal::{Exit, Failure};
 #[derive(Debug, Subcommand)]
 pub(super) enum ModelCommand {
     /// Install a model, which a kernel with `embedder = "auto"` uses from its next start on
-    Install(InstallModelArgs),
+    Install {
+        /// The name of the model
+        #[arg(value_name = "NAME", default_value = KNOWN[0].name, value_parser = model)]
+        model: &'static PublishedModel,
+        /// Copy the files from this folder instead of downloading them
+        #[arg(long, value_name = "FOLDER")]
+        from: Option<PathBuf>,
+    },
     /// List the models that can be installed, and whether they are
     List,
     /// Remove a model
-    Remove(ModelArgs),
-}
-
-#[derive(Debug, Args)]
-pub(super) struct InstallModelArgs {
-    /// The name of the model
-    #[arg(value_name = "NAME", default_value = KNOWN[0].name, value_parser = model)]
-    model: &'static PublishedModel,
-    /// Copy the files from this folder instead of downloading them
-    #[arg(long, value_name = "FOLDER")]
-    from: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ModelArgs {
-    /// The name of the model
-    #[arg(value_name = "NAME", value_parser = model)]
-    model: &'static PublishedModel,
+    Remove {
+        /// The name of the model
+        #[arg(value_name = "NAME", value_parser = model)]
+        model: &'static PublishedModel,
+    },
 }
 
 pub(super) async fn run(output: &Output, command: ModelCommand) -> Result<Exit, Failure> {
@@ -41,16 +35,25 @@ pub(super) async fn run(output: &Output, command: ModelCommand) -> Result<Exit, 
         Failure::usage("there is no home directory for models").hint("set HOME or XDG_DATA_HOME")
     })?;
     match command {
-        ModelCommand::Install(args) => install(output, &store, args).await,
+        ModelCommand::Install { model, from } => install(output, &store, model, from).await,
         ModelCommand::List => list(output, &store),
-        ModelCommand::Remove(args) => remove(output, &store, args.model),
+        ModelCommand::Remove { model } => remove(output, &store, model),
     }
 }
 
-async fn install(output: &Output, store: &ModelStore, args: InstallModelArgs) -> Result<Exit, Failure> {
-    let InstallModelArgs { model, from } = args;
+async fn install(
+    output: &Output,
+    store: &ModelStore,
+    model: &'static PublishedModel,
+    from: Option<PathBuf>,
+) -> Result<Exit, Failure> {
     match from {
-        Some(from) => copy(store, model, &from).await?,
+        Some(from) => {
+            let store = store.clone();
+            let copied = tokio::task::spawn_blocking(move || store.copy(model, &from)).await;
+            let copied = copied.map_err(|error| Failure::usage(error.to_string()))?;
+            copied.map_err(|error| Failure::usage(error.to_string()))?;
+        }
         None => download(output, store, model).await?,
     }
     let (name, folder) = (model.name, store.folder(model).display().to_string());
@@ -58,13 +61,6 @@ async fn install(output: &Output, store: &ModelStore, args: InstallModelArgs) ->
     output.line(&changed, &format!("{name} is installed in {folder}"))?;
     output.note("a kernel that runs uses it after a restart");
     Ok(Exit::Done)
-}
-
-async fn copy(store: &ModelStore, model: &'static PublishedModel, from: &Path) -> Result<(), Failure> {
-    let (store, from) = (store.clone(), from.to_owned());
-    let copied = tokio::task::spawn_blocking(move || store.copy(model, &from)).await;
-    let copied = copied.map_err(|error| Failure::usage(error.to_string()))?;
-    copied.map_err(|error| Failure::usage(error.to_string()))
 }
 
 async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -> Result<(), Failure> {

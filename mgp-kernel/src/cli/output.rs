@@ -7,7 +7,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 use tokio::time::sleep;
@@ -210,7 +210,7 @@ impl Output {
     /// output.
     pub(super) fn warning(&self, text: &str) {
         let line = if self.is_json() {
-            serde_json::json!({ "warning": { "message": text } }).to_string()
+            json!({ "warning": { "message": text } }).to_string()
         } else {
             text.to_owned()
         };
@@ -222,7 +222,7 @@ impl Output {
         let mut text = Vec::new();
         if self.is_json() {
             // The failure consists of texts and a number, so it can always be serialized.
-            text = serde_json::to_vec(&failure.written()).unwrap_or_default();
+            text = serde_json::to_vec(&json!({ "error": failure })).unwrap_or_default();
         } else {
             let red = self.paint(AnsiColor::Red.on_default().bold());
             let _ = write!(text, "{red}error:{red:#} {}", failure.message());

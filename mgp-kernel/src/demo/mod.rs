@@ -4,7 +4,6 @@
 //! methods that the commands of `mgp` use. So the demo needs neither configuration nor network, and is a test of the
 //! whole at once: it ends well only if each step came out as it tells.
 
-mod config;
 mod narrator;
 mod servers;
 mod setup;

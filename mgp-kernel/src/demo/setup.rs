@@ -1,19 +1,21 @@
 //! The setup of the demo: a folder, a kernel, and the two clients that talk to it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use mgp_client_sdk::{Client, PlainStack};
+use mgp_discovery::Config;
 use mgp_transport::Wire;
 use mgp_types::Principal;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{DiscoverTools, ExtensionSet, Offer, ServerState, ShutdownReason};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
 use super::narrator::StepNarration;
-use super::{config, servers};
+use super::servers;
 use crate::admin::operation::Operation;
 use crate::admin::questions::{ListPending, OpenQuestion};
 use crate::listen::socket;
@@ -38,7 +40,7 @@ pub(super) async fn open(narration: &mut StepNarration) -> anyhow::Result<DemoSe
     std::fs::create_dir(&files)?;
     std::fs::write(files.join("plan.txt"), "Monday: write the report\nFriday: release\n")?;
     let program = std::env::current_exe().context("this program cannot be found")?;
-    let config = config::config(&program, &files)?;
+    let config = config(&program, &files)?;
     let kernel = Kernel::start(config, folder.path().join("state")).await?;
     let agent = Client::builder("demo-agent", env!("CARGO_PKG_VERSION")).mgp(None).caching(false);
     let agent = agent.in_process(kernel.accept(Principal::new(AGENT))).await?;
@@ -152,3 +154,48 @@ pub(super) const AGENT: &str = "agent.demo";
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Returns what would stand in `mgp.toml`: the servers, started by `program`, and the restrictions that a careful
+/// person puts on them.
+fn config(program: &Path, folder: &Path) -> anyhow::Result<Config> {
+    let program = program.to_str().context("this program lies at a path that is no text")?;
+    let folder = folder.to_str().context("the temporary folder lies at a path that is no text")?;
+    let servers = servers::ALL.map(|(id, description)| {
+        json!({
+            "id": id,
+            "description": description,
+            "command": program,
+            "args": ["demo-server", id],
+            "cwd": folder,
+            "backoff_base_ms": 100,
+        })
+    });
+    let config = json!({
+        "servers": servers,
+        "permissions": {
+            "policy": "interactive",
+            "grants": [
+                { "server": "files", "permission": "filesystem.read" },
+                { "server": "files", "permission": "filesystem.write" },
+            ],
+        },
+        // So few tools would all fit into the budget.
+        "tools": { "level": "L3" },
+        "validators": { "roots": [folder] },
+        "audit": { "durability": "sync", "arguments": "redacted" },
+    });
+    serde_json::from_value(config).context("the demo's configuration")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_is_this_program() {
+        let config = config(Path::new("/bin/mgp"), Path::new("/tmp/demo")).unwrap();
+        assert_eq!(config.servers.len(), servers::ALL.len());
+        assert!(config.servers.iter().all(|server| server.args == ["demo-server", &*server.id]));
+        assert_eq!(config.permissions.grants.len(), 2);
+    }
+}

@@ -1,14 +1,53 @@
-//! The folder of installed models.
+//! The models that can be installed, as they are published, and the folder of those that are.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use mgp_types::hex;
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::download::{DownloadError, Downloader};
-use super::known::{KNOWN, PublishedFile, PublishedModel};
+
+/// A published model.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PublishedModel {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) licence: &'static str,
+    pub(crate) files: Vec<PublishedFile>,
+}
+
+/// A file of a model, at one revision.
+#[derive(Debug, Deserialize)]
+pub(crate) struct PublishedFile {
+    pub(crate) name: &'static str,
+    pub(crate) url: &'static str,
+    /// The length in bytes.
+    pub(crate) size: u64,
+    /// The SHA-256 of the contents, in hexadecimal digits.
+    pub(crate) sha256: &'static str,
+}
+
+impl PublishedModel {
+    /// Returns the length of all files in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// The models that can be installed; the first one is the usual one.
+pub(crate) static KNOWN: LazyLock<Vec<PublishedModel>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("known.json"))
+        .expect("the file is part of the program, and its test reads it")
+});
+
+/// Returns the model of this name.
+pub(crate) fn known(name: &str) -> Option<&'static PublishedModel> {
+    KNOWN.iter().find(|model| model.name == name)
+}
 
 /// The folder in which each installed model has a folder of its own.
 #[derive(Debug, Clone)]
@@ -157,8 +196,6 @@ fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallErr
 
 #[cfg(test)]
 mod tests {
-    use std::sync::LazyLock;
-
     use super::*;
 
     static MODEL: LazyLock<PublishedModel> = LazyLock::new(|| PublishedModel {
@@ -222,5 +259,25 @@ mod tests {
         store.copy(&MODEL, from.path()).unwrap();
         fs::write(store.folder(&MODEL).join("one"), "ab").unwrap();
         assert!(!store.has(&MODEL));
+    }
+
+    #[test]
+    fn names_are_names_of_files_and_addresses_are_pinned() {
+        let is_name = |name: &str| {
+            !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+        };
+        for model in &*KNOWN {
+            assert!(is_name(model.name), "{}", model.name);
+            for file in &model.files {
+                assert!(is_name(file.name), "{}", file.name);
+                assert!(file.url.starts_with("https://") && file.url.ends_with(file.name), "{}", file.url);
+                let revision = file.url.split('/').rev().nth(1).unwrap();
+                assert!(
+                    revision.len() == 40 && revision.chars().all(|c| c.is_ascii_hexdigit()),
+                    "{revision}"
+                );
+                assert_eq!(file.sha256.len(), 64);
+            }
+        }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) enum Exit {
     Waiting = 6,
 }
 
-/// An error that a command reports.
+/// An error that a command reports, and its JSON form.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure {
     #[serde(skip)]
@@ -52,12 +52,6 @@ pub(crate) struct Failure {
 enum FailureCode {
     Number(i64),
     Word(Exit),
-}
-
-/// The JSON form of an error, which `--json` prints on standard error in one line.
-#[derive(Debug, Serialize)]
-pub(crate) struct WrittenFailure<'a> {
-    error: &'a Failure,
 }
 
 impl Failure {
@@ -107,10 +101,6 @@ impl Failure {
 
     pub(crate) fn advice(&self) -> Option<&str> {
         self.hint.as_deref()
-    }
-
-    pub(crate) const fn written(&self) -> WrittenFailure<'_> {
-        WrittenFailure { error: self }
     }
 }
 

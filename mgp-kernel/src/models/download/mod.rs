@@ -1,31 +1,34 @@
 //! Downloads of published files: by HTTPS only, continued after a cut, and checked before they take their place.
 
-mod route;
 #[cfg(test)]
 mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_RANGE, LOCATION, RANGE};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::Matcher;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use mgp_types::BoxFuture;
 use rustls::RootCertStore;
 use tokio::fs::{self, File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tower_service::Service;
 use url::Url;
 
-use self::route::Route;
-use super::known::PublishedFile;
-use super::store::{part, sha256};
+use super::store::{PublishedFile, part, sha256};
 use crate::terminal::with_causes;
 
 /// Brings published files.
@@ -210,4 +213,47 @@ async fn opened(path: &Path, have: u64) -> io::Result<File> {
 fn starts_at(headers: &HeaderMap, byte: u64) -> bool {
     let range = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
     range.is_some_and(|range| range.starts_with(&format!("bytes {byte}-")))
+}
+
+/// Connects to hosts directly or through proxies.
+#[derive(Clone)]
+struct Route {
+    proxies: Arc<Matcher>,
+    tcp: HttpConnector,
+}
+
+impl Route {
+    fn new(proxies: Matcher) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        Self { proxies: Arc::new(proxies), tcp }
+    }
+}
+
+impl Service<Uri> for Route {
+    type Response = TokioIo<TcpStream>;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.tcp.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, host: Uri) -> Self::Future {
+        // The connector that is ready is used, and a fresh one is left.
+        let mut tcp = self.tcp.clone();
+        std::mem::swap(&mut tcp, &mut self.tcp);
+        let Some(proxy) = self.proxies.intercept(&host) else {
+            return Box::pin(async move { Ok(tcp.call(host).await?) });
+        };
+        if proxy.uri().scheme_str() != Some("http") {
+            let why = "proxies are spoken to by HTTP: write `http://` before the address of HTTPS_PROXY";
+            return Box::pin(async move { Err(why.into()) });
+        }
+        let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+        if let Some(authorization) = proxy.basic_auth() {
+            tunnel = tunnel.with_auth(authorization.clone());
+        }
+        Box::pin(async move { Ok(tunnel.call(host).await?) })
+    }
 }

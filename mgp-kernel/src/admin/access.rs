@@ -10,7 +10,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{AccessPermission, AgentId, Glob, ServerId, ToolName, ToolPattern};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{Operation, OperatorCall, PageRequest};
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
 
 /// Lists entries in the order in which they were made: all, or those of an agent, about a server or both. Entries whose
@@ -40,8 +40,6 @@ pub(crate) struct AccessEntries {
 }
 
 impl Operation for ListAccess {
-    const NAME: &'static str = "kernel/access/list";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = AccessEntries;
 
     async fn run(self, call: &OperatorCall) -> Result<AccessEntries, Error> {

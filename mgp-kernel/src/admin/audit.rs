@@ -9,7 +9,7 @@ use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestam
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{Operation, OperatorCall};
 pub(crate) use crate::audit_log_ends::LogEnd;
 use crate::record::AuditTrail;
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable};
@@ -144,8 +144,6 @@ pub(crate) struct ExportPage {
 }
 
 impl Operation for ReadLogEnd {
-    const NAME: &'static str = "kernel/audit/head";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = LogEnd;
 
     async fn run(self, call: &OperatorCall) -> Result<LogEnd, Error> {
@@ -155,8 +153,6 @@ impl Operation for ReadLogEnd {
 }
 
 impl Operation for QueryEvents {
-    const NAME: &'static str = "kernel/audit/query";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = EventPage;
 
     async fn run(self, call: &OperatorCall) -> Result<EventPage, Error> {
@@ -218,8 +214,6 @@ impl EventRow {
 }
 
 impl Operation for VerifyLog {
-    const NAME: &'static str = "kernel/audit/verify";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = VerifiedLog;
 
     async fn run(self, call: &OperatorCall) -> Result<VerifiedLog, Error> {
@@ -275,8 +269,6 @@ impl TextForm for VerifiedLog {
 }
 
 impl Operation for ExportEvents {
-    const NAME: &'static str = "kernel/audit/export";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ExportPage;
 
     async fn run(self, call: &OperatorCall) -> Result<ExportPage, Error> {

@@ -8,7 +8,7 @@ use mgp_types::mgp::ServerId;
 use mgp_types::{Error, code};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{KernelNeed, Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall};
 use crate::AppliedConfig;
 use crate::server_inventory::{UnmatchedRules, unmatched_rules};
 use crate::terminal::{TextForm, TextWriter, printable};
@@ -46,8 +46,6 @@ pub(crate) struct ConfigReloaded {
 pub(crate) struct ListUnmatched {}
 
 impl Operation for ShowConfig {
-    const NAME: &'static str = "kernel/config/show";
-    const PROOF: ProofNeed = ProofNeed::None;
     const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = ShownConfig;
 
@@ -68,7 +66,6 @@ impl TextForm for ShownConfig {
 }
 
 impl Operation for ReloadConfig {
-    const NAME: &'static str = "kernel/config/reload";
     type Reply = ConfigReloaded;
 
     async fn run(self, call: &OperatorCall) -> Result<ConfigReloaded, Error> {
@@ -100,8 +97,6 @@ impl TextForm for ConfigReloaded {
 }
 
 impl Operation for ListUnmatched {
-    const NAME: &'static str = "kernel/config/unmatched";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = UnmatchedRules;
 
     async fn run(self, call: &OperatorCall) -> Result<UnmatchedRules, Error> {

@@ -12,7 +12,7 @@ use mgp_types::{Error, Principal, PrincipalRole, RunningCalls, shell_word};
 use serde::{Deserialize, Serialize};
 
 use super::access::advised;
-use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 
 /// Issues a key.
@@ -112,7 +112,6 @@ pub(crate) struct RevokedKey {
 }
 
 impl Operation for IssueKey {
-    const NAME: &'static str = "kernel/keys/new";
     const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = IssuedKey;
 
@@ -181,8 +180,6 @@ impl TextForm for IssuedKey {
 }
 
 impl Operation for ListKeys {
-    const NAME: &'static str = "kernel/keys/list";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = KeyPage;
 
     async fn run(self, call: &OperatorCall) -> Result<KeyPage, Error> {
@@ -212,7 +209,6 @@ impl TextForm for KeyPage {
 }
 
 impl Operation for RevokeKey {
-    const NAME: &'static str = "kernel/keys/revoke";
     type Reply = RevokedKey;
 
     async fn run(self, call: &OperatorCall) -> Result<RevokedKey, Error> {

@@ -1,5 +1,6 @@
 //! The list of all operations of operators.
 
+use std::any::TypeId;
 use std::pin::Pin;
 
 use mgp_types::{Error, Object, RawJson};
@@ -10,56 +11,58 @@ use super::{
     servers, status, tools,
 };
 
-/// All operations, by noun. What is not in this list, operators cannot do.
+/// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
+/// cannot do.
 static OPERATIONS: [OperationEntry; 43] = [
-    OperationEntry::of::<access::ListAccess>(),
-    OperationEntry::of::<audit::ExportEvents>(),
-    OperationEntry::of::<audit::QueryEvents>(),
-    OperationEntry::of::<audit::ReadLogEnd>(),
-    OperationEntry::of::<audit::VerifyLog>(),
-    OperationEntry::of::<config::ListUnmatched>(),
-    OperationEntry::of::<config::ReloadConfig>(),
-    OperationEntry::of::<config::ShowConfig>(),
-    OperationEntry::of::<status::ReadStatus>(),
-    OperationEntry::of::<status::StepAside>(),
-    OperationEntry::of::<status::StopKernel>(),
-    OperationEntry::of::<keys::IssueKey>(),
-    OperationEntry::of::<keys::ListKeys>(),
-    OperationEntry::of::<keys::RevokeKey>(),
-    OperationEntry::of::<operators::AdmitOperator>(),
-    OperationEntry::of::<operators::IssueToken>(),
-    OperationEntry::of::<operators::ProvePresence>(),
-    OperationEntry::of::<operators::ReadProofStatus>(),
-    OperationEntry::of::<operators::SetPassphrase>(),
-    OperationEntry::of::<permissions::GrantPermission>(),
-    OperationEntry::of::<permissions::ListGrants>(),
-    OperationEntry::of::<permissions::ResetDecision>(),
-    OperationEntry::of::<permissions::RevokePermission>(),
-    OperationEntry::of::<questions::ApproveQuestion>(),
-    OperationEntry::of::<questions::DenyQuestion>(),
-    OperationEntry::of::<questions::ListPending>(),
-    OperationEntry::of::<questions::ShowQuestion>(),
-    OperationEntry::of::<questions::WatchQuestions>(),
-    OperationEntry::of::<pins::ApprovePin>(),
-    OperationEntry::of::<pins::ListPins>(),
-    OperationEntry::of::<pins::PinnedName>(),
-    OperationEntry::of::<registrations::ApproveRegistration>(),
-    OperationEntry::of::<registrations::DenyRegistration>(),
-    OperationEntry::of::<registrations::KeepRegistration>(),
-    OperationEntry::of::<registrations::ListRegistrations>(),
-    OperationEntry::of::<server_orders::ReadServerLog>(),
-    OperationEntry::of::<server_orders::ReconnectServer>(),
-    OperationEntry::of::<server_orders::RestartServer>(),
-    OperationEntry::of::<server_orders::StartServer>(),
-    OperationEntry::of::<server_orders::StopServer>(),
-    OperationEntry::of::<servers::ListServers>(),
-    OperationEntry::of::<status::ReadStats>(),
-    OperationEntry::of::<tools::ListTools>(),
+    OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
+    OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
+    OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
+    OperationEntry::of::<audit::ReadLogEnd>("kernel/audit/head", ProofNeed::None),
+    OperationEntry::of::<audit::VerifyLog>("kernel/audit/verify", ProofNeed::None),
+    OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
+    OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
+    OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
+    OperationEntry::of::<status::ReadStatus>("kernel/status", ProofNeed::None),
+    OperationEntry::of::<status::StepAside>("kernel/yield", ProofNeed::None),
+    OperationEntry::of::<status::StopKernel>("kernel/stop", ProofNeed::Others),
+    OperationEntry::of::<keys::IssueKey>("kernel/keys/new", ProofNeed::All),
+    OperationEntry::of::<keys::ListKeys>("kernel/keys/list", ProofNeed::None),
+    OperationEntry::of::<keys::RevokeKey>("kernel/keys/revoke", ProofNeed::All),
+    OperationEntry::of::<operators::AdmitOperator>("kernel/operators/admit", ProofNeed::All),
+    OperationEntry::of::<operators::IssueToken>("kernel/operators/token", ProofNeed::None),
+    OperationEntry::of::<operators::ProvePresence>("kernel/operators/prove", ProofNeed::None),
+    OperationEntry::of::<operators::ReadProofStatus>("kernel/operators/standing", ProofNeed::None),
+    OperationEntry::of::<operators::SetPassphrase>("kernel/operators/passphrase", ProofNeed::None),
+    OperationEntry::of::<permissions::GrantPermission>("kernel/permissions/grant", ProofNeed::All),
+    OperationEntry::of::<permissions::ListGrants>("kernel/permissions/list", ProofNeed::None),
+    OperationEntry::of::<permissions::ResetDecision>("kernel/permissions/reset", ProofNeed::All),
+    OperationEntry::of::<permissions::RevokePermission>("kernel/permissions/revoke", ProofNeed::Others),
+    OperationEntry::of::<questions::ApproveQuestion>("kernel/permissions/approve", ProofNeed::All),
+    OperationEntry::of::<questions::DenyQuestion>("kernel/permissions/deny", ProofNeed::Others),
+    OperationEntry::of::<questions::ListPending>("kernel/permissions/pending", ProofNeed::None),
+    OperationEntry::of::<questions::ShowQuestion>("kernel/permissions/show", ProofNeed::None),
+    OperationEntry::of::<questions::WatchQuestions>("kernel/permissions/watch", ProofNeed::None),
+    OperationEntry::of::<pins::ApprovePin>("kernel/pins/approve", ProofNeed::All),
+    OperationEntry::of::<pins::ListPins>("kernel/pins/list", ProofNeed::None),
+    OperationEntry::of::<pins::PinnedName>("kernel/pins/diff", ProofNeed::None),
+    OperationEntry::of::<registrations::ApproveRegistration>("kernel/registrations/approve", ProofNeed::All),
+    OperationEntry::of::<registrations::DenyRegistration>("kernel/registrations/deny", ProofNeed::All),
+    OperationEntry::of::<registrations::KeepRegistration>("kernel/registrations/keep", ProofNeed::All),
+    OperationEntry::of::<registrations::ListRegistrations>("kernel/registrations/list", ProofNeed::None),
+    OperationEntry::of::<server_orders::ReadServerLog>("kernel/server/logs", ProofNeed::None),
+    OperationEntry::of::<server_orders::ReconnectServer>("kernel/server/reconnect", ProofNeed::Others),
+    OperationEntry::of::<server_orders::RestartServer>("kernel/server/restart", ProofNeed::All),
+    OperationEntry::of::<server_orders::StartServer>("kernel/server/start", ProofNeed::All),
+    OperationEntry::of::<server_orders::StopServer>("kernel/server/stop", ProofNeed::Others),
+    OperationEntry::of::<servers::ListServers>("kernel/servers", ProofNeed::None),
+    OperationEntry::of::<status::ReadStats>("kernel/stats", ProofNeed::None),
+    OperationEntry::of::<tools::ListTools>("kernel/tools", ProofNeed::None),
 ];
 
 /// An operation in the list.
 pub(crate) struct OperationEntry {
     name: &'static str,
+    request: fn() -> TypeId,
     /// The connections that have to prove first that a person is there.
     pub(crate) proof: ProofNeed,
     /// The function that runs the operation with these params. Whoever calls it has checked that the proof was given. It
@@ -71,8 +74,14 @@ pub(crate) struct OperationEntry {
 pub(crate) type OperationFuture = Pin<Box<dyn Future<Output = Result<RawJson, Error>> + Send>>;
 
 impl OperationEntry {
-    const fn of<O: Operation>() -> Self {
-        Self { name: O::NAME, proof: O::PROOF, run: |call, params| Box::pin(run::<O>(call, params)) }
+    const fn of<O: Operation>(name: &'static str, proof: ProofNeed) -> Self {
+        Self { name, request: TypeId::of::<O>, proof, run: |call, params| Box::pin(run::<O>(call, params)) }
+    }
+
+    /// Returns the name of the method of an operation.
+    pub(crate) fn name_of<O: Operation>() -> &'static str {
+        let named = OPERATIONS.iter().find(|entry| (entry.request)() == TypeId::of::<O>());
+        named.map_or("", |entry| entry.name)
     }
 
     /// Returns the operation with this name.

@@ -15,10 +15,6 @@ use crate::terminal::{Exit, Failure};
 
 /// An operation of operators. Its fields are the params of the method.
 pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
-    /// The name of the method.
-    const NAME: &'static str;
-    /// The proof that the operation takes: that of one that decides something, unless the operation says otherwise.
-    const PROOF: ProofNeed = ProofNeed::All;
     /// The kernel that a command with this operation needs, where its options change nothing about that.
     const NEED: KernelNeed = KernelNeed::State;
     /// The hint on a failure of a command with this operation.

@@ -6,7 +6,7 @@ use mgp_types::Error;
 use mgp_types::mgp::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{Operation, OperatorCall};
 use crate::proof::{NeededProof, OperatorConnection, Proof};
 use crate::terminal::{TextForm, TextWriter};
 
@@ -73,8 +73,6 @@ pub(crate) struct IssuedToken {
 }
 
 impl Operation for ReadProofStatus {
-    const NAME: &'static str = "kernel/operators/standing";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ProofStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<ProofStatus, Error> {
@@ -89,7 +87,6 @@ impl Operation for ReadProofStatus {
 }
 
 impl Operation for AdmitOperator {
-    const NAME: &'static str = "kernel/operators/admit";
     type Reply = ProofStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<ProofStatus, Error> {
@@ -98,8 +95,6 @@ impl Operation for AdmitOperator {
 }
 
 impl Operation for ProvePresence {
-    const NAME: &'static str = "kernel/operators/prove";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PresenceProved;
 
     async fn run(self, call: &OperatorCall) -> Result<PresenceProved, Error> {
@@ -118,8 +113,6 @@ impl Operation for ProvePresence {
 }
 
 impl Operation for SetPassphrase {
-    const NAME: &'static str = "kernel/operators/passphrase";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PassphraseSet;
 
     async fn run(self, call: &OperatorCall) -> Result<PassphraseSet, Error> {
@@ -138,8 +131,6 @@ impl TextForm for PassphraseSet {
 }
 
 impl Operation for IssueToken {
-    const NAME: &'static str = "kernel/operators/token";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = IssuedToken;
 
     async fn run(self, call: &OperatorCall) -> Result<IssuedToken, Error> {

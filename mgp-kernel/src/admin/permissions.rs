@@ -14,7 +14,7 @@ use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, ServerState
 use mgp_types::{Error, LOCAL_AGENT, RawJson};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::kernel::Sections;
 use crate::settings::KEYLESS_AGENT;
@@ -108,7 +108,6 @@ struct GrantRow {
 }
 
 impl Operation for GrantPermission {
-    const NAME: &'static str = "kernel/permissions/grant";
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
@@ -128,8 +127,6 @@ impl Operation for GrantPermission {
 }
 
 impl Operation for RevokePermission {
-    const NAME: &'static str = "kernel/permissions/revoke";
-    const PROOF: ProofNeed = ProofNeed::Others;
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
@@ -144,7 +141,6 @@ impl Operation for RevokePermission {
 }
 
 impl Operation for ResetDecision {
-    const NAME: &'static str = "kernel/permissions/reset";
     type Reply = DecisionReset;
 
     async fn run(self, call: &OperatorCall) -> Result<DecisionReset, Error> {
@@ -179,8 +175,6 @@ async fn forget(call: &OperatorCall, what: &str) -> Result<bool, Error> {
 }
 
 impl Operation for ListGrants {
-    const NAME: &'static str = "kernel/permissions/list";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = GrantPage;
 
     async fn run(self, call: &OperatorCall) -> Result<GrantPage, Error> {

@@ -14,7 +14,7 @@ use mgp_types::{Error, RawJson, code};
 use serde::{Deserialize, Serialize};
 
 use super::definition_status::ShownDefinitionStatus;
-use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
@@ -134,8 +134,6 @@ pub(crate) struct ApprovedPin {
 }
 
 impl Operation for ListPins {
-    const NAME: &'static str = "kernel/pins/list";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PinList;
 
     async fn run(self, call: &OperatorCall) -> Result<PinList, Error> {
@@ -187,8 +185,6 @@ impl TextForm for PinList {
 }
 
 impl Operation for PinnedName {
-    const NAME: &'static str = "kernel/pins/diff";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PinDiff;
 
     async fn run(self, call: &OperatorCall) -> Result<PinDiff, Error> {
@@ -322,7 +318,6 @@ fn interface(name: &DefinitionName, approved: &Definition, waiting: &Definition)
 const MAX_CLASSED: usize = 100;
 
 impl Operation for ApprovePin {
-    const NAME: &'static str = "kernel/pins/approve";
     type Reply = ApprovedPin;
 
     async fn run(self, call: &OperatorCall) -> Result<ApprovedPin, Error> {

@@ -12,7 +12,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{Decision, Permission, RiskLevel, Scope, ServerId, Timestamp, ToolName, code};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, ProofNeed};
+use super::operation::{Operation, OperatorCall};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
 use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, printable};
@@ -128,8 +128,6 @@ pub(crate) struct PermissionDecided {
 }
 
 impl Operation for ListPending {
-    const NAME: &'static str = "kernel/permissions/pending";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PendingDecisions;
 
     async fn run(self, call: &OperatorCall) -> Result<PendingDecisions, Error> {
@@ -173,8 +171,6 @@ impl TextForm for PendingDecisions {
 }
 
 impl Operation for ShowQuestion {
-    const NAME: &'static str = "kernel/permissions/show";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ShownQuestion;
 
     async fn run(self, call: &OperatorCall) -> Result<ShownQuestion, Error> {
@@ -218,8 +214,6 @@ impl TextForm for ShownQuestion {
 }
 
 impl Operation for WatchQuestions {
-    const NAME: &'static str = "kernel/permissions/watch";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = PendingDecisions;
 
     /// Waits for a question. While a client waits here, calls wait longer for their answers.
@@ -236,7 +230,6 @@ impl Operation for WatchQuestions {
 }
 
 impl Operation for ApproveQuestion {
-    const NAME: &'static str = "kernel/permissions/approve";
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
@@ -256,8 +249,6 @@ impl Operation for ApproveQuestion {
 }
 
 impl Operation for DenyQuestion {
-    const NAME: &'static str = "kernel/permissions/deny";
-    const PROOF: ProofNeed = ProofNeed::Others;
     type Reply = PermissionDecided;
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {

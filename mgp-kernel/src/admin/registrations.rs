@@ -11,7 +11,7 @@ use mgp_types::Error;
 use mgp_types::mgp::{Permission, RiskLevel, ServerId, ServerStatus, Timestamp, TrustLevel};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use super::questions::OpenQuestion;
 use crate::terminal::{TextForm, TextWriter, printable};
 
@@ -118,8 +118,6 @@ pub(crate) struct KeepRegistration {
 }
 
 impl Operation for ListRegistrations {
-    const NAME: &'static str = "kernel/registrations/list";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = RegistrationPage;
 
     async fn run(self, call: &OperatorCall) -> Result<RegistrationPage, Error> {
@@ -140,7 +138,6 @@ impl TextForm for RegistrationPage {
 }
 
 impl Operation for ApproveRegistration {
-    const NAME: &'static str = "kernel/registrations/approve";
     const HINT: Option<&'static str> = UNKNOWN;
     // An approved server is started, so a kernel has to run.
     const NEED: KernelNeed = KernelNeed::Running;
@@ -164,7 +161,6 @@ impl TextForm for ApprovedRegistration {
 }
 
 impl Operation for DenyRegistration {
-    const NAME: &'static str = "kernel/registrations/deny";
     const HINT: Option<&'static str> = UNKNOWN;
     type Reply = Self;
 
@@ -181,7 +177,6 @@ impl TextForm for DenyRegistration {
 }
 
 impl Operation for KeepRegistration {
-    const NAME: &'static str = "kernel/registrations/keep";
     const HINT: Option<&'static str> = UNKNOWN;
     // A server that lives as long as a session is known only to the running kernel.
     const NEED: KernelNeed = KernelNeed::Running;

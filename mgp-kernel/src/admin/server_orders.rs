@@ -10,7 +10,7 @@ use mgp_types::mgp::{AuditTarget, ServerId, ServerState, ShutdownReason};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use super::operation::{KernelNeed, Operation, OperatorCall, ProofNeed};
+use super::operation::{KernelNeed, Operation, OperatorCall};
 use super::servers::ServerList;
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
@@ -74,7 +74,6 @@ pub(crate) struct ServerLog {
 }
 
 impl Operation for RestartServer {
-    const NAME: &'static str = "kernel/server/restart";
     const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
@@ -86,7 +85,6 @@ impl Operation for RestartServer {
 }
 
 impl Operation for StartServer {
-    const NAME: &'static str = "kernel/server/start";
     const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
@@ -107,8 +105,6 @@ impl Operation for StartServer {
 }
 
 impl Operation for StopServer {
-    const NAME: &'static str = "kernel/server/stop";
-    const PROOF: ProofNeed = ProofNeed::Others;
     const NEED: KernelNeed = KernelNeed::Running;
     type Reply = ServerStateChanged;
 
@@ -120,8 +116,6 @@ impl Operation for StopServer {
 }
 
 impl Operation for ReconnectServer {
-    const NAME: &'static str = "kernel/server/reconnect";
-    const PROOF: ProofNeed = ProofNeed::Others;
     type Reply = ServerStateChanged;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerStateChanged, Error> {
@@ -142,8 +136,6 @@ impl TextForm for ServerStateChanged {
 }
 
 impl Operation for ReadServerLog {
-    const NAME: &'static str = "kernel/server/logs";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ServerLog;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerLog, Error> {

@@ -10,7 +10,7 @@ use mgp_types::mgp::{ServerId, ServerState};
 use serde::{Deserialize, Serialize};
 
 use super::definition_status::HeldCounts;
-use super::operation::{Operation, OperatorCall, ProofNeed, ServersToBegin};
+use super::operation::{Operation, OperatorCall, ServersToBegin};
 use crate::sections::Sections;
 use crate::servers::upstream::Upstream;
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
@@ -109,8 +109,6 @@ pub(crate) struct CallCounts {
 }
 
 impl Operation for ListServers {
-    const NAME: &'static str = "kernel/servers";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ServerList;
 
     async fn run(self, call: &OperatorCall) -> Result<ServerList, Error> {

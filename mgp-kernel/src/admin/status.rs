@@ -17,7 +17,7 @@ use mgp_types::mgp::{ServerId, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
-use super::operation::{KernelNeed, Operation, OperatorCall, ProofNeed, ServersToBegin};
+use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
 use crate::sections::Sections;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
@@ -89,8 +89,6 @@ pub(crate) struct SteppedAside {
 }
 
 impl Operation for ReadStatus {
-    const NAME: &'static str = "kernel/status";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = KernelStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
@@ -124,8 +122,6 @@ impl Operation for ReadStatus {
 }
 
 impl Operation for StopKernel {
-    const NAME: &'static str = "kernel/stop";
-    const PROOF: ProofNeed = ProofNeed::Others;
     type Reply = KernelStatus;
 
     async fn run(self, call: &OperatorCall) -> Result<KernelStatus, Error> {
@@ -137,8 +133,6 @@ impl Operation for StopKernel {
 }
 
 impl Operation for StepAside {
-    const NAME: &'static str = "kernel/yield";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = SteppedAside;
 
     async fn run(self, call: &OperatorCall) -> Result<SteppedAside, Error> {
@@ -210,8 +204,6 @@ pub(crate) struct ServerCalls {
 }
 
 impl Operation for ReadStats {
-    const NAME: &'static str = "kernel/stats";
-    const PROOF: ProofNeed = ProofNeed::None;
     // What lists save follows from the tools of all servers.
     const NEED: KernelNeed = KernelNeed::Servers(ServersToBegin::All);
     type Reply = Stats;

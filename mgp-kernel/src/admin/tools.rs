@@ -10,7 +10,7 @@ use mgp_types::{Error, Object, RawJson};
 use serde::{Deserialize, Serialize};
 
 use super::definition_status::{HeldTool, ShownDefinitionStatus, held_tools};
-use super::operation::{Operation, OperatorCall, PageRequest, ProofNeed};
+use super::operation::{Operation, OperatorCall, PageRequest};
 use crate::terminal::{TextForm, TextWriter, printable};
 
 /// Lists tools: all, those of a server, or the tool that clients call by a name.
@@ -55,8 +55,6 @@ pub(crate) struct ToolRow {
 }
 
 impl Operation for ListTools {
-    const NAME: &'static str = "kernel/tools";
-    const PROOF: ProofNeed = ProofNeed::None;
     type Reply = ToolPage;
 
     async fn run(self, call: &OperatorCall) -> Result<ToolPage, Error> {

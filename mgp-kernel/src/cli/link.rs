@@ -21,6 +21,7 @@ use super::output::Output;
 use super::proof;
 use crate::StartError;
 use crate::accepted::AcceptedConfig;
+use crate::admin::list::OperationEntry;
 use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
@@ -154,7 +155,7 @@ impl KernelLink {
 
     /// Has the kernel do an operation.
     pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply, Failure> {
-        self.request(O::NAME, operation).await
+        self.request(OperationEntry::name_of::<O>(), operation).await
     }
 
     /// Returns the rows of a whole list, whose pages `ask` asks for and `rows` takes from the replies, each with the offset of
@@ -293,7 +294,7 @@ pub(super) async fn make_way(state: &Path, operators: &Path) -> bool {
 /// Returns whether the kernel ends now: it does already, or it is the one with this note, and nobody else uses it.
 async fn steps_aside(client: &KernelClient, note: Option<KernelNote>) -> bool {
     let request = StepAside { pid: note.map(|note| note.pid) };
-    match client.request(StepAside::NAME, &request).await {
+    match client.request(OperationEntry::name_of::<StepAside>(), &request).await {
         Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
         // One that just ends by itself closes the connection. One of an older version does not know the method, and stays.
         Err(error) => error.origin() == Origin::Connection,

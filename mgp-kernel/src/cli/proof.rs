@@ -13,7 +13,8 @@ use super::input::{agrees, is_person_there, read_hidden};
 use super::link::KernelLink;
 use crate::accepted::AcceptedConfig;
 use crate::admin::config::ReloadConfig;
-use crate::admin::operation::{KernelNeed, Operation as _};
+use crate::admin::list::OperationEntry;
+use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
 use crate::proof::{NeededProof, is_guarded};
 use crate::state_folder::users_state;
@@ -77,7 +78,7 @@ pub(super) async fn admitted(link: &KernelLink) -> Result<(), Failure> {
 pub(super) async fn by_token(link: &KernelLink) -> Result<bool, Failure> {
     let Some(token) = token() else { return Ok(false) };
     let proof = ProvePresence { token: Some(token), ..ProvePresence::default() };
-    link.client.request(ProvePresence::NAME, &proof).await?;
+    link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await?;
     Ok(true)
 }
 
@@ -92,7 +93,7 @@ pub(super) async fn give(link: &KernelLink, needed: NeededProof) -> Result<(), F
     for tries in 1.. {
         let passphrase = Some(ask(prompt(needed)).await?);
         let proof = ProvePresence { passphrase, ..ProvePresence::default() };
-        match link.client.request(ProvePresence::NAME, &proof).await {
+        match link.client.request(OperationEntry::name_of::<ProvePresence>(), &proof).await {
             Ok(_) => break,
             Err(error) if tries < TRIES && demanded(&error).is_some() => {}
             Err(error) => return Err(error.into()),
@@ -148,7 +149,11 @@ pub(super) async fn offered(cx: &CommandContext) -> Result<(), Failure> {
 /// Has the person choose the operators' passphrase.
 async fn set_up(link: &KernelLink) -> Result<(), Failure> {
     let wanted = SetPassphrase { new: Some(chosen().await?), old: None };
-    link.client.request(SetPassphrase::NAME, &wanted).await.map(drop).map_err(Failure::from)
+    link.client
+        .request(OperationEntry::name_of::<SetPassphrase>(), &wanted)
+        .await
+        .map(drop)
+        .map_err(Failure::from)
 }
 
 /// Reads a new passphrase from the terminal, twice.

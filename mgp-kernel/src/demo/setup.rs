@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::narrator::StepNarration;
 use super::servers;
+use crate::admin::list::OperationEntry;
 use crate::admin::operation::Operation;
 use crate::admin::questions::{ListPending, OpenQuestion};
 use crate::listen::socket;
@@ -82,8 +83,9 @@ impl DemoSetup {
 
     /// Sends a request to the kernel as the operator does.
     pub(super) async fn operate<O: Operation + Sync>(&self, operation: &O) -> anyhow::Result<O::Reply> {
-        let result = self.operator.request(O::NAME, operation).await.with_context(|| O::NAME)?;
-        result.to().with_context(|| format!("the answer to {}", O::NAME))
+        let name = OperationEntry::name_of::<O>();
+        let result = self.operator.request(name, operation).await.context(name)?;
+        result.to().with_context(|| format!("the answer to {name}"))
     }
 
     /// Waits for a question to the operator about a server.

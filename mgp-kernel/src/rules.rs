@@ -161,18 +161,11 @@ fn key(stored: &StoredEntry) -> AccessRuleKey {
 
 fn grant((agent, server, tool): &AccessRuleKey, permission: AccessPermission) -> AccessGrant {
     let grant = AccessGrant::new(agent.clone(), server.clone(), permission);
-    match tool {
-        Some(tool) => grant.for_tool(tool.clone()),
-        None => grant,
-    }
+    tool.iter().cloned().fold(grant, AccessGrant::for_tool)
 }
 
 fn revoke((agent, server, tool): AccessRuleKey) -> AccessRevoke {
-    let revoke = AccessRevoke::new(agent, server);
-    match tool {
-        Some(tool) => revoke.for_tool(tool),
-        None => revoke,
-    }
+    tool.into_iter().fold(AccessRevoke::new(agent, server), AccessRevoke::for_tool)
 }
 
 fn unmade(error: AccessError) -> StartError {

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use super::output::{Global, Output};
 use super::{
     access, audit, call, call_rules, check, config, export, import, login, man, model, permissions, pins,
-    proof, replacing, search, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
+    proof, replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
 use crate::admin::registrations::{
@@ -71,7 +71,7 @@ pub(super) enum Command {
     /// List tools
     Tools(tools::ToolsArgs),
     /// Search tools by their purpose
-    Search(search::SearchArgs),
+    Search(tools::SearchArgs),
     /// Call a tool
     Call(call::CallArgs),
     /// Manage which agents may use which servers and tools

@@ -11,7 +11,6 @@ use mgp_discovery::clients::{
     ReadOptions, plan, read, roll_back,
 };
 use mgp_discovery::config::ProcessEnvironment;
-use serde::Serialize;
 use serde_json::json;
 
 use super::clients::{ClientLocations, is_mgp, text_of};
@@ -49,29 +48,6 @@ pub(super) struct ExportArgs {
     rollback: bool,
 }
 
-/// The change of a client's file, either made or only planned.
-#[derive(Debug, Serialize)]
-struct ExportReport {
-    client: &'static str,
-    path: PathBuf,
-    written: bool,
-    /// The difference of the file, without secrets.
-    diff: String,
-    /// The servers that are removed from the file because mgp has them.
-    removed: Vec<String>,
-    /// The servers that stay in the file.
-    kept: Vec<KeptServer>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    backup: Option<PathBuf>,
-}
-
-/// A server that stays in a client's file, and the reason.
-#[derive(Debug, Serialize)]
-struct KeptServer {
-    name: String,
-    why: String,
-}
-
 pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit, Failure> {
     let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
@@ -91,28 +67,45 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
     let plan =
         plan(export.to, &path, text.as_deref(), &change).map_err(|error| Failure::file(&path, error))?;
     let (client, diff) = (export.to.name(), plan.diff().to_owned());
-    let mut report = ExportReport { client, path, written: false, diff, removed, kept, backup: None };
+    let shown = path.display().to_string();
+    let text = |written: bool| {
+        if diff.is_empty() && !written {
+            return format!("{shown} already has this entry\n");
+        }
+        let removed =
+            removed.iter().map(|name| format!("removes {}: mgp has this server\n", printable(name)));
+        let kept = kept.iter().map(|(name, why)| format!("keeps {}: {}\n", printable(name), printable(why)));
+        removed.chain(kept).fold(printable(&diff), |text, line| text + &line)
+    };
     let decided = !plan.changes() || export.dry_run || export.yes;
     if !decided {
-        ask(&cx.output, &report).await?;
+        ask(&cx.output, &shown, &text(false)).await?;
     }
+    let mut backup = None;
     if plan.changes() && !export.dry_run {
-        report.backup =
-            Some(plan.apply().map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?);
-        report.written = true;
+        backup = Some(plan.apply().map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?);
+    }
+    let stays: Vec<_> = kept.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
+    let mut report = json!({
+        "client": client,
+        "path": shown,
+        "written": backup.is_some(),
+        "diff": diff,
+        "removed": removed,
+        "kept": stays,
+    });
+    if let Some(backup) = &backup {
+        report["backup"] = backup.display().to_string().into();
     }
     // A person who was asked has already seen the difference.
-    cx.output.show(&report, |report, out| {
+    cx.output.show(&report, |_, out| {
         if decided {
-            write(report, out)?;
+            write!(out, "{}", text(backup.is_some()))?;
         }
-        if report.written {
-            writeln!(out, "wrote {}", report.path.display())?;
-        }
-        Ok(())
+        if backup.is_some() { writeln!(out, "wrote {shown}") } else { Ok(()) }
     })?;
     let (title, project) = (export.to.title(), if export.project { " --project" } else { "" });
-    if report.written {
+    if backup.is_some() {
         cx.output.note(&format!("`mgp export --to {client}{project} --rollback` undoes the change"));
         cx.output.note(&format!("restart {title} to use the change"));
     }
@@ -132,31 +125,16 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Asks a person to confirm the change, and refuses it if there is no terminal to ask at.
-async fn ask(output: &Output, report: &ExportReport) -> Result<(), Failure> {
+/// Shows the change of the file at `path`, and asks a person to confirm it; refuses it if there is no terminal to ask at.
+async fn ask(output: &Output, path: &str, change: &str) -> Result<(), Failure> {
     if output.is_json() || !is_person_there() {
-        return Err(Failure::usage(format!(
-            "{} was not changed: there is no terminal to ask for confirmation",
-            report.path.display()
-        ))
-        .hint("`--dry-run` shows the change, `--yes` makes it without asking"));
+        let message = format!("{path} was not changed: there is no terminal to ask for confirmation");
+        return Err(
+            Failure::usage(message).hint("`--dry-run` shows the change, `--yes` makes it without asking")
+        );
     }
-    output.show(report, write)?;
+    output.show(&(), |(), out| write!(out, "{change}"))?;
     if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
-}
-
-fn write(report: &ExportReport, out: &mut impl io::Write) -> io::Result<()> {
-    if report.diff.is_empty() && !report.written {
-        return writeln!(out, "{} already has this entry", report.path.display());
-    }
-    write!(out, "{}", printable(&report.diff))?;
-    for name in &report.removed {
-        writeln!(out, "removes {}: mgp has this server", printable(name))?;
-    }
-    for KeptServer { name, why } in &report.kept {
-        writeln!(out, "keeps {}: {}", printable(name), printable(why))?;
-    }
-    Ok(())
 }
 
 fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit, Failure> {
@@ -220,13 +198,13 @@ impl ExportArgs {
         Ok(ClientEntry::Command { command, args })
     }
 
-    /// Returns the client's servers that mgp has too, and those that stay in the client's file.
+    /// Returns the client's servers that mgp has too, and those that stay in the client's file, each with the reason.
     fn parted(
         &self,
         configured: &EffectiveConfig,
         path: &Path,
         text: &str,
-    ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
+    ) -> Result<(Vec<String>, Vec<(String, String)>), Failure> {
         let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.
@@ -238,25 +216,23 @@ impl ExportArgs {
             }
             let name = server.name.clone();
             if let Some(place) = &server.elsewhere {
-                elsewhere.push(KeptServer { name, why: place.to_string() });
+                elsewhere.push((name, place.to_string()));
                 continue;
             }
             let mut owns = configured.config.servers.iter().filter(|own| own.enabled);
             match owns.find(|own| known.same(own, &server.config).is_some()) {
-                None => kept.push(KeptServer { name, why: "mgp does not have this server".to_owned() }),
+                None => kept.push((name, "mgp does not have this server".to_owned())),
                 Some(own) => match configured.faulty.get(&own.id) {
                     // Without the entry of the client, nobody could use a server that mgp cannot start.
-                    Some(fault) => {
-                        kept.push(KeptServer { name, why: format!("mgp cannot start this server: {fault}") });
-                    }
+                    Some(fault) => kept.push((name, format!("mgp cannot start this server: {fault}"))),
                     None => removed.push(name),
                 },
             }
         }
         let skipped = read.skipped.into_iter().filter(|skipped| skipped.name != self.name);
-        kept.extend(skipped.map(|skipped| KeptServer { name: skipped.name, why: skipped.why }));
+        kept.extend(skipped.map(|skipped| (skipped.name, skipped.why)));
         // A name that also belongs to an entry that stays is not removed.
-        removed.retain(|name| kept.iter().all(|kept| kept.name != *name));
+        removed.retain(|name| kept.iter().all(|(kept, _)| kept != name));
         kept.extend(elsewhere);
         Ok((removed, kept))
     }

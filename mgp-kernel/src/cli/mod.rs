@@ -7,7 +7,6 @@
 
 mod access;
 mod args;
-mod arguments;
 mod audit;
 mod background;
 mod call;
@@ -26,13 +25,11 @@ mod login;
 mod man;
 mod model;
 mod output;
-mod package;
 mod permissions;
 mod pins;
 mod pipe;
 mod proof;
 mod replacing;
-mod search;
 mod secrets;
 mod serve;
 mod server_advice;
@@ -40,7 +37,6 @@ mod server_commands;
 mod servers_edit;
 mod service;
 mod spec;
-mod status;
 mod tools;
 mod trust;
 
@@ -143,7 +139,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Servers(args) => server_commands::servers(cx, &args).await,
         Command::Model(args) => model::run(&cx.output, args).await,
         Command::Tools(args) => tools::run(cx, args).await,
-        Command::Search(args) => search::run(cx, args).await,
+        Command::Search(args) => tools::search(cx, args).await,
         Command::Call(args) => call::run(cx, args).await,
         Command::Access(args) => access::run(cx, args).await,
         Command::Permissions(args) => permissions::run(cx, args).await,
@@ -166,7 +162,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Start(args) => operate(cx, args).await,
         Command::Stop(args) => server_commands::stop(cx, args).await,
         Command::Reload => server_commands::reload(cx).await,
-        Command::Status => status::run(cx).await,
+        Command::Status => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
         Command::Doctor => doctor::run(cx).await,
         Command::Completions(args) => man::completions(&cx.output, &args),

@@ -125,7 +125,10 @@ async fn exchange(
             if writer.write_all(&ready).await.is_err() {
                 return PipeEnd::KernelGone;
             }
-            for changed in CHANGED {
+            // Another kernel may list other things.
+            for what in ["tools", "prompts", "resources"] {
+                let changed =
+                    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{what}/list_changed\"}}\n");
                 if output.write_all(changed.as_bytes()).await.is_err() {
                     return PipeEnd::ClientGone;
                 }
@@ -366,13 +369,6 @@ const STOPPED: &str = "the kernel was stopped before it answered this, and wheth
 
 /// The error message for requests that were open when the kernel was lost.
 const LOST: &str = "the kernel ended before it answered this, and another one has taken over; whether it was done is not known";
-
-/// The notifications that a client gets when another kernel has taken over, which may list other things.
-const CHANGED: [&str; 3] = [
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n",
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/prompts/list_changed\"}\n",
-    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/list_changed\"}\n",
-];
 
 /// The largest number of losses in a row; more have a cause that another kernel does not remove.
 const MAX_LOSSES: u32 = 5;

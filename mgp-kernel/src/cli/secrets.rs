@@ -13,7 +13,7 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::read_hidden;
 use crate::servers::logins::is_login;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, or_dash};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
@@ -41,16 +41,6 @@ pub(super) struct SecretSetArgs {
 pub(super) struct SecretNameArgs {
     /// The name of the secret, such as GITHUB_TOKEN
     name: String,
-}
-
-#[derive(Debug, Serialize)]
-struct SecretRow {
-    name: String,
-    is_set: bool,
-    /// The place in which the secret is kept, if it is set.
-    kept_in: Option<String>,
-    /// The places of the configuration that refer to the secret.
-    used_by: Vec<SecretUse>,
 }
 
 #[derive(Debug, Serialize)]
@@ -100,32 +90,26 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
     let mut stored = store.names()?;
     stored.retain(|name, _| !is_login(name));
     let mut uses = uses(cx);
-    let mut secrets: Vec<SecretRow> = stored
-        .iter()
-        .map(|(name, kept_in)| SecretRow {
-            name: name.to_string(),
-            is_set: true,
-            kept_in: Some(kept_in.clone()),
-            used_by: uses.remove(name.as_str()).unwrap_or_default(),
-        })
-        .collect();
+    let kept = stored.iter().map(|(name, kept_in)| (name.to_string(), Some(kept_in)));
+    let mut secrets: Vec<_> = kept.map(|(name, kept_in)| (uses.remove(&name), name, kept_in)).collect();
     // Secrets that servers refer to and nobody has set are listed, too.
-    let missing = uses.into_iter();
-    secrets.extend(missing.map(|(name, used_by)| SecretRow { name, is_set: false, kept_in: None, used_by }));
-    cx.output.show(&json!({ "secrets": secrets }), |_, out| {
-        let rows = secrets.iter().map(|secret| {
-            let state = if secret.is_set { "set" } else { "not set" };
-            let places: Vec<String> = secret.used_by.iter().map(SecretUse::shown).collect();
-            let places = if places.is_empty() { "-".to_owned() } else { places.join(", ") };
-            [secret.name.clone(), state.to_owned(), places]
+    secrets.extend(uses.into_iter().map(|(name, used_by)| (Some(used_by), name, None)));
+    let secrets =
+        secrets.iter().map(|(uses, name, kept_in)| (name, kept_in, uses.as_deref().unwrap_or_default()));
+    let rows = secrets.clone().map(|(name, kept_in, used_by)| {
+        json!({ "name": name, "is_set": kept_in.is_some(), "kept_in": kept_in, "used_by": used_by })
+    });
+    cx.output.show(&json!({ "secrets": rows.collect::<Vec<_>>() }), |_, out| {
+        let rows = secrets.clone().map(|(name, kept_in, used_by)| {
+            let state = if kept_in.is_some() { "set" } else { "not set" };
+            let places: Vec<String> = used_by.iter().map(SecretUse::shown).collect();
+            [name.clone(), state.to_owned(), or_dash((!places.is_empty()).then(|| places.join(", ")))]
         });
         out.table(&["SECRET", "STATE", "USED BY"], rows, "no secrets; `mgp secrets set NAME` sets one")
     })?;
     let mut by_place: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for secret in &secrets {
-        if let Some(kept_in) = &secret.kept_in {
-            by_place.entry(kept_in).or_default().push(&secret.name);
-        }
+    for (name, kept_in) in &stored {
+        by_place.entry(kept_in).or_default().push(name.as_str());
     }
     match by_place.len() {
         1 => by_place.keys().for_each(|place| cx.output.note(&format!("kept in {place}"))),
@@ -133,8 +117,8 @@ fn list(cx: &CommandContext, store: &UserSecrets) -> Result<Exit, Failure> {
             cx.output.note(&format!("kept in {place}: {}", names.join(", ")));
         }),
     }
-    for missing in secrets.iter().filter(|secret| !secret.is_set) {
-        cx.output.note(&format!("`mgp secrets set {}` sets the secret that is missing", missing.name));
+    for (missing, _, _) in secrets.filter(|(_, kept_in, _)| kept_in.is_none()) {
+        cx.output.note(&format!("`mgp secrets set {missing}` sets the secret that is missing"));
     }
     Ok(Exit::Done)
 }

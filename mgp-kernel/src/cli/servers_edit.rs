@@ -1,17 +1,25 @@
-//! `mgp add` and `mgp remove`: change the servers of the configuration.
+//! `mgp add` and `mgp remove`: change the servers of the configuration. A server may be one that the `server.json` of a
+//! registry describes.
+
+use std::env;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mgp_discovery::FileReaders;
+use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
+use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJson, launch};
 use serde_json::json;
 
 use super::context::{CommandContext, ConfigScope};
-use super::package::{self, PackageArgs};
-use crate::terminal::{Exit, Failure};
+use super::input::read_text;
+use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
 pub(super) struct AddServerArgs {
     /// The id of the server: letters, digits, `.`, `_` and `-`
-    pub(super) name: String,
+    name: String,
     /// The command that starts the server, with its arguments
     #[arg(last = true, value_name = "CMD", conflicts_with = "url")]
     command: Vec<String>,
@@ -30,11 +38,11 @@ pub(super) struct AddServerArgs {
     transport: Option<TransportArg>,
     /// The purpose of the server, in one line
     #[arg(long, value_name = "TEXT")]
-    pub(super) description: Option<String>,
+    description: Option<String>,
     #[command(flatten)]
-    pub(super) package: PackageArgs,
+    package: PackageArgs,
     #[command(flatten)]
-    pub(super) scope: ConfigScope,
+    scope: ConfigScope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -57,7 +65,7 @@ pub(super) struct RemoveServerArgs {
 
 pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failure> {
     if let Some(document) = add.package.server_json.clone() {
-        return package::add(cx, add, &document);
+        return add_package(cx, add, &document);
     }
     let path = cx.to_change_in(add.scope)?;
     let server = add.server();
@@ -99,8 +107,108 @@ impl AddServerArgs {
     }
 }
 
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     pair.map(|(name, value)| (name.to_owned(), value.to_owned()))
         .ok_or_else(|| format!("`{text}` is not NAME=VALUE"))
+}
+
+#[derive(Debug, Args)]
+struct PackageArgs {
+    /// Add the server that this server.json of a registry describes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "url", "transport"])]
+    server_json: Option<PathBuf>,
+    /// A value that the server.json asks for; repeat for more
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "server_json")]
+    answer: Vec<(String, String)>,
+    /// The number, from 1, of a package or remote in the server.json; the first that works if left out
+    #[arg(long, value_name = "N", requires = "server_json")]
+    way: Option<usize>,
+    /// Print what would be added, and change nothing
+    #[arg(long, requires = "server_json")]
+    dry_run: bool,
+}
+
+/// Adds the server that the document describes.
+fn add_package(cx: &CommandContext, add: AddServerArgs, document: &Path) -> Result<Exit, Failure> {
+    let AddServerArgs { name, description, package, scope, .. } = add;
+    let server = ServerJson::parse(&read_text(document)?).map_err(|error| Failure::file(document, error))?;
+    let mut launch =
+        chosen(&server, package.way, &package.answer).map_err(|error| failure(document, &error))?;
+    launch.config.id.clone_from(&name);
+    launch.config.description = description.or(launch.config.description);
+    let path = cx.to_change_in(scope)?;
+    let mut file = ConfigFile::open(&path)?;
+    file.add(&launch.config)?;
+    if !package.dry_run {
+        file.save(FileReaders::Kept)?;
+        cx.keep_trust(&file)?;
+    }
+    let (file, is_trial) = (path.display().to_string(), package.dry_run);
+    let asked = launch.permissions.iter().map(|asked| json!({ "kind": asked.kind, "words": asked.words }));
+    let report = json!({
+        "server_id": name,
+        "command": launch.shown,
+        "permissions": asked.collect::<Vec<_>>(),
+        "variables": launch.variables,
+        "notes": launch.notes,
+        "file": file,
+        "dry_run": is_trial,
+    });
+    // A person judges the server, because a stranger wrote its description.
+    cx.output.show(&report, |_, out| {
+        writeln!(out, "starts, or reaches: {}", printable(&launch.shown))?;
+        for asked in &launch.permissions {
+            writeln!(out, "asks for {}: {}", asked.kind, printable(&asked.words))?;
+        }
+        for variable in &launch.variables {
+            let state = if env::var_os(variable).is_some() { "is set" } else { "set it before mgp starts" };
+            writeln!(out, "variable {variable}: {state}")?;
+        }
+        for note in &launch.notes {
+            writeln!(out, "{}", printable(note))?;
+        }
+        writeln!(out, "{} {name} to {file}", if is_trial { "would add" } else { "added" })
+    })
+}
+
+/// Returns the launch with the number `way`, or else the first that is possible on this machine.
+fn chosen(
+    server: &ServerJson,
+    way: Option<usize>,
+    answers: &[(String, String)],
+) -> Result<PreparedLaunch, LaunchError> {
+    if let Some(way) = way {
+        // Number 0 is none of the ways.
+        return launch(server, way.checked_sub(1).unwrap_or_else(|| server.ways()), answers);
+    }
+    let mut first = None;
+    for way in 0..server.ways() {
+        match launch(server, way, answers) {
+            Ok(launch) => return Ok(launch),
+            // The launch is possible once the answers are given.
+            Err(error @ (LaunchError::Missing { .. } | LaunchError::BadAnswer { .. })) => return Err(error),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or(LaunchError::NoSuchWay { ways: 0 }))
+}
+
+fn failure(document: &Path, error: &LaunchError) -> Failure {
+    let message = printable(&format!("{}: {error}", document.display()));
+    let LaunchError::Missing { needed } = error else { return Failure::usage(message) };
+    let asked: Vec<_> = needed.iter().map(question).collect();
+    Failure::usage(message).hint(printable(&asked.join("\n")))
+}
+
+/// Returns the option that gives an answer, with a description of the answer.
+fn question(needed: &RequiredInput) -> String {
+    let mut text = format!("--answer {}=VALUE", needed.name);
+    if let Some(description) = &needed.description {
+        text = format!("{text}  {description}");
+    }
+    if !needed.choices.is_empty() {
+        text = format!("{text} ({})", needed.choices.join(", "));
+    }
+    text
 }

@@ -3,6 +3,7 @@
 //! A folder that was cloned must not start its programs unseen.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,7 @@ use mgp_discovery::config::model::{RuleSource, ServerConfig};
 use mgp_discovery::config::{Config, FolderFile, Locations, ProcessEnvironment, TrustedFolders};
 use mgp_discovery::launch::command_line;
 use mgp_types::mgp::AccessPermission;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
@@ -49,46 +49,6 @@ pub(super) struct UntrustArgs {
     folder: Option<PathBuf>,
 }
 
-/// The effects of a folder's file, and whether the file is trusted now.
-#[derive(Debug, Serialize)]
-struct ShownFolder {
-    path: PathBuf,
-    sha256: String,
-    servers: Vec<ShownServer>,
-    /// The permissions that the file grants to its servers.
-    grants: Vec<String>,
-    /// The access rules of the file.
-    rules: Vec<String>,
-    /// The keys of the file that take effect.
-    applied: Vec<String>,
-    ignored: Vec<IgnoredKey>,
-    trusted: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ShownServer {
-    id: String,
-    enabled: bool,
-    /// The whole command line of the server, or its address.
-    starts: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
-    /// The environment variables, with the values as the file writes them.
-    variables: Vec<String>,
-    headers: Vec<String>,
-    /// The secrets of the user that the server is given.
-    secrets: Vec<String>,
-    /// The resources that the program may reach, as JSON; left out for a program that is not confined.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    confined: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct IgnoredKey {
-    key: String,
-    why: &'static str,
-}
-
 pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
         return list(&cx.output);
@@ -101,10 +61,10 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
         Failure::usage(format!("there is no {}", path.display()))
             .hint("`mgp init --project` writes one, which is trusted")
     })?;
-    let mut shown = shown(&locations, &file)?;
+    let (mut shown, text) = shown(&locations, &file)?;
     let asks = is_person_there() && !cx.output.is_json() && !trust.yes;
     if asks && !trust.dry_run {
-        cx.output.show(&shown, write)?;
+        cx.output.show(&shown, |_, out| write!(out, "{text}"))?;
         if !agrees("trust this file?").await? {
             return Err(Failure::usage("the file was not trusted"));
         }
@@ -113,15 +73,15 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
         proof::person(cx).await?;
         // The file as it was read and shown above is trusted, even if it has changed since then.
         trusted.trust(&file).map_err(wrong)?;
-        shown.trusted = true;
     }
-    cx.output.show(&shown, |shown, out| {
+    shown["trusted"] = (!trust.dry_run).into();
+    cx.output.show(&shown, |_, out| {
         if !asks || trust.dry_run {
-            write(shown, out)?;
+            write!(out, "{text}")?;
         }
-        if shown.trusted { writeln!(out, "{} is trusted", shown.path.display()) } else { Ok(()) }
+        if trust.dry_run { Ok(()) } else { writeln!(out, "{} is trusted", file.path().display()) }
     })?;
-    if shown.trusted {
+    if !trust.dry_run {
         cx.output.note("a client that starts `mgp serve` in this folder uses the file, and the folder's kernel after `mgp reload`; `mgp untrust` \
              takes the trust back");
     }
@@ -169,12 +129,21 @@ fn notes(locations: &Locations) -> Result<&TrustedFolders, Failure> {
     })
 }
 
-fn shown(locations: &Locations, file: &FolderFile) -> Result<ShownFolder, Failure> {
+/// Returns the effects of a folder's file, as JSON and as text.
+fn shown(locations: &Locations, file: &FolderFile) -> Result<(Value, String), Failure> {
     let loaded = Config::load_with(locations, Some(file), &ProcessEnvironment)
         .map_err(|error| Failure::configuration(&error).hint("a file with errors cannot be trusted"))?;
     let declared: BTreeSet<_> =
         loaded.sources.iter().filter(|(_, source)| *source == file.path()).map(|(id, _)| id).collect();
-    let servers = loaded.config.servers.iter().filter(|server| declared.contains(&server.id));
+    let (path, sha256) = (file.path().display().to_string(), file.sha256());
+    let (mut text, mut servers) = (format!("{}\nsha256 {sha256}\n", printable(&path)), Vec::new());
+    let mut line = |what: &str, words: &str| {
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "{what}{}", printable(words).replace('\n', "\\n"));
+    };
+    for server in loaded.config.servers.iter().filter(|server| declared.contains(&server.id)) {
+        servers.push(shown_server(server, &mut line));
+    }
     let grants = loaded.config.permissions.grants.iter().filter_map(|grant| {
         let server = grant.server.as_ref().filter(|server| declared.contains(server))?;
         let scope = grant.scope.as_ref().and_then(|scope| serde_json::to_string(scope).ok());
@@ -188,61 +157,62 @@ fn shown(locations: &Locations, file: &FolderFile) -> Result<ShownFolder, Failur
         format!("{word} {} {tool} at {}", rule.agent, rule.server)
     });
     let keys = loaded.folder.unwrap_or_default();
-    Ok(ShownFolder {
-        path: file.path().to_path_buf(),
-        sha256: file.sha256(),
-        servers: servers.map(ShownServer::of).collect(),
-        grants: grants.collect(),
-        rules: rules.collect(),
-        applied: keys.applied,
-        ignored: keys.ignored.into_iter().map(|(key, why)| IgnoredKey { key, why }).collect(),
-        trusted: false,
-    })
+    let (grants, rules): (Vec<_>, Vec<_>) = (grants.collect(), rules.collect());
+    grants.iter().for_each(|grant| line("grants  ", grant));
+    rules.iter().for_each(|rule| line("rule    ", rule));
+    let settings = keys.applied.iter().filter(|key| !key.ends_with(']'));
+    settings.clone().for_each(|key| line("holds   ", key));
+    keys.ignored.iter().for_each(|(key, why)| line("ignored ", &format!("{key}: {why}")));
+    if servers.is_empty() && settings.count() == 0 && rules.is_empty() {
+        line("", "no key of this file would be used");
+    }
+    let ignored = keys.ignored.iter().map(|(key, why)| json!({ "key": key, "why": why }));
+    let shown = json!({
+        "path": path,
+        "sha256": sha256,
+        "servers": servers,
+        // The permissions that the file grants to its servers, and its access rules.
+        "grants": grants,
+        "rules": rules,
+        "applied": keys.applied,
+        "ignored": ignored.collect::<Vec<_>>(),
+    });
+    Ok((shown, text))
 }
 
-impl ShownServer {
-    fn of(server: &ServerConfig) -> Self {
-        let said = |table: &std::collections::BTreeMap<String, String>| {
-            table.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
-        };
-        let address = server.url.as_ref().or(server.socket.as_ref());
-        let starts = address.map_or_else(|| command_line(server), Clone::clone);
-        let (mut variables, mut headers) = (said(&server.env), said(&server.headers));
-        for agent in server.agents.values() {
-            variables.extend(said(&agent.env));
-            headers.extend(said(&agent.headers));
-        }
-        let (id, enabled, cwd) = (server.id.clone(), server.enabled, server.cwd.clone());
-        let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
-        let confined = server.is_confined().then(|| confinement.unwrap_or_default());
-        let secrets: BTreeSet<_> = server.secret_references().into_iter().map(|found| found.secret).collect();
-        let secrets = secrets.into_iter().collect();
-        Self { id, enabled, starts, cwd, variables, headers, secrets, confined }
+/// Tells by `line` what a server of the file is and is given, with the values as the file writes them, and returns the same as
+/// JSON.
+fn shown_server(server: &ServerConfig, line: &mut impl FnMut(&str, &str)) -> Value {
+    let said = |table: &std::collections::BTreeMap<String, String>| {
+        table.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+    };
+    // The whole command line of the server, or its address.
+    let address = server.url.as_ref().or(server.socket.as_ref());
+    let starts = address.map_or_else(|| command_line(server), Clone::clone);
+    let (mut variables, mut headers) = (said(&server.env), said(&server.headers));
+    for agent in server.agents.values() {
+        variables.extend(said(&agent.env));
+        headers.extend(said(&agent.headers));
     }
-}
-
-fn write(shown: &ShownFolder, out: &mut impl io::Write) -> io::Result<()> {
-    writeln!(out, "{}\nsha256 {}", printable(&shown.path.display().to_string()), shown.sha256)?;
-    let mut line = |what: &str, text: &str| writeln!(out, "{what}{}", printable(text).replace('\n', "\\n"));
-    for server in &shown.servers {
-        let enabled = if server.enabled { "" } else { " (switched off)" };
-        line("server  ", &format!("{}{enabled}: {}", server.id, server.starts))?;
-        server.cwd.iter().try_for_each(|cwd| line("          in ", cwd))?;
-        server.variables.iter().try_for_each(|variable| line("          variable ", variable))?;
-        server.confined.iter().try_for_each(|reached| line("          confined ", reached))?;
-        server.headers.iter().try_for_each(|header| line("          header ", header))?;
-        server.secrets.iter().try_for_each(|secret| line("          is given your secret ", secret))?;
+    // The resources that the program may reach, as JSON; left out for a program that is not confined.
+    let confinement = server.confinement.as_ref().and_then(|reached| serde_json::to_string(reached).ok());
+    let confined = server.is_confined().then(|| confinement.unwrap_or_default());
+    let secrets: BTreeSet<_> = server.secret_references().into_iter().map(|found| found.secret).collect();
+    let enabled = if server.enabled { "" } else { " (switched off)" };
+    line("server  ", &format!("{}{enabled}: {starts}", server.id));
+    server.cwd.iter().for_each(|cwd| line("          in ", cwd));
+    variables.iter().for_each(|variable| line("          variable ", variable));
+    confined.iter().for_each(|reached| line("          confined ", reached));
+    headers.iter().for_each(|header| line("          header ", header));
+    secrets.iter().for_each(|secret| line("          is given your secret ", secret));
+    let mut shown = json!({ "id": server.id, "enabled": server.enabled, "starts": starts });
+    if let Some(cwd) = &server.cwd {
+        shown["cwd"] = json!(cwd);
     }
-    shown.grants.iter().try_for_each(|grant| line("grants  ", grant))?;
-    shown.rules.iter().try_for_each(|rule| line("rule    ", rule))?;
-    let settings = shown.applied.iter().filter(|key| !key.ends_with(']'));
-    settings.clone().try_for_each(|key| line("holds   ", key))?;
+    (shown["variables"], shown["headers"], shown["secrets"]) =
+        (json!(variables), json!(headers), json!(secrets));
+    if let Some(confined) = confined {
+        shown["confined"] = confined.into();
+    }
     shown
-        .ignored
-        .iter()
-        .try_for_each(|IgnoredKey { key, why }| line("ignored ", &format!("{key}: {why}")))?;
-    if shown.servers.is_empty() && settings.count() == 0 && shown.rules.is_empty() {
-        line("", "no key of this file would be used")?;
-    }
-    Ok(())
 }

@@ -27,9 +27,7 @@ use crate::peer::{PeerProcess, ProcessId};
 
 /// Returns whether a passphrase guards what is decided in this state. A file that cannot be read guards it.
 pub(crate) fn is_guarded(state: &Path) -> bool {
-    OperatorSecrets::open(state)
-        .and_then(|secrets| secrets.read().map_err(|error| (state.to_owned(), error)))
-        .map_or(true, |known| known.has_passphrase())
+    OperatorSecrets::at(state).read().map_or(true, |known| known.has_passphrase())
 }
 
 /// A connection of an operator, and whether it has proved that a person is there.
@@ -105,6 +103,11 @@ pub(crate) enum NeededProof {
 }
 
 impl NeededProof {
+    /// Returns whether a person can type the proof.
+    pub(crate) const fn is_secret(self) -> bool {
+        matches!(self, Self::Passphrase | Self::Account)
+    }
+
     /// Reads which proof a refusal asks for.
     pub(crate) fn of(refusal: &Error) -> Option<Self> {
         let data = Object::from_raw(refusal.data().filter(|_| refusal.code() == code::PERMISSION_DENIED)?);
@@ -133,8 +136,9 @@ pub(crate) struct ProofChecker {
 impl ProofChecker {
     /// Opens the secrets that are kept in `state`.
     pub(crate) fn open(state: &Path, clock: Clock) -> Result<Self, StartError> {
-        let secrets =
-            OperatorSecrets::open(state).map_err(|(path, error)| StartError::State { path, error })?;
+        let secrets = OperatorSecrets::at(state);
+        // Where the file cannot be read, it must not be assumed that no passphrase was set.
+        secrets.read().map_err(|error| StartError::State { path: secrets.0.clone(), error })?;
         Ok(Self {
             secrets: Arc::new(secrets),
             account: OnceLock::new(),
@@ -328,13 +332,6 @@ impl ProofChecker {
         let is_it =
             |terminal| self.terminals.lock().iter().any(|(held, end)| *held == terminal && *end > now);
         connection.terminal.is_some_and(is_it)
-    }
-}
-
-impl NeededProof {
-    /// Returns whether a person can type the proof.
-    pub(crate) const fn is_secret(self) -> bool {
-        matches!(self, Self::Passphrase | Self::Account)
     }
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 /// The operators' passphrase and the tokens made with it, as digests in a file of the state. The file is read for each
 /// question, because several kernels of a user share it.
 #[derive(Debug)]
-pub(super) struct OperatorSecrets(PathBuf);
+pub(super) struct OperatorSecrets(pub(super) PathBuf);
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StoredOperatorSecrets {
@@ -36,16 +36,9 @@ struct TokenDigest {
 }
 
 impl OperatorSecrets {
-    /// Opens the secrets that are kept in `state`.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read, or has other content; then it must not be assumed that no passphrase was set.
-    pub(super) fn open(state: &Path) -> Result<Self, (PathBuf, io::Error)> {
-        let secrets = Self(state.join(FILE));
-        match secrets.read() {
-            Ok(_) => Ok(secrets),
-            Err(error) => Err((secrets.0, error)),
-        }
+    /// Returns the secrets that are kept in `state`.
+    pub(super) fn at(state: &Path) -> Self {
+        Self(state.join(FILE))
     }
 
     pub(super) fn read(&self) -> io::Result<StoredOperatorSecrets> {
@@ -127,11 +120,11 @@ mod tests {
     #[test]
     fn a_passphrase_is_kept_as_a_slow_hash_that_only_its_owner_reads() {
         let state = tempfile::tempdir().unwrap();
-        let secrets = OperatorSecrets::open(state.path()).unwrap();
+        let secrets = OperatorSecrets::at(state.path());
         let none = secrets.read().unwrap();
         assert!(!none.has_passphrase() && !none.is_passphrase("") && !none.without_proof);
         secrets.set_passphrase(Some("correct horse")).unwrap();
-        let set = OperatorSecrets::open(state.path()).unwrap().read().unwrap();
+        let set = OperatorSecrets::at(state.path()).read().unwrap();
         assert!(set.has_passphrase() && set.is_passphrase("correct horse"));
         assert!(!set.is_passphrase("correct hors") && !set.without_proof);
         let kept = std::fs::read_to_string(state.path().join(FILE)).unwrap();
@@ -149,7 +142,7 @@ mod tests {
     #[test]
     fn a_token_holds_until_its_time_and_until_the_passphrase_changes() {
         let state = tempfile::tempdir().unwrap();
-        let secrets = OperatorSecrets::open(state.path()).unwrap();
+        let secrets = OperatorSecrets::at(state.path());
         secrets.set_passphrase(Some("correct horse")).unwrap();
         let now = Timestamp::EPOCH;
         let later = now.saturating_add(Duration::from_hours(1));
@@ -166,7 +159,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         for text in ["", "no", r#"{"passphrase":1}"#] {
             std::fs::write(state.path().join(FILE), text).unwrap();
-            assert!(OperatorSecrets::open(state.path()).is_err(), "{text}");
+            assert!(OperatorSecrets::at(state.path()).read().is_err(), "{text}");
         }
     }
 }

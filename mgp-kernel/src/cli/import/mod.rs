@@ -4,7 +4,7 @@ mod config_import;
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io;
+use std::io::Write as _;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +14,7 @@ use mgp_discovery::clients::{
 };
 use mgp_discovery::config::{ConfigFile, EditError, ProcessEnvironment};
 use mgp_discovery::secrets::user_store;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use self::config_import::{AddedServer, ConfigImport, ImportOutcome};
 use super::clients::{ClientLocations, is_mgp, text_of};
@@ -40,70 +40,19 @@ pub(super) struct ImportArgs {
     scope: ConfigScope,
 }
 
-/// The result of an import: the servers that were added, and those that were not.
-#[derive(Debug, Serialize)]
-struct ImportReport {
-    file: PathBuf,
-    dry_run: bool,
-    clients: Vec<ClientReport>,
-    servers: Vec<ServerReport>,
-    /// The references that replace secrets, and the places where the secrets were.
-    secrets: Vec<SecretReport>,
-    skipped: Vec<SkippedReport>,
+/// A part of the result of an import, as rows of JSON and as lines of text.
+#[derive(Debug, Default)]
+struct ReportSection {
+    rows: Vec<Value>,
+    text: String,
 }
 
-#[derive(Debug, Serialize)]
-struct ClientReport {
-    client: &'static str,
-    path: PathBuf,
-    /// `user` or `project`; left out for a file that was named on the command line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<&'static str>,
-    servers: usize,
-    /// The reason why the file was not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct ServerReport {
-    /// The id of the server in `mgp.toml`.
-    server_id: String,
-    /// The name of the server in the client's file.
-    name: String,
-    client: &'static str,
-    outcome: ImportOutcome,
-    notes: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct SecretReport {
-    /// The name of the secret, or of the variable.
-    name: String,
-    kept: SecretLocation,
-    places: Vec<String>,
-    /// The servers whose command line contains the secret, where every user of the machine can read it.
-    in_command_line_of: Vec<String>,
-}
-
-/// The place in which a secret of a client's file is kept now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum SecretLocation {
-    /// The secret is among the user's secrets, or would be without `--dry-run`.
-    Store,
-    /// The configuration refers to a variable, which is set.
-    Variable,
-    /// The configuration refers to a variable, which is not set.
-    UnsetVariable,
-}
-
-#[derive(Debug, Serialize)]
-struct SkippedReport {
-    name: String,
-    path: PathBuf,
-    line: usize,
-    why: String,
+impl ReportSection {
+    fn add(&mut self, row: Value, text: &str) {
+        self.rows.push(row);
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
 }
 
 pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Failure> {
@@ -118,8 +67,7 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Fail
             taking.announce(server);
         }
     }
-    let report = report(&path, import, sources, &mut taking)?;
-    let added = report.servers.iter().any(|server| server.outcome.is_added());
+    let (report, text, added) = report(&path, import, sources, &mut taking)?;
     if !import.dry_run {
         // The secrets are stored before the configuration refers to them. They also complete servers that are already
         // configured.
@@ -131,7 +79,7 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Fail
         taking.save()?;
         cx.keep_trust(&taking.file)?;
     }
-    cx.output.show(&report, write)?;
+    cx.output.show(&report, |_, out| write!(out, "{text}"))?;
     if added && !import.dry_run {
         cx.output.note(
             "`mgp servers` starts the servers and shows their states; `mgp export --to CLIENT` adds mgp to a client",
@@ -140,22 +88,43 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Fail
     Ok(Exit::Done)
 }
 
+/// Imports from `sources`, and returns what came of it as JSON and as text, and whether a server is added. Names and notes are
+/// escaped in the text, because anybody may have written the files they come from.
 fn report(
     path: &Path,
     import: &ImportArgs,
     sources: Vec<ImportSource>,
     taking: &mut ConfigImport<'_>,
-) -> Result<ImportReport, EditError> {
-    let (mut clients, mut servers, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
-    let mut secrets: BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
+) -> Result<(Value, String, bool), EditError> {
+    let (mut clients, mut servers) = (ReportSection::default(), ReportSection::default());
+    let (mut secrets, mut skipped) = (ReportSection::default(), ReportSection::default());
+    let mut moved: BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
+    let verb = if import.dry_run { "would add" } else { "added" };
+    let mut is_added = false;
     for ImportSource { kind, path: from, scope, read } in sources {
-        let client = kind.name();
-        let found = read.as_ref().map_or(0, |read| read.servers.len() + read.skipped.len());
-        let (imported, problem) = match read {
-            Ok(imported) => (imported, None),
-            Err(problem) => (Imported::default(), Some(problem)),
+        let (client, from) = (kind.name(), from.display().to_string());
+        let mut row = json!({ "client": client, "path": from });
+        if let Some(scope) = scope {
+            row["scope"] = if scope == FileScope::Project { "project" } else { "user" }.into();
+        }
+        let imported = match read {
+            Ok(imported) => {
+                let found = imported.servers.len() + imported.skipped.len();
+                row["servers"] = found.into();
+                clients.add(row, &format!("{client} ({from}): {found} servers"));
+                imported
+            }
+            Err(problem) => {
+                let text = format!("{client} ({from}): {}", printable(&problem));
+                (row["servers"], row["problem"]) = (0.into(), problem.into());
+                clients.add(row, &text);
+                continue;
+            }
         };
-        let mut skip = |name, line, why| skipped.push(SkippedReport { name, path: from.clone(), line, why });
+        let mut skip = |name: String, line: usize, why: String| {
+            let text = format!("skipped {} ({from}, line {line}): {}", printable(&name), printable(&why));
+            skipped.add(json!({ "name": name, "path": from, "line": line, "why": why }), &text);
+        };
         for one in imported.skipped {
             skip(one.name, one.at.line, one.why);
         }
@@ -172,93 +141,74 @@ fn report(
                 }
                 taken => taken?,
             };
-            let AddedServer { id: server_id, outcome, secrets: moved } = taken;
-            for secret in moved {
-                let stands = format!("{} of `{}` in {}", secret.place, server.name, from.display());
+            let AddedServer { id, outcome, secrets } = taken;
+            for secret in secrets {
+                let stands = format!("{} of `{}` in {from}", secret.place, server.name);
                 let is_shown = secret.place == "command" || secret.place.starts_with("args[");
-                let (places, shown) = secrets.entry((secret.held_in, secret.name)).or_default();
+                let (places, shown) = moved.entry((secret.held_in, secret.name)).or_default();
                 places.push(stands);
-                if is_shown && !shown.contains(&server_id) {
-                    shown.push(server_id.clone());
+                if is_shown && !shown.contains(&id) {
+                    shown.push(id.clone());
                 }
             }
             let mut notes = server.notes;
-            notes.extend(suggested.filter(|_| outcome.is_added()));
-            servers.push(ServerReport { server_id, name: server.name, client, outcome, notes });
+            let mut text = match &outcome {
+                ImportOutcome::Added { instead_of: None } => format!("{verb} {id} from {client}"),
+                ImportOutcome::Added { instead_of: Some(taken) } => {
+                    format!("{verb} {id} from {client}: another server is called `{taken}`")
+                }
+                ImportOutcome::Present => format!("already configured: {id}, also in {client}"),
+            };
+            if outcome.is_added() {
+                is_added = true;
+                notes.extend(suggested);
+            }
+            text.extend(notes.iter().map(|note| format!("\n    {}", printable(note))));
+            let (name, outcome) = (server.name, json!(outcome));
+            let row = json!({ "server_id": id, "name": name, "client": client, "outcome": outcome, "notes": notes });
+            servers.add(row, &text);
         }
-        let scope = scope.map(|scope| if scope == FileScope::Project { "project" } else { "user" });
-        clients.push(ClientReport { client, path: from, scope, servers: found, problem });
     }
-    let secrets = secrets.into_iter().map(|((held_in, name), (places, in_command_line_of))| {
-        let kept = match held_in {
-            ReferenceKind::Store => SecretLocation::Store,
-            ReferenceKind::Environment if env::var_os(&name).is_some() => SecretLocation::Variable,
-            ReferenceKind::Environment => SecretLocation::UnsetVariable,
+    for ((held_in, name), (places, shown)) in moved {
+        let (kept, mut text) = match held_in {
+            ReferenceKind::Store if import.dry_run => {
+                ("store", format!("secret {name}: would be kept among your secrets"))
+            }
+            ReferenceKind::Store => {
+                ("store", format!("secret {name}: kept among your secrets, see `mgp secrets list`"))
+            }
+            ReferenceKind::Environment if env::var_os(&name).is_some() => {
+                ("variable", format!("variable {name}: is set"))
+            }
+            ReferenceKind::Environment => {
+                ("unset_variable", format!("variable {name}: set it before mgp starts"))
+            }
         };
-        SecretReport { name, kept, places, in_command_line_of }
+        text.extend(places.iter().map(|place| format!("\n    from {}", printable(place))));
+        text.extend(shown.iter().map(|server| {
+            format!("\n    the list of processes shows it while {server} runs, as it did before")
+        }));
+        secrets
+            .add(json!({ "name": name, "kept": kept, "places": places, "in_command_line_of": shown }), &text);
+    }
+    let file = path.display().to_string();
+    let mut text = [&*clients.text, &*servers.text, &*skipped.text, &*secrets.text].concat();
+    if clients.rows.is_empty() {
+        "no client was found on this machine; `mgp import FILE` reads a file\n".clone_into(&mut text);
+    }
+    if is_added {
+        let is_written = if import.dry_run { "would be written to" } else { "in" };
+        text = format!("{text}{is_written} {file}\n");
+    }
+    let report = json!({
+        "file": file,
+        "dry_run": import.dry_run,
+        "clients": clients.rows,
+        "servers": servers.rows,
+        "secrets": secrets.rows,
+        "skipped": skipped.rows,
     });
-    let secrets = secrets.collect();
-    Ok(ImportReport { file: path.to_owned(), dry_run: import.dry_run, clients, servers, secrets, skipped })
-}
-
-/// Writes the report as a text. Names and notes are escaped, because anybody may have written the files they come from.
-fn write(report: &ImportReport, out: &mut impl io::Write) -> io::Result<()> {
-    if report.clients.is_empty() {
-        return writeln!(out, "no client was found on this machine; `mgp import FILE` reads a file");
-    }
-    for client in &report.clients {
-        let path = client.path.display();
-        match &client.problem {
-            Some(problem) => writeln!(out, "{} ({path}): {}", client.client, printable(problem))?,
-            None => writeln!(out, "{} ({path}): {} servers", client.client, client.servers)?,
-        }
-    }
-    let verb = if report.dry_run { "would add" } else { "added" };
-    for server in &report.servers {
-        let (id, from) = (&server.server_id, server.client);
-        match &server.outcome {
-            ImportOutcome::Added { instead_of: None } => writeln!(out, "{verb} {id} from {from}")?,
-            ImportOutcome::Added { instead_of: Some(taken) } => {
-                writeln!(out, "{verb} {id} from {from}: another server is called `{taken}`")?;
-            }
-            ImportOutcome::Present => writeln!(out, "already configured: {id}, also in {from}")?,
-        }
-        for note in &server.notes {
-            writeln!(out, "    {}", printable(note))?;
-        }
-    }
-    for skip in &report.skipped {
-        let (name, why) = (printable(&skip.name), printable(&skip.why));
-        writeln!(out, "skipped {name} ({}, line {}): {why}", skip.path.display(), skip.line)?;
-    }
-    for secret in &report.secrets {
-        let name = &secret.name;
-        match secret.kept {
-            SecretLocation::Store if report.dry_run => {
-                writeln!(out, "secret {name}: would be kept among your secrets")?;
-            }
-            SecretLocation::Store => {
-                writeln!(out, "secret {name}: kept among your secrets, see `mgp secrets list`")?;
-            }
-            SecretLocation::Variable => {
-                writeln!(out, "variable {name}: is set")?;
-            }
-            SecretLocation::UnsetVariable => {
-                writeln!(out, "variable {name}: set it before mgp starts")?;
-            }
-        }
-        for place in &secret.places {
-            writeln!(out, "    from {}", printable(place))?;
-        }
-        for server in &secret.in_command_line_of {
-            writeln!(out, "    the list of processes shows it while {server} runs, as it did before")?;
-        }
-    }
-    if report.servers.iter().any(|server| server.outcome.is_added()) {
-        let is_written = if report.dry_run { "would be written to" } else { "in" };
-        writeln!(out, "{is_written} {}", report.file.display())?;
-    }
-    Ok(())
+    Ok((report, text, is_added))
 }
 
 /// A client's file, and the result of reading it.

@@ -2,19 +2,19 @@
 //! has stands for nothing, so names are checked.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::io::{self, Write as _};
 
 use clap::Args;
-use clap::builder::{StringValueParser, TypedValueParser as _};
 use mgp_discovery::config::nearest;
 use mgp_security::permission::{
     ApprovalId, GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PendingApproval,
 };
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, ServerState, Timestamp};
-use mgp_types::{Error, LOCAL_AGENT, RawJson};
+use mgp_types::{Error, LOCAL_AGENT, RawJson, shell_word};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Operation, OperatorCall, PageRequest};
+use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::kernel::Sections;
 use crate::settings::KEYLESS_AGENT;
@@ -56,11 +56,17 @@ pub(crate) struct ResetDecision {
     #[arg(value_name = "ID|SERVER")]
     pub(crate) what: String,
     /// The permission, if a server is named
-    #[arg(value_parser = StringValueParser::new().map(|name| Permission::read(&name)))]
+    #[arg(value_parser = read_permission)]
     pub(crate) permission: Option<Permission>,
     /// Forget the decision for this agent's calls only, if a server is named
     #[arg(long = "agent", value_name = "AGENT", requires = "permission")]
     pub(crate) agent_id: Option<AgentId>,
+}
+
+/// Reads the name of a permission on the command line. Servers may need ones that nobody else knows.
+#[expect(clippy::unnecessary_wraps, reason = "clap takes parsers that may fail")]
+pub(crate) fn read_permission(name: &str) -> Result<Permission, Infallible> {
+    Ok(Permission::read(name))
 }
 
 /// The result of a reset: whether there was a decision.
@@ -108,7 +114,18 @@ struct GrantRow {
 }
 
 impl Operation for GrantPermission {
+    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = PermissionDecided;
+
+    fn refused(&self, failure: Failure) -> Failure {
+        let ending = match (&self.agent_id, self.agent_is_missing) {
+            (Some(_), _) => "",
+            (None, true) => "`, or `--all-agents",
+            (None, false) => " --all-agents",
+        };
+        let command = ["approve", self.server_id.as_str(), self.permission.as_str()];
+        advised(failure, command, self.agent_id.as_ref(), ending)
+    }
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         let decided = match &self.agent_id {
@@ -127,7 +144,13 @@ impl Operation for GrantPermission {
 }
 
 impl Operation for RevokePermission {
+    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = PermissionDecided;
+
+    fn refused(&self, failure: Failure) -> Failure {
+        let command = ["deny", self.server_id.as_str(), self.permission.as_str()];
+        advised(failure, command, self.agent_id.as_ref(), "")
+    }
 
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         if !self.force {
@@ -263,13 +286,13 @@ impl GrantRow {
 /// The wrong names in a decision, which an error has as its data: all reasons in one text, and the names that are probably
 /// meant.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct NameMistakes {
-    pub(crate) reason: String,
-    pub(crate) meant_server: Option<String>,
-    pub(crate) meant_permission: Option<String>,
-    pub(crate) meant_agent: Option<String>,
+struct NameMistakes {
+    reason: String,
+    meant_server: Option<String>,
+    meant_permission: Option<String>,
+    meant_agent: Option<String>,
     /// The known permissions, if the permission is none of them and reads like none.
-    pub(crate) permissions: Vec<String>,
+    permissions: Vec<String>,
 }
 
 /// The agents for whose calls something is decided.
@@ -375,12 +398,24 @@ fn is_connected(kernel: &Sections, server: &ServerId) -> bool {
 }
 
 /// Adds a hint to the refusal of a decision whose names are wrong: the command that is probably meant, or the known
-/// permissions. `command` returns the command with the names in place of those that were written.
-pub(crate) fn advised_names(failure: Failure, command: impl Fn(&NameMistakes) -> String) -> Failure {
+/// permissions. The command is `mgp permissions` with these words, and the names that are meant in place of those written.
+fn advised(
+    failure: Failure,
+    [verb, server, permission]: [&str; 3],
+    agent: Option<&AgentId>,
+    ending: &str,
+) -> Failure {
     let Some(mistakes) = failure.data::<NameMistakes>() else { return failure };
-    let meant = [&mistakes.meant_server, &mistakes.meant_permission, &mistakes.meant_agent];
+    let NameMistakes { meant_server, meant_permission, meant_agent, .. } = &mistakes;
+    let word = |meant: &Option<String>, written: &str| shell_word(meant.as_deref().unwrap_or(written));
+    let agent = meant_agent.as_deref().or(agent.map(AgentId::as_str));
+    let whose = agent.map(|agent| format!(" --agent {}", shell_word(agent))).unwrap_or_default();
+    let (server, permission) = (word(meant_server, server), word(meant_permission, permission));
+    let meant = [meant_server, meant_permission, meant_agent];
     let hint = if meant.into_iter().any(Option::is_some) {
-        format!("did you mean `{}`? `--force` accepts what is written", command(&mistakes))
+        format!(
+            "did you mean `mgp permissions {verb} {server} {permission}{whose}{ending}`? `--force` accepts what is written"
+        )
     } else if mistakes.permissions.is_empty() {
         "`mgp servers` shows the servers; `--force` accepts what is written".to_owned()
     } else {

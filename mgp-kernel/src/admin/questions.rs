@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Operation, OperatorCall};
 use super::registrations::{self, ApproveRegistration, DenyRegistration};
 use crate::sections::Sections;
-use crate::terminal::{TextForm, TextWriter, printable};
+use crate::terminal::{Failure, TextForm, TextWriter, printable};
 
 /// Lists the decisions that wait for an operator.
 #[derive(Debug, Serialize, Deserialize)]
@@ -232,6 +232,10 @@ impl Operation for WatchQuestions {
 impl Operation for ApproveQuestion {
     type Reply = PermissionDecided;
 
+    fn refused(&self, failure: Failure) -> Failure {
+        unknown(failure, &self.id)
+    }
+
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         if self.lasts == Some(GrantLifetime::Always) {
             refuse_for_all_calls(call, &self.id)?;
@@ -251,6 +255,10 @@ impl Operation for ApproveQuestion {
 impl Operation for DenyQuestion {
     type Reply = PermissionDecided;
 
+    fn refused(&self, failure: Failure) -> Failure {
+        unknown(failure, &self.id)
+    }
+
     async fn run(self, call: &OperatorCall) -> Result<PermissionDecided, Error> {
         let mut no = ApprovalAnswer::new(call.by.clone(), Decision::Denied);
         no.terms = terms(None, self.expires_at);
@@ -262,6 +270,13 @@ impl TextForm for PermissionDecided {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "{}", self.decision.as_str())
     }
+}
+
+fn unknown(failure: Failure, id: &str) -> Failure {
+    failure.hint(format!(
+        "`mgp permissions pending` shows the questions; `mgp permissions approve {id} PERMISSION --agent AGENT` grants a \
+         permission to a server"
+    ))
 }
 
 /// Returns the ids of the questions that are asked and of those that are answered.

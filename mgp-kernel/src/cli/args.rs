@@ -1,15 +1,19 @@
 //! The command line as clap parses it: the global options and all commands, and what is told of a wrong one.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+use mgp_security::check::InputCheck;
+use mgp_types::mgp::ServerId;
 
 use super::output::{Global, Output};
 use super::{
-    access, audit, call, call_rules, check, config, export, import, login, man, model, permissions, pins,
-    proof, replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
+    access, audit, call, call_rules, config, export, import, login, model, permissions, pins, proof,
+    replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
 use crate::admin::registrations::{
@@ -45,7 +49,11 @@ pub(super) enum Command {
     /// Run the kernel: in the background for a client that starts it, over HTTP, or in the foreground
     Serve(serve::ServeArgs),
     /// Write a first configuration
-    Init(config::InitArgs),
+    Init {
+        /// Write mgp.toml in this folder instead of the user's configuration
+        #[arg(long)]
+        project: bool,
+    },
     /// Import the servers of other MCP clients
     Import(import::ImportArgs),
     /// Add mgp to the configuration of an MCP client
@@ -105,7 +113,12 @@ pub(super) enum Command {
     #[command(subcommand)]
     Pin(pins::PinCommand),
     /// Run a validator on rows from standard input, and print a verdict for each
-    Check(check::CheckArgs),
+    Check {
+        /// The kind of the inputs: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
+        /// tool_profile, prompt_injection, json_schema
+        #[arg(long, value_name = "KIND")]
+        kind: InputCheck,
+    },
     /// Check, write and compare specification documents of tools
     #[command(subcommand)]
     Spec(spec::SpecCommand),
@@ -117,7 +130,10 @@ pub(super) enum Command {
     /// Start a server that was stopped
     Start(StartServer),
     /// Stop a server until it is started again; stop the kernel if no server is named
-    Stop(server_commands::StopArgs),
+    Stop {
+        /// The id of the server; the kernel with all its servers if left out
+        server: Option<ServerId>,
+    },
     /// Reload the configuration of the running kernel
     Reload,
     /// Show whether a kernel runs, its clients and servers, and when it ends
@@ -127,16 +143,27 @@ pub(super) enum Command {
     /// Check the configuration, the servers and the audit log, and print how to repair them
     Doctor,
     /// Print a completion script for a shell
-    Completions(man::CompletionsArgs),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print the manual page, or write the pages of all commands to a folder
-    Man(man::ManArgs),
+    Man {
+        /// Write a page for each command into this folder instead of printing one
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
     /// Check and show the configuration
     #[command(subcommand)]
     Config(config::ConfigCommand),
     /// Show the mgp.toml of a folder, and trust it
     Trust(trust::TrustArgs),
     /// Stop trusting the mgp.toml of a folder
-    Untrust(trust::UntrustArgs),
+    Untrust {
+        /// The folder; the current folder if left out
+        #[arg(value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -169,14 +196,14 @@ impl Command {
             Self::Demo
                 | Self::DemoServer { .. }
                 | Self::Server(_)
-                | Self::Check(_)
-                | Self::Completions(_)
-                | Self::Man(_)
+                | Self::Check { .. }
+                | Self::Completions { .. }
+                | Self::Man { .. }
                 | Self::Model(_)
                 // It says so itself where it asks a server.
                 | Self::Spec(_)
                 | Self::Trust(_)
-                | Self::Untrust(_)
+                | Self::Untrust { .. }
         )
     }
 }

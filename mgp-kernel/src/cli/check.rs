@@ -2,23 +2,14 @@
 
 use std::io;
 
-use clap::Args;
 use mgp_security::check::{CheckError, InputCheck};
 
 use crate::terminal::{Exit, Failure};
 
-#[derive(Debug, Args)]
-pub(super) struct CheckArgs {
-    /// The kind of the inputs: shell_arg, shell_command, ssrf_url, path, python_code, js_code, tool_def, rug_pull,
-    /// tool_profile, prompt_injection, json_schema
-    #[arg(long, value_name = "KIND")]
-    kind: InputCheck,
-}
-
 /// Judges rows `{"id","input"}` from standard input, one per line, and prints the verdicts. It needs no kernel.
-pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+pub(super) fn run(kind: InputCheck) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match args.kind.judge_rows(io::stdin().lock(), &mut out) {
+    match kind.judge_rows(io::stdin().lock(), &mut out) {
         Ok(_) => Ok(Exit::Done),
         // A reader that closes the pipe has read what it wants.
         Err(CheckError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),

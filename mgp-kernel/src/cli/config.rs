@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use mgp_discovery::clients::FileState;
 use serde_json::json;
 
@@ -73,15 +73,8 @@ fn check(cx: &CommandContext) -> Result<Exit, Failure> {
     })
 }
 
-#[derive(Debug, Args)]
-pub(super) struct InitArgs {
-    /// Write mgp.toml in this folder instead of the user's configuration
-    #[arg(long)]
-    project: bool,
-}
-
-pub(super) fn init(cx: &CommandContext, init: &InitArgs) -> Result<Exit, Failure> {
-    let file = cx.to_make(init.project)?;
+pub(super) fn init(cx: &CommandContext, project: bool) -> Result<Exit, Failure> {
+    let file = cx.to_make(project)?;
     make(&file)?;
     cx.keep_trust_of(&file, "", TEXT)?;
     // The configuration is written already, so a failure to look for clients is ignored.

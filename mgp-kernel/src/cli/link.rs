@@ -48,12 +48,7 @@ pub(super) async fn operate<O: Operation<Reply: TextForm>>(
     cx: &CommandContext,
     operation: O,
 ) -> Result<Exit, Failure> {
-    let ask =
-        async |link: &KernelLink| link.ask(&operation).await.map_err(|failure| operation.refused(failure));
-    let reply = KernelLink::with(cx, operation.need(), ask).await?;
-    let exit = operation.exit(&reply)?;
-    cx.output.result(&reply)?;
-    Ok(exit)
+    KernelLink::with(cx, operation.need(), async |link| link.operate(&operation).await).await
 }
 
 impl KernelLink {
@@ -151,6 +146,17 @@ impl KernelLink {
     /// Returns whether the kernel runs independently of the command.
     pub(super) const fn is_to_running(&self) -> bool {
         self.own.is_none()
+    }
+
+    /// Has the kernel do the operation that a command is, and prints the reply.
+    pub(super) async fn operate<O: Operation<Reply: TextForm>>(
+        &self,
+        operation: &O,
+    ) -> Result<Exit, Failure> {
+        let reply = self.ask(operation).await.map_err(|failure| operation.refused(failure))?;
+        let exit = operation.exit(&reply)?;
+        self.output.result(&reply)?;
+        Ok(exit)
     }
 
     /// Has the kernel do an operation.

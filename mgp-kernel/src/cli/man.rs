@@ -1,9 +1,9 @@
 //! `mgp man` and `mgp completions`: manual pages and completion scripts of all commands.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
 use serde_json::json;
 
@@ -11,24 +11,11 @@ use super::args::Cli;
 use super::output::Output;
 use crate::terminal::{Exit, Failure};
 
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {
-    /// Write a page for each command into this folder instead of printing one
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CompletionsArgs {
-    /// The shell
-    shell: Shell,
-}
-
 /// Prints the manual page, or writes the pages of all commands to a folder.
-pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
+pub(super) fn run(output: &Output, dir: Option<&Path>) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
-    match &args.dir {
+    match dir {
         None => {
             output.write(&page(&root)?)?;
         }
@@ -43,9 +30,9 @@ pub(super) fn run(output: &Output, args: &ManArgs) -> Result<Exit, Failure> {
 }
 
 /// Prints a completion script for a shell.
-pub(super) fn completions(output: &Output, args: &CompletionsArgs) -> Result<Exit, Failure> {
+pub(super) fn completions(output: &Output, shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "mgp", &mut script);
+    clap_complete::generate(shell, &mut Cli::command(), "mgp", &mut script);
     output.write(&script)?;
     Ok(Exit::Done)
 }

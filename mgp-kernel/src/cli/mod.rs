@@ -48,6 +48,7 @@ use clap::Parser as _;
 use self::args::{Cli, Command, KeysCommand, RegistrationsCommand};
 use self::context::CommandContext;
 use self::link::operate;
+use crate::admin::server_orders::StopServer;
 use crate::admin::status::ReadStats;
 use crate::demo::{self, Options};
 use crate::terminal::{Exit, Failure};
@@ -130,7 +131,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Remove(args) => changed(cx, async { servers_edit::remove(cx, &args) }).await,
         Command::Open(args) => changed(cx, Box::pin(call_rules::open(cx, args))).await,
         Command::Ask(args) => changed(cx, Box::pin(call_rules::ask(cx, args))).await,
-        Command::Init(args) => begun(cx, config::init(cx, &args)).await,
+        Command::Init { project } => begun(cx, config::init(cx, project)).await,
         Command::Import(args) => {
             changed(cx, Box::pin(async { begun(cx, import::run(cx, &args)).await })).await
         }
@@ -155,21 +156,22 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
         Command::Pin(args) => pins::run(cx, args).await,
-        Command::Check(args) => check::run(&args),
+        Command::Check { kind } => check::run(kind),
         Command::Spec(args) => spec::run(cx, args).await,
         Command::Logs(args) => server_commands::logs(cx, args).await,
         Command::Restart(args) => operate(cx, args).await,
         Command::Start(args) => operate(cx, args).await,
-        Command::Stop(args) => server_commands::stop(cx, args).await,
+        Command::Stop { server: Some(server_id) } => operate(cx, StopServer { server_id }).await,
+        Command::Stop { server: None } => server_commands::stop(cx).await,
         Command::Reload => server_commands::reload(cx).await,
         Command::Status => server_commands::status(cx).await,
         Command::Stats => operate(cx, ReadStats {}).await,
         Command::Doctor => doctor::run(cx).await,
-        Command::Completions(args) => man::completions(&cx.output, &args),
-        Command::Man(args) => man::run(&cx.output, &args),
+        Command::Completions { shell } => man::completions(&cx.output, shell),
+        Command::Man { dir } => man::run(&cx.output, dir.as_deref()),
         Command::Config(args) => config::run(cx, args).await,
         Command::Trust(args) => changed(cx, Box::pin(trust::run(cx, &args))).await,
-        Command::Untrust(args) => trust::forget(&cx.output, &args),
+        Command::Untrust { folder } => trust::forget(&cx.output, folder.as_deref()),
     }
 }
 

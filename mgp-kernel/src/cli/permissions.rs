@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_security::permission::{GrantLifetime, GrantedTo};
-use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, ServerId, Timestamp};
-use mgp_types::{Error, Object, shell_word};
+use mgp_types::mgp::{AgentId, Permission, RiskLevel, Scope, Timestamp};
+use mgp_types::{Error, Object};
 
 use super::context::CommandContext;
 use super::input::{is_person_there, read_text, typed_answer};
-use super::link::KernelLink;
+use super::link::{KernelLink, operate};
 use super::proof;
 use crate::admin::operation::KernelNeed;
 use crate::admin::permissions::{
-    GrantPermission, ListGrants, NameMistakes, ResetDecision, RevokePermission, advised_names,
+    GrantPermission, ListGrants, ResetDecision, RevokePermission, read_permission,
 };
 use crate::admin::questions::{
     ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, PermissionDecided, ShowQuestion, WatchQuestions,
@@ -45,7 +45,8 @@ pub(super) struct PermissionApproveArgs {
     #[arg(value_name = "ID|SERVER")]
     what: Option<String>,
     /// The permission, if a server is named
-    permission: Option<String>,
+    #[arg(value_parser = read_permission)]
+    permission: Option<Permission>,
     /// The scope of the grant, as a JSON object with `paths`, `commands`, `hosts` and so on
     #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
     scope: Option<Scope>,
@@ -69,7 +70,7 @@ pub(super) struct PermissionApproveArgs {
     uses: Option<u32>,
     /// Grant for the calls of this agent, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission", conflicts_with = "all_agents")]
-    agent: Option<String>,
+    agent: Option<AgentId>,
     /// Grant for the calls of all agents
     #[arg(long)]
     all_agents: bool,
@@ -84,35 +85,31 @@ pub(super) struct PermissionDenyArgs {
     #[arg(value_name = "ID|SERVER")]
     what: Option<String>,
     /// The permission, if a server is named
-    permission: Option<String>,
+    #[arg(value_parser = read_permission)]
+    permission: Option<Permission>,
     /// The end of the denial of a question: a time, or a span such as 2h
     #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
     until: Option<Timestamp>,
     /// Deny for the calls of this agent only, if a server is named
     #[arg(long, value_name = "AGENT", requires = "permission")]
-    agent: Option<String>,
+    agent: Option<AgentId>,
     /// Deny even if there is no such server, or if no server asks for the permission
     #[arg(long, requires = "permission")]
     force: bool,
 }
 
 pub(super) async fn run(cx: &CommandContext, command: PermissionsCommand) -> Result<Exit, Failure> {
-    let need = match &command {
-        PermissionsCommand::Watch => KernelNeed::Running,
-        PermissionsCommand::Approve(yes) if yes.permission.is_some() => KernelNeed::Configured,
-        PermissionsCommand::Deny(no) if no.permission.is_some() => KernelNeed::Configured,
-        _ => KernelNeed::State,
-    };
-    let work = async |link: &KernelLink| match command {
-        PermissionsCommand::Watch => watch(link).await,
-        PermissionsCommand::Reset(reset) => cx.output.result(&link.ask(&reset).await?),
-        PermissionsCommand::Pending => pending(link).await,
-        PermissionsCommand::Show(wanted) => show(link, wanted).await,
-        PermissionsCommand::Approve(yes) => approve(link, *yes).await,
-        PermissionsCommand::Deny(no) => deny(link, no).await,
-        PermissionsCommand::List(list) => cx.output.result(&link.ask(&list).await?),
-    };
-    KernelLink::with(cx, need, work).await
+    match command {
+        PermissionsCommand::Pending => KernelLink::with(cx, KernelNeed::State, pending).await,
+        PermissionsCommand::Watch => KernelLink::with(cx, KernelNeed::Running, watch).await,
+        PermissionsCommand::Show(wanted) => {
+            KernelLink::with(cx, KernelNeed::State, async |link| show(link, wanted).await).await
+        }
+        PermissionsCommand::Approve(yes) => approve(cx, *yes).await,
+        PermissionsCommand::Deny(no) => deny(cx, no).await,
+        PermissionsCommand::Reset(reset) => operate(cx, reset).await,
+        PermissionsCommand::List(list) => operate(cx, list).await,
+    }
 }
 
 async fn pending(link: &KernelLink) -> Result<Exit, Failure> {
@@ -137,38 +134,28 @@ async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> 
     link.output.result(&decided)
 }
 
-async fn approve(link: &KernelLink, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
+async fn approve(cx: &CommandContext, yes: PermissionApproveArgs) -> Result<Exit, Failure> {
     let scope = match &yes.scope_file {
         None => yes.scope,
         Some(path) => Some(scope(&read_text(path)?).map_err(|error| Failure::file(path, error))?),
     };
-    let decided = if let Some(permission) = yes.permission {
-        let server = yes.what.unwrap_or_default();
+    if let Some(permission) = yes.permission {
         let grant = GrantPermission {
-            server_id: ServerId::from(server.as_str()),
-            permission: Permission::read(&permission),
-            agent_id: yes.agent.as_deref().map(AgentId::from),
+            server_id: yes.what.unwrap_or_default().as_str().into(),
+            permission,
             agent_is_missing: yes.agent.is_none() && !yes.all_agents,
+            agent_id: yes.agent,
             scope,
             expires_at: yes.until,
             force: yes.force,
         };
-        let granted = link.ask(&grant).await;
-        granted.map_err(|failure| {
-            let ending = match (yes.all_agents, grant.agent_is_missing) {
-                (true, _) => " --all-agents",
-                (_, true) => "`, or `--all-agents",
-                _ => "",
-            };
-            let agent = yes.agent.as_deref();
-            let command = |meant: &_| meant_command("approve", &server, &permission, agent, meant) + ending;
-            advised_names(failure, command)
-        })
-    } else {
+        return operate(cx, grant).await;
+    }
+    KernelLink::with(cx, KernelNeed::State, async |link| {
         let is_unnamed = yes.what.is_none();
-        let what = question_id(link, yes.what).await?;
+        let id = question_id(link, yes.what).await?;
         if is_unnamed && is_person_there() {
-            let shown = link.ask(&ShowQuestion { id: what }).await?;
+            let shown = link.ask(&ShowQuestion { id }).await?;
             return link.output.result(&answer(link, &shown.question).await?);
         }
         let lasts = match (yes.once, yes.always) {
@@ -177,32 +164,23 @@ async fn approve(link: &KernelLink, yes: PermissionApproveArgs) -> Result<Exit, 
             _ => None,
         };
         let granted_to = if yes.all_agents { GrantedTo::AllAgents } else { GrantedTo::Asker };
-        let (id, max_uses) = (what.clone(), yes.uses);
-        let answer = ApproveQuestion { id, scope, expires_at: yes.until, lasts, granted_to, max_uses };
-        link.ask(&answer).await.map_err(|failure| unknown(failure, &what))
-    };
-    link.output.result(&decided?)
+        let (expires_at, max_uses) = (yes.until, yes.uses);
+        link.operate(&ApproveQuestion { id, scope, expires_at, lasts, granted_to, max_uses }).await
+    })
+    .await
 }
 
-async fn deny(link: &KernelLink, no: PermissionDenyArgs) -> Result<Exit, Failure> {
-    let decided = if let Some(permission) = no.permission {
-        let server = no.what.unwrap_or_default();
-        let server_id = ServerId::from(server.as_str());
-        let agent_id = no.agent.as_deref().map(AgentId::from);
-        let force = no.force;
-        let revoke =
-            RevokePermission { server_id, permission: Permission::read(&permission), agent_id, force };
-        let denied = link.ask(&revoke).await;
-        denied.map_err(|failure| {
-            let agent = no.agent.as_deref();
-            advised_names(failure, |mistakes| meant_command("deny", &server, &permission, agent, mistakes))
-        })
-    } else {
-        let what = question_id(link, no.what).await?;
-        let answer = DenyQuestion { id: what.clone(), expires_at: no.until };
-        link.ask(&answer).await.map_err(|failure| unknown(failure, &what))
-    };
-    link.output.result(&decided?)
+async fn deny(cx: &CommandContext, no: PermissionDenyArgs) -> Result<Exit, Failure> {
+    if let Some(permission) = no.permission {
+        let server_id = no.what.unwrap_or_default().as_str().into();
+        return operate(cx, RevokePermission { server_id, permission, agent_id: no.agent, force: no.force })
+            .await;
+    }
+    KernelLink::with(cx, KernelNeed::State, async |link| {
+        let id = question_id(link, no.what).await?;
+        link.operate(&DenyQuestion { id, expires_at: no.until }).await
+    })
+    .await
 }
 
 /// Returns the id that a command names or, without one, that of the only question that waits, which is shown.
@@ -226,22 +204,6 @@ async fn question_id(link: &KernelLink, named: Option<String>) -> Result<String,
 /// Returns the id of a question with the first line of its text.
 fn brief(question: &OpenQuestion) -> String {
     format!("{}  {}", question.id, printable(question.message.lines().next().unwrap_or_default()))
-}
-
-/// Returns the command that decides about a permission, with the names that are probably meant.
-fn meant_command(
-    verb: &str,
-    server: &str,
-    permission: &str,
-    agent: Option<&str>,
-    mistakes: &NameMistakes,
-) -> String {
-    let word = |meant: &Option<String>, written: &str| shell_word(meant.as_deref().unwrap_or(written));
-    let (server, permission) =
-        (word(&mistakes.meant_server, server), word(&mistakes.meant_permission, permission));
-    let agent = mistakes.meant_agent.as_deref().or(agent);
-    let whose = agent.map(|agent| format!(" --agent {}", shell_word(agent)));
-    format!("mgp permissions {verb} {server} {permission}{}", whose.unwrap_or_default())
 }
 
 /// Asks the person at this terminal about each question as it comes, until the person ends the command.
@@ -273,13 +235,6 @@ async fn watch(link: &KernelLink) -> Result<Exit, Failure> {
             }
         }
     }
-}
-
-fn unknown(failure: Failure, what: &str) -> Failure {
-    failure.hint(format!(
-        "`mgp permissions pending` shows the questions; `mgp permissions approve {what} PERMISSION --agent AGENT` \
-         grants a permission to a server"
-    ))
 }
 
 fn scope(json: &str) -> Result<Scope, String> {

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use mgp_types::mgp::{ServerId, ServerState};
+use mgp_types::mgp::ServerState;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::context::{CommandContext, EffectiveConfig};
-use super::link::{KernelLink, operate};
+use super::link::KernelLink;
 use super::output::{Output, OutputReader};
 use super::proof::WITHOUT_PROOF;
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
-use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog, StopServer};
+use crate::admin::server_orders::{MAX_LINES, ReadServerLog, ServerLog};
 use crate::admin::servers::{ListServers, ServerList, ServerRow};
 use crate::admin::status::{KernelStatus, ReadStatus, StopKernel};
 use crate::lifecycle::HttpListening;
@@ -43,13 +43,6 @@ pub(super) struct ServersArgs {
     /// Wait until each server is connected or has failed
     #[arg(long, conflicts_with = "no_start")]
     wait: bool,
-}
-
-/// The server that is stopped, or none for the kernel.
-#[derive(Debug, Args)]
-pub(super) struct StopArgs {
-    /// The id of the server; the kernel with all its servers if left out
-    server: Option<ServerId>,
 }
 
 /// Lists servers and their states.
@@ -134,11 +127,8 @@ fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     &now[known..]
 }
 
-/// Stops a server of the running kernel, or the running kernel itself, after its calls in progress.
-pub(super) async fn stop(cx: &CommandContext, args: StopArgs) -> Result<Exit, Failure> {
-    if let Some(server_id) = args.server {
-        return operate(cx, StopServer { server_id }).await;
-    }
+/// Stops the running kernel after its calls in progress.
+pub(super) async fn stop(cx: &CommandContext) -> Result<Exit, Failure> {
     let socket = cx.read()?.socket;
     let stop = async |link: &KernelLink| link.ask(&StopKernel {}).await;
     let stopped = KernelLink::with(cx, KernelNeed::Running, stop).await?;

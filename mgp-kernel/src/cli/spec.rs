@@ -31,9 +31,20 @@ pub(super) enum SpecCommand {
     /// Write the specification document of tools
     Generate(GenerateArgs),
     /// Show what changed in tools, and the version that announces it
-    Diff(DiffArgs),
+    Diff {
+        /// The tools before: a specification document, a JSON file with definitions, SERVER or SERVER.TOOL
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// The tools after, likewise
+        #[arg(value_name = "NEW")]
+        new: String,
+    },
     /// Print the JSON Schema of a form of envelopes, for validators and generators of code
-    Schema(SchemaArgs),
+    Schema {
+        /// What the schema describes
+        #[arg(value_name = "FORM")]
+        form: EnvelopeForm,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -62,26 +73,9 @@ pub(super) struct GenerateArgs {
     tool_version: ToolVersion,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct DiffArgs {
-    /// The tools before: a specification document, a JSON file with definitions, SERVER or SERVER.TOOL
-    #[arg(value_name = "OLD")]
-    old: String,
-    /// The tools after, likewise
-    #[arg(value_name = "NEW")]
-    new: String,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct SchemaArgs {
-    /// What the schema describes
-    #[arg(value_name = "FORM")]
-    form: EnvelopeForm,
-}
-
 /// A form whose schema is printed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum EnvelopeForm {
+pub(super) enum EnvelopeForm {
     ToolCall,
     ToolResult,
     ErrorDetail,
@@ -101,8 +95,8 @@ pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exi
     match command {
         SpecCommand::Lint(args) => check(cx, &args).await,
         SpecCommand::Generate(args) => generate(cx, args).await,
-        SpecCommand::Diff(args) => diff(cx, &args).await,
-        SpecCommand::Schema(args) => schema(&cx.output, args.form),
+        SpecCommand::Diff { old, new } => diff(cx, &old, &new).await,
+        SpecCommand::Schema { form } => schema(&cx.output, form),
     }
 }
 
@@ -129,8 +123,8 @@ async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-async fn diff(cx: &CommandContext, args: &DiffArgs) -> Result<Exit, Failure> {
-    let (old, new) = (tools_of(cx, &args.old).await?, tools_of(cx, &args.new).await?);
+async fn diff(cx: &CommandContext, old: &str, new: &str) -> Result<Exit, Failure> {
+    let (old, new) = (tools_of(cx, old).await?, tools_of(cx, new).await?);
     let diffs = ToolDiff::between(&old, &new);
     cx.output.show(&diffs, |diffs, out| diffs.iter().try_for_each(|diff| write_diff(out, diff)))?;
     let is_announced = diffs.iter().all(|diff| diff.is_announced);

@@ -42,13 +42,6 @@ enum TrustCommand {
     List,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct UntrustArgs {
-    /// The folder; the current folder if left out
-    #[arg(value_name = "FOLDER")]
-    folder: Option<PathBuf>,
-}
-
 pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, Failure> {
     if let Some(TrustCommand::List) = trust.command {
         return list(&cx.output);
@@ -89,8 +82,8 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
 }
 
 /// Removes the trust in a folder's file.
-pub(super) fn forget(output: &Output, untrust: &UntrustArgs) -> Result<Exit, Failure> {
-    let locations = locations(untrust.folder.as_deref())?;
+pub(super) fn forget(output: &Output, folder: Option<&Path>) -> Result<Exit, Failure> {
+    let locations = locations(folder)?;
     let path = locations.folder_file().unwrap_or_else(|| Path::new("mgp.toml")).to_path_buf();
     if !notes(&locations)?.forget(&path).map_err(|error| Failure::file(&path, error))? {
         return Err(Failure::usage(format!("{} was not trusted", path.display()))

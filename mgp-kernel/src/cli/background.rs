@@ -13,6 +13,8 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use crate::terminal::{Exit, Failure};
 
 /// The outcome of the start of a kernel in the background.
@@ -101,10 +103,7 @@ pub(super) fn tell_listening() {
 
 /// Tells the process that waits for the kernel why it does not start.
 pub(super) fn tell_failure(failure: &Failure) {
-    let failure = serde_json::json!({
-        "exit": failure.exit as u8, "message": failure.message(), "hint": failure.advice(),
-    });
-    say(&failure.to_string());
+    say(&json!([failure.exit, failure.message(), failure.advice()]).to_string());
 }
 
 fn say(line: &str) {
@@ -116,18 +115,12 @@ fn read(line: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failur
     if line.trim_end() == LISTENS {
         return Ok(StartOutcome::Listens);
     }
-    let Ok(failure) = serde_json::from_str::<serde_json::Value>(line) else {
+    let Ok((exit, message, hint)) = serde_json::from_str::<(Exit, String, Option<String>)>(line) else {
         tracing::warn!(log = %last_lines(state, begins_at), "a kernel ended while it started");
         return Ok(StartOutcome::Died);
     };
-    let text = |name: &str| failure[name].as_str().map(str::to_owned);
-    let exit = Exit::of_number(failure["exit"].as_u64());
-    let failed =
-        Failure::new(exit, text("message").unwrap_or_else(|| "the kernel does not start".to_owned()));
-    Err(match text("hint") {
-        Some(hint) => failed.hint(hint),
-        None => failed.hint(format!("{} says more", log_file(state).display())),
-    })
+    let hint = hint.unwrap_or_else(|| format!("{} says more", log_file(state).display()));
+    Err(Failure::new(exit, message).hint(hint))
 }
 
 fn command(global: &[OsString], how: &str, options: &[OsString]) -> Command {
@@ -202,7 +195,7 @@ mod tests {
     #[test]
     fn a_failure_arrives_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let line = r#"{"exit":4,"message":"the port is taken","hint":"name another one"}"#;
+        let line = r#"["unreachable","the port is taken","name another one"]"#;
         let failure = read(line, folder.path(), 0).unwrap_err();
         assert_eq!((failure.exit, failure.message()), (Exit::Unreachable, "the port is taken"));
         assert_eq!(failure.advice(), Some("name another one"));

@@ -81,16 +81,6 @@ pub(super) enum EnvelopeForm {
     ErrorDetail,
 }
 
-impl EnvelopeForm {
-    const fn schema(self) -> &'static str {
-        match self {
-            Self::ToolCall => TOOL_CALL_SCHEMA,
-            Self::ToolResult => TOOL_RESULT_SCHEMA,
-            Self::ErrorDetail => ERROR_DETAIL_SCHEMA,
-        }
-    }
-}
-
 pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exit, Failure> {
     match command {
         SpecCommand::Lint(args) => check(cx, &args).await,
@@ -102,9 +92,13 @@ pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exi
 
 /// Prints a schema as it is kept, so that its members stay in the order in which people read them.
 fn schema(output: &Output, form: EnvelopeForm) -> Result<Exit, Failure> {
-    let schema = RawJson::parse(form.schema()).map_err(|error| Failure::usage(error.to_string()))?;
-    output.show(&schema, |_, out| write!(out, "{}", form.schema()))?;
-    Ok(Exit::Done)
+    let text = match form {
+        EnvelopeForm::ToolCall => TOOL_CALL_SCHEMA,
+        EnvelopeForm::ToolResult => TOOL_RESULT_SCHEMA,
+        EnvelopeForm::ErrorDetail => ERROR_DETAIL_SCHEMA,
+    };
+    let schema = RawJson::parse(text).map_err(|error| Failure::usage(error.to_string()))?;
+    output.show(&schema, |_, out| write!(out, "{text}"))
 }
 
 async fn generate(cx: &CommandContext, args: GenerateArgs) -> Result<Exit, Failure> {

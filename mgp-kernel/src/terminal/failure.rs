@@ -8,14 +8,15 @@ use mgp_discovery::config::{ConfigError, EditError};
 use mgp_discovery::secrets::SecretStoreError;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Origin, RawJson, code};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::text::printable;
 use crate::StartError;
 
 /// The outcome of a command, as the exit code that scripts see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Exit {
     /// The command did what it was asked to.
@@ -38,7 +39,7 @@ pub(crate) struct Failure {
     #[serde(skip)]
     pub(crate) exit: Exit,
     /// The code of the error: a number of MGP or JSON-RPC if a peer sent the error, or else a word.
-    code: FailureCode,
+    code: Value,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -47,16 +48,9 @@ pub(crate) struct Failure {
     data: Option<RawJson>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum FailureCode {
-    Number(i64),
-    Word(Exit),
-}
-
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: FailureCode::Word(exit), message: message.into(), hint: None, data: None }
+        Self { exit, code: json!(exit), message: message.into(), hint: None, data: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -131,7 +125,7 @@ impl From<Error> for Failure {
         };
         let message = with_causes(error.message(), &error);
         let hint = error.recovery().as_ref().and_then(advice);
-        Self { exit, code: FailureCode::Number(error.code()), message, hint, data: error.data().cloned() }
+        Self { exit, code: error.code().into(), message, hint, data: error.data().cloned() }
     }
 }
 
@@ -197,14 +191,6 @@ fn seconds(millis: u64) -> String {
 
 /// The members of a peer's details that may hold advice for people, the first ones preferred.
 const ADVICE: [&str; 6] = ["hint", "help", "suggestion", "action", "recovery", "resolution"];
-
-impl Exit {
-    /// Returns the kind of failure of a command that ended with this exit code.
-    pub(crate) fn of_number(number: Option<u64>) -> Self {
-        let kinds = [Self::Auth, Self::Unreachable, Self::Tool, Self::Waiting];
-        kinds.into_iter().find(|kind| number == Some(*kind as u64)).unwrap_or(Self::Usage)
-    }
-}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {

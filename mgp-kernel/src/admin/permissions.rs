@@ -408,7 +408,7 @@ fn advised(
     let Some(mistakes) = failure.data::<NameMistakes>() else { return failure };
     let NameMistakes { meant_server, meant_permission, meant_agent, .. } = &mistakes;
     let word = |meant: &Option<String>, written: &str| shell_word(meant.as_deref().unwrap_or(written));
-    let agent = meant_agent.as_deref().or(agent.map(AgentId::as_str));
+    let agent = meant_agent.as_deref().or_else(|| agent.map(AgentId::as_str));
     let whose = agent.map(|agent| format!(" --agent {}", shell_word(agent))).unwrap_or_default();
     let (server, permission) = (word(meant_server, server), word(meant_permission, permission));
     let meant = [meant_server, meant_permission, meant_agent];

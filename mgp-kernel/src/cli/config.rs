@@ -67,9 +67,9 @@ fn check(cx: &CommandContext) -> Result<Exit, Failure> {
         for warning in &warnings {
             writeln!(out, "{}", warning.trim_end())?;
         }
-        writeln!(out, "servers {}", servers)?;
-        writeln!(out, "state   {}", state)?;
-        writeln!(out, "socket  {}", socket)
+        writeln!(out, "servers {servers}")?;
+        writeln!(out, "state   {state}")?;
+        writeln!(out, "socket  {socket}")
     })
 }
 

@@ -48,10 +48,13 @@ pub(super) struct ExportArgs {
     rollback: bool,
 }
 
+/// The name of a server that stays in a client's file, and the reason.
+type KeptServer = (String, String);
+
 pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit, Failure> {
     let path = export.file(&ClientLocations::this()?)?;
     if export.rollback {
-        return take_back(&cx.output, export.to, path);
+        return take_back(&cx.output, export.to, &path);
     }
     let text = if path.exists() { Some(text_of(&path)?) } else { None };
     let (mut removed, mut kept, mut doubled) = (Vec::new(), Vec::new(), Vec::new());
@@ -137,9 +140,8 @@ async fn ask(output: &Output, path: &str, change: &str) -> Result<(), Failure> {
     if agrees("write this change?").await? { Ok(()) } else { Err(Failure::usage("nothing was changed")) }
 }
 
-fn take_back(output: &Output, client: ClientKind, path: PathBuf) -> Result<Exit, Failure> {
-    let kept_at =
-        roll_back(&path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
+fn take_back(output: &Output, client: ClientKind, path: &Path) -> Result<Exit, Failure> {
+    let kept_at = roll_back(path).map_err(|error| Failure::usage(with_causes(&error.to_string(), &error)))?;
     let kept_at = kept_at.map(|kept| kept.display().to_string());
     let path = path.display().to_string();
     let mut done = json!({ "client": client.name(), "path": path });
@@ -204,7 +206,7 @@ impl ExportArgs {
         configured: &EffectiveConfig,
         path: &Path,
         text: &str,
-    ) -> Result<(Vec<String>, Vec<(String, String)>), Failure> {
+    ) -> Result<(Vec<String>, Vec<KeptServer>), Failure> {
         let options = ReadOptions { secrets: LiteralSecrets::Keep, ..ClientLocations::this()?.options() };
         let read = read(self.to, text, &options).map_err(|error| Failure::file(path, error))?;
         // Secrets are compared as well: of two servers that differ only in secrets, mgp has at most one.

@@ -10,7 +10,6 @@ use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, Origin, RawJson, code};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::text::printable;
 use crate::StartError;
@@ -39,7 +38,7 @@ pub(crate) struct Failure {
     #[serde(skip)]
     pub(crate) exit: Exit,
     /// The code of the error: a number of MGP or JSON-RPC if a peer sent the error, or else a word.
-    code: Value,
+    code: FailureCode,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -48,9 +47,16 @@ pub(crate) struct Failure {
     data: Option<RawJson>,
 }
 
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum FailureCode {
+    Number(i64),
+    Word(Exit),
+}
+
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, code: json!(exit), message: message.into(), hint: None, data: None }
+        Self { exit, code: FailureCode::Word(exit), message: message.into(), hint: None, data: None }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -125,7 +131,7 @@ impl From<Error> for Failure {
         };
         let message = with_causes(error.message(), &error);
         let hint = error.recovery().as_ref().and_then(advice);
-        Self { exit, code: error.code().into(), message, hint, data: error.data().cloned() }
+        Self { exit, code: FailureCode::Number(error.code()), message, hint, data: error.data().cloned() }
     }
 }
 

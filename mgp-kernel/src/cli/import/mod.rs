@@ -97,8 +97,7 @@ fn report(
     taking: &mut ConfigImport<'_>,
 ) -> Result<(Value, String, bool), EditError> {
     let (mut clients, mut servers) = (ReportSection::default(), ReportSection::default());
-    let (mut secrets, mut skipped) = (ReportSection::default(), ReportSection::default());
-    let mut moved: BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)> = BTreeMap::new();
+    let (mut skipped, mut moved) = (ReportSection::default(), MovedSecrets::new());
     let verb = if import.dry_run { "would add" } else { "added" };
     let mut is_added = false;
     for ImportSource { kind, path: from, scope, read } in sources {
@@ -169,9 +168,36 @@ fn report(
             servers.add(row, &text);
         }
     }
+    let secrets = secrets_moved(moved, import.dry_run);
+    let file = path.display().to_string();
+    let mut text = [&*clients.text, &*servers.text, &*skipped.text, &*secrets.text].concat();
+    if clients.rows.is_empty() {
+        "no client was found on this machine; `mgp import FILE` reads a file\n".clone_into(&mut text);
+    }
+    if is_added {
+        let is_written = if import.dry_run { "would be written to" } else { "in" };
+        text = format!("{text}{is_written} {file}\n");
+    }
+    let report = json!({
+        "file": file,
+        "dry_run": import.dry_run,
+        "clients": clients.rows,
+        "servers": servers.rows,
+        "secrets": secrets.rows,
+        "skipped": skipped.rows,
+    });
+    Ok((report, text, is_added))
+}
+
+/// The secrets that references replace, by where they are kept and their names: the places where they were, and the servers whose
+/// command lines contain them, where every user of the machine can read them.
+type MovedSecrets = BTreeMap<(ReferenceKind, String), (Vec<String>, Vec<String>)>;
+
+fn secrets_moved(moved: MovedSecrets, is_trial: bool) -> ReportSection {
+    let mut secrets = ReportSection::default();
     for ((held_in, name), (places, shown)) in moved {
         let (kept, mut text) = match held_in {
-            ReferenceKind::Store if import.dry_run => {
+            ReferenceKind::Store if is_trial => {
                 ("store", format!("secret {name}: would be kept among your secrets"))
             }
             ReferenceKind::Store => {
@@ -191,24 +217,7 @@ fn report(
         secrets
             .add(json!({ "name": name, "kept": kept, "places": places, "in_command_line_of": shown }), &text);
     }
-    let file = path.display().to_string();
-    let mut text = [&*clients.text, &*servers.text, &*skipped.text, &*secrets.text].concat();
-    if clients.rows.is_empty() {
-        "no client was found on this machine; `mgp import FILE` reads a file\n".clone_into(&mut text);
-    }
-    if is_added {
-        let is_written = if import.dry_run { "would be written to" } else { "in" };
-        text = format!("{text}{is_written} {file}\n");
-    }
-    let report = json!({
-        "file": file,
-        "dry_run": import.dry_run,
-        "clients": clients.rows,
-        "servers": servers.rows,
-        "secrets": secrets.rows,
-        "skipped": skipped.rows,
-    });
-    Ok((report, text, is_added))
+    secrets
 }
 
 /// A client's file, and the result of reading it.

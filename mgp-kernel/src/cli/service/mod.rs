@@ -92,7 +92,8 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
     let texts = plan.files.iter().map(|(_, text)| text.replace("{command}", &command));
     let files: Vec<_> = paths.iter().zip(texts).collect();
     if wanted.print {
-        let text: String = files.iter().map(|(path, text)| format!("# {}\n{text}", path.display())).collect();
+        let files = files.iter().map(|(path, text)| format!("# {}\n{text}", path.display()));
+        let text = files.collect::<Vec<_>>().concat();
         return cx.output.show(&text, |text, out| write!(out, "{text}"));
     }
     proof::person_if_guarded(cx).await?;

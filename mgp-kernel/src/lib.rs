@@ -33,7 +33,7 @@ mod changes;
 pub mod cli;
 mod data;
 #[cfg(unix)]
-pub mod demo;
+mod demo;
 mod error;
 mod forwarded_positions;
 mod front;

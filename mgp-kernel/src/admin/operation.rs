@@ -9,8 +9,8 @@ use mgp_types::{Error, Principal};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::sections::Sections;
 use crate::proof::OperatorConnection;
+use crate::sections::Sections;
 use crate::terminal::{Exit, Failure};
 
 /// An operation of operators. Its fields are the params of the method.

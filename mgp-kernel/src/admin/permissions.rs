@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
-use crate::kernel::Sections;
+use crate::sections::Sections;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
 

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use super::operation::{KernelNeed, Operation, OperatorCall, ServersToBegin};
 use super::servers::{CallCounts, ServerList, ServerRow};
-use crate::sections::Sections;
 use crate::lifecycle::{HttpListening, Lifecycle, ServedKernel};
+use crate::sections::Sections;
 use crate::terminal::{TextForm, TextWriter, or_dash};
 use crate::{StartError, settings};
 

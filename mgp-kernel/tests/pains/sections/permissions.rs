@@ -12,7 +12,8 @@ tests![
     a_policy_that_asks_nobody_decides_by_itself,
     a_policy_that_asks_connects_a_server_when_an_operator_has_decided,
     a_server_is_asked_to_wait_and_told_the_decision,
-    each_permission_is_known_with_its_risk,
+    permissions_for_files_networks_and_programs_are_known_with_their_risk,
+    all_other_permissions_are_known_with_their_risk,
 ];
 
 /// A server of MGP that cannot work without reading memory.
@@ -140,15 +141,22 @@ async fn a_server_is_asked_to_wait_and_told_the_decision() {
     host.up("notes").await;
 }
 
-// covers: MGP-3.2-01..12
-async fn each_permission_is_known_with_its_risk() {
-    let permissions = [
+// covers: MGP-3.2-01..06
+async fn permissions_for_files_networks_and_programs_are_known_with_their_risk() {
+    asked_with_their_risk(&[
         ("filesystem.read", "moderate"),
         ("filesystem.write", "dangerous"),
         ("network.outbound", "moderate"),
         ("network.listen", "dangerous"),
         ("shell.execute", "dangerous"),
         ("code_execution", "dangerous"),
+    ])
+    .await;
+}
+
+// covers: MGP-3.2-07..12
+async fn all_other_permissions_are_known_with_their_risk() {
+    asked_with_their_risk(&[
         ("memory.read", "safe"),
         ("memory.write", "moderate"),
         ("system.info", "safe"),
@@ -156,7 +164,12 @@ async fn each_permission_is_known_with_its_risk() {
         ("notification", "safe"),
         // Nobody knows what it lets a server do.
         ("com.example.custom_permission", "dangerous"),
-    ];
+    ])
+    .await;
+}
+
+/// Has a server ask for these permissions, and checks the risk that operators are told of each.
+async fn asked_with_their_risk(permissions: &[(&str, &str)]) {
     let names: Vec<_> = permissions.iter().map(|(name, _)| name).collect();
     let mgp = json!({"version": "0.2.0", "extensions": ["security"], "permissions_required": names});
     let server = Script::named(&["works"]).capabilities(&json!({"tools": {}, "mgp": mgp}).to_string());
@@ -171,7 +184,7 @@ async fn each_permission_is_known_with_its_risk() {
         let pending = operator.result("kernel/permissions/pending", json!({})).await;
         let questions = pending["questions"].as_array().unwrap();
         for (permission, risk) in permissions {
-            let question = questions.iter().find(|question| question["permission"] == permission);
+            let question = questions.iter().find(|question| question["permission"] == *permission);
             assert_eq!(question.map(|question| &question["risk"]), Some(&json!(risk)), "{permission}");
         }
     }

@@ -71,7 +71,7 @@ struct Numbered<T> {
     entry: Arc<T>,
 }
 
-/// One page of the list, for the cursor that asks for entries from `start` on.
+/// A page of a list, for the cursor that asks for entries from `start` on.
 struct Page {
     start: u64,
     result: RawJson,

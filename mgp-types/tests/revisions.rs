@@ -1,4 +1,4 @@
-//! What each revision keeps of a body: the tables of the specification stand in `revisions.txt`.
+//! Tests of the members that each revision keeps of a body, by the tables of the specification in `revisions.txt`.
 
 use mgp_types::mcp::{self, ForRevision, task};
 use mgp_types::{Object, Revision};

@@ -167,7 +167,7 @@ pub(crate) struct Host {
 }
 
 enum At {
-    /// It begins with its client.
+    /// The server is a process that begins with its client.
     Nowhere,
     #[cfg(unix)]
     Socket(Socket),

@@ -81,7 +81,7 @@ impl OperationEntry {
     /// Returns the name of the method of an operation.
     pub(crate) fn name_of<O: Operation>() -> &'static str {
         let named = OPERATIONS.iter().find(|entry| (entry.request)() == TypeId::of::<O>());
-        named.map_or("", |entry| entry.name)
+        named.expect("each operation is in the list").name
     }
 
     /// Returns the operation with this name.

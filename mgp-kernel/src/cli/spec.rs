@@ -41,7 +41,7 @@ pub(super) enum SpecCommand {
     },
     /// Print the JSON Schema of a form of envelopes, for validators and generators of code
     Schema {
-        /// What the schema describes
+        /// The form that the schema describes
         #[arg(value_name = "FORM")]
         form: EnvelopeForm,
     },

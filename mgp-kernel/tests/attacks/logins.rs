@@ -55,7 +55,7 @@ fn location(url: &str) -> String {
     answer.header("location").unwrap_or_default().to_owned()
 }
 
-/// What the kernel says of its servers, once they are connected or have failed.
+/// Returns the kernel's rows of its servers, once they are connected or have failed.
 fn servers(home: &Home) -> String {
     home.run(["servers", "--wait", "--json"]).out
 }

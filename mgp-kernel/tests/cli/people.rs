@@ -25,7 +25,7 @@ pub(crate) fn home_with_notes(lines: &str) -> Home {
     home
 }
 
-/// As [`home_with_notes`], where all calls of the server need a permission.
+/// Returns the home of [`home_with_notes`], in which all calls of the server need a permission.
 pub(crate) fn home_that_needs(lines: &str) -> Home {
     let home = home_with_notes(lines);
     let config = home.read("mgp.toml");

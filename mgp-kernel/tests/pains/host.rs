@@ -127,7 +127,7 @@ pub(crate) fn with_person(
     })
 }
 
-/// What a client was told: the methods of the notifications, with their parameters.
+/// The notifications that a client got: their methods and parameters.
 pub(crate) type Heard = Arc<Mutex<Vec<(&'static str, String)>>>;
 
 /// A client that notes these notifications.
@@ -170,7 +170,7 @@ pub(crate) async fn ask<S: RpcService>(client: &Client<S>, method: &'static str,
     client.request(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}")).to().unwrap()
 }
 
-/// What `find` finds, within a while, where it has to be asked for.
+/// Returns the value that the future of `find` finds, and waits for it a while.
 pub(crate) async fn until_found<T>(what: &str, mut find: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -182,7 +182,7 @@ pub(crate) async fn until_found<T>(what: &str, mut find: impl AsyncFnMut() -> Op
     }
 }
 
-/// What a search finds as soon as this tool is among it: tools are searched a moment after they are listed.
+/// Returns the tools that a search finds, once this tool is one of them: tools are searched a moment after they are listed.
 pub(crate) async fn found<S: RpcService>(client: &Client<S>, query: &str, tool: &str) -> Vec<RawJson> {
     until_found(&format!("{tool} is found"), async || {
         let params = json!({"query": query, "max_results": 10});

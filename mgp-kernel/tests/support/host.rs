@@ -108,7 +108,7 @@ pub(crate) async fn names<S: RpcService>(client: &Client<S>) -> Vec<String> {
     client.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect()
 }
 
-/// What `find` finds, within a while.
+/// Returns the value that `find` finds, and waits for it a while.
 pub(crate) async fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

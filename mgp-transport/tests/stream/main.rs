@@ -1,4 +1,4 @@
-//! One connection over a stream of bytes: what a peer may send, and which answer belongs to which call.
+//! Tests of one connection over a stream of bytes: the messages that a peer may send, and the call that each answer belongs to.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bad_input;

@@ -196,7 +196,7 @@ mod tests {
             assert!(matches!(asked(), Ok(Some(user)) if user == own) || asked().is_err(), "{listens}");
             drop(client);
             // A program that another thread is just starting has the connection, too, until it runs.
-            let begun = std::time::Instant::now();
+            let begun = tokio::time::Instant::now();
             while by_tables(ends) != PeerUser::Unknown {
                 assert!(begun.elapsed().as_secs() < 60, "{listens} has a user still");
                 std::thread::yield_now();

@@ -3,7 +3,8 @@
 mod registry;
 
 use std::fmt;
-use std::future::ready;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
@@ -17,10 +18,8 @@ use crate::cache::CacheStore;
 use crate::changes::ChangeRoutes;
 use crate::progress::ProgressRoutes;
 
-type HandlersFuture = BoxFuture<'static, Result<Response, Error>>;
-
 /// A function that answers one of the server's requests, whatever way it came.
-pub(crate) type AnswerFn = Arc<dyn Fn(Request) -> HandlersFuture + Send + Sync>;
+pub(crate) type AnswerFn = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
 
 /// The innermost service for the server's messages to the client: it runs the handlers.
 ///
@@ -52,17 +51,16 @@ impl Handlers {
 impl HandlersInner {
     fn answer(&self, request: Request) -> HandlersFuture {
         match self.registry.requests.get(&request.method) {
-            Some(handler) => handler(request),
-            None => Box::pin(ready(Err(Error::method_not_found(&request.method)))),
+            Some(handler) => HandlersFuture::running(handler(request)),
+            None => HandlersFuture::done(Err(Error::method_not_found(&request.method))),
         }
     }
 
     fn notice(&self, notification: Request) -> HandlersFuture {
-        let nothing = || Box::pin(ready(Ok(Response::empty())));
         let method = &notification.method;
         let NotificationListeners { progress, changes, cache, subscriber } = &self.listeners;
         if *method == Method::PROGRESS && progress.route(&notification.params) {
-            return nothing();
+            return HandlersFuture::nothing();
         }
         #[cfg(feature = "ext")]
         if *method == *mgp_types::ext::SubscriptionEnded::METHOD {
@@ -78,10 +76,10 @@ impl HandlersInner {
             changes.tell(method, &notification.params);
         }
         if let Some(handler) = self.registry.notifications.get(method) {
-            return handler(notification);
+            return HandlersFuture::running(handler(notification));
         }
         tracing::trace!(%method, "nobody listens to a notification");
-        nothing()
+        HandlersFuture::nothing()
     }
 }
 
@@ -107,3 +105,38 @@ impl fmt::Debug for Handlers {
         f.debug_tuple("Handlers").field(&self.0.registry).finish()
     }
 }
+
+/// The future of [`Handlers`].
+pub struct HandlersFuture(HandlersState);
+
+enum HandlersState {
+    Done(Option<Result<Response, Error>>),
+    Running(BoxFuture<'static, Result<Response, Error>>),
+}
+
+impl HandlersFuture {
+    fn done(outcome: Result<Response, Error>) -> Self {
+        Self(HandlersState::Done(Some(outcome)))
+    }
+
+    fn nothing() -> Self {
+        Self::done(Ok(Response::empty()))
+    }
+
+    fn running(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self(HandlersState::Running(future))
+    }
+}
+
+impl Future for HandlersFuture {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            HandlersState::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
+            HandlersState::Running(future) => future.as_mut().poll(cx),
+        }
+    }
+}
+
+mgp_types::partial_debug!(HandlersFuture);

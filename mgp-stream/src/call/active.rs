@@ -25,13 +25,14 @@ use super::resend::ResendBuffer;
 /// interrupted one. It is read where no chunk has left, and never sent.
 pub const FIRST_INDEX: &str = "first_index";
 
-/// A call in progress: its chunks, its pace, and whether it goes on.
+/// A streamed call in progress: its chunks, its pace, and whether it goes on.
 ///
 /// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
 /// call ended.
 pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
-    stream: StreamId,
+    pub(super) stream: StreamId,
+    stall_limit: Duration,
     /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
     /// Signals that the pace was changed or that the call is over.
@@ -47,8 +48,6 @@ struct ActiveCallState {
     streamed: StreamedResult,
     resend: ResendBuffer,
     pace: ChunkPacer,
-    /// Set once the server behind a gateway was asked to cancel the call.
-    asked: bool,
 }
 
 enum Phase {
@@ -73,9 +72,6 @@ pub(super) enum ForcedEnd {
     Failed(Error),
 }
 
-/// The time that one chunk waits for a caller that does not take it.
-const STALL_LIMIT: Duration = Duration::from_secs(10);
-
 impl ForcedEnd {
     pub(super) fn into_answer(self) -> Result<Response, Error> {
         match self {
@@ -86,7 +82,7 @@ impl ForcedEnd {
 }
 
 impl ActiveCall {
-    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId) -> Self {
+    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId, stall_limit: Duration) -> Self {
         let state = ActiveCallState {
             phase: Phase::Running,
             began: Instant::now(),
@@ -97,9 +93,15 @@ impl ActiveCall {
             },
             resend: ResendBuffer::default(),
             pace: ChunkPacer::default(),
-            asked: false,
         };
-        Self { port, stream, turn: Semaphore::new(1), changed: Notify::new(), state: Mutex::new(state) }
+        Self {
+            port,
+            stream,
+            stall_limit,
+            turn: Semaphore::new(1),
+            changed: Notify::new(),
+            state: Mutex::new(state),
+        }
     }
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
@@ -147,21 +149,9 @@ impl ActiveCall {
         Some(answer)
     }
 
-    /// Notes that the server behind a gateway is asked to cancel the call. Returns whether this is the first time and
-    /// the call goes on.
-    pub(super) fn begin_asking(&self) -> bool {
-        let mut state = self.state.lock();
-        matches!(state.phase, Phase::Running) && !std::mem::replace(&mut state.asked, true)
-    }
-
-    /// Returns whether the server behind a gateway was asked to cancel the call.
-    pub(super) fn is_asked(&self) -> bool {
-        self.state.lock().asked
-    }
-
     /// Sets the rate in chunks per second that the caller takes. Returns whether `per_second` is a valid rate.
     pub(super) fn set_pace(&self, per_second: f64) -> bool {
-        let set = self.state.lock().pace.set(per_second, STALL_LIMIT);
+        let set = self.state.lock().pace.set(per_second, self.stall_limit);
         self.changed.notify_waiters();
         set
     }
@@ -274,7 +264,7 @@ impl ActiveCall {
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
-        let sent = timeout(STALL_LIMIT, async {
+        let sent = timeout(self.stall_limit, async {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
@@ -301,7 +291,7 @@ impl ActiveCall {
     //= mgp §12.8 (later drafts)
     //# max_chunks_per_second
     async fn wait_for_pace(&self) -> Result<(), Error> {
-        let limit = Instant::now() + STALL_LIMIT;
+        let limit = Instant::now() + self.stall_limit;
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
@@ -335,7 +325,7 @@ impl ActiveCall {
         let error = stalled();
         let state = self.state.lock();
         if matches!(state.phase, Phase::Running) {
-            tracing::debug!(limit = ?STALL_LIMIT, "the caller stopped taking chunks");
+            tracing::debug!(limit = ?self.stall_limit, "the caller stopped taking chunks");
             self.end(state, Phase::Stopped(ForcedEnd::Failed(error.clone())));
         }
         error
@@ -382,7 +372,7 @@ struct ResultPart {
     checkpoint: [Option<RawJson>; 2],
 }
 
-fn millis_since(began: Instant) -> u64 {
+pub(super) fn millis_since(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
-use super::registry::CallWork;
+use super::quiet_call::QuietWork;
+use super::registry::StreamingWork;
 
 pin_project! {
     /// The future of [`StreamService`](super::StreamService): the future of the inner service, watched or not, or an answer of the
@@ -25,7 +26,8 @@ pin_project! {
     #[project = StateProj]
     enum State<F> {
         Passed { #[pin] future: F },
-        Watched { #[pin] future: F, work: CallWork },
+        Watched { #[pin] future: F, work: StreamingWork },
+        Quiet { #[pin] future: F, work: QuietWork },
         Answered { answer: Option<Result<Response, Error>> },
         Waiting { future: BoxFuture<'static, Result<Response, Error>> },
     }
@@ -36,8 +38,12 @@ impl<F> StreamFuture<F> {
         Self { state: State::Passed { future } }
     }
 
-    pub(super) const fn watched(future: F, work: CallWork) -> Self {
+    pub(super) const fn watched(future: F, work: StreamingWork) -> Self {
         Self { state: State::Watched { future, work } }
+    }
+
+    pub(super) const fn quiet(future: F, work: QuietWork) -> Self {
+        Self { state: State::Quiet { future, work } }
     }
 
     pub(super) const fn answered(answer: Result<Response, Error>) -> Self {
@@ -62,6 +68,16 @@ impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
             }
             StateProj::Watched { future, work } => match work.ended(cx) {
                 Some(answer) => answer,
+                None => match future.poll(cx) {
+                    Poll::Ready(outcome) => work.finish(outcome),
+                    Poll::Pending => {
+                        work.enter();
+                        return Poll::Pending;
+                    }
+                },
+            },
+            StateProj::Quiet { future, work } => match work.stopped(cx) {
+                Some(answer) => Ok(answer),
                 None => match future.poll(cx) {
                     Poll::Ready(outcome) => work.finish(outcome),
                     Poll::Pending => {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method};
 use mgp_types::{
@@ -13,23 +14,27 @@ use tower_service::Service;
 
 use super::active::ActiveCall;
 use super::future::StreamFuture;
-use super::registry::{CallRegistry, CallWork};
+use super::quiet_call::QuietWork;
+use super::registry::{CallRegistry, StreamingWork};
 use super::resend;
 use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
 /// the calls in progress.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct StreamLayer {
     registry: Arc<CallRegistry>,
+    stall_limit: Duration,
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
+const LONGEST_STALL: Duration = Duration::from_hours(24);
+const STALL_LIMIT: Duration = Duration::from_secs(10);
+
 impl StreamLayer {
-    /// Creates a layer that waits 10 s for a caller to take one chunk before it ends the call with error
-    /// 3001, and leaves sessions without streaming alone.
+    /// Creates a layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
     pub fn new() -> Self {
-        Self::default()
+        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, upstream: None }
     }
 
     /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
@@ -39,9 +44,23 @@ impl StreamLayer {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
 
+    /// Sets how long one chunk waits for a caller that does not take it before the call is ended with error 3001; at
+    /// most a day.
+    #[must_use]
+    pub fn stall_limit(mut self, limit: Duration) -> Self {
+        self.stall_limit = limit.min(LONGEST_STALL);
+        self
+    }
+
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
-        self.registry.len()
+        self.registry.calls().by_stream.len()
+    }
+}
+
+impl Default for StreamLayer {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -53,7 +72,7 @@ impl<S> Layer<S> for StreamLayer {
     }
 }
 
-mgp_types::partial_debug!(StreamLayer);
+mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
 
 /// The service of [`StreamLayer`].
 ///
@@ -69,8 +88,8 @@ mgp_types::partial_debug!(StreamLayer);
 ///
 /// Without the extension `streaming`, requests pass untouched: nothing is allocated, locked or wrapped. With the
 /// extension, a call of a tool that asks for chunks costs one allocation. A call that does not ask for chunks can be
-/// cancelled too: it gets an entry in the layer's table once it has to wait, and costs an allocation then. The layer's
-/// lock is taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
+/// cancelled too: it gets an entry in the layer's table once it has to wait, and allocates nothing. The layer's lock is
+/// taken for calls that have to wait. Dropping the future drops the handler and the streamed content with it.
 #[derive(Clone)]
 pub struct StreamService<S> {
     inner: S,
@@ -99,13 +118,11 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
                     return self.watch(request);
                 }
                 let trail = request.context.trail.clone();
-                let work = CallWork::new(Arc::clone(&self.layer.registry), stream, trail, None);
-                StreamFuture::watched(self.inner.call(request), work)
+                let work = QuietWork::new(Arc::clone(&self.layer.registry), stream, trail);
+                StreamFuture::quiet(self.inner.call(request), work)
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
-                Some(upstream)
-                    if self.layer.registry.find(stream).is_some_and(|call| call.begin_asking()) =>
-                {
+                Some(upstream) if self.layer.registry.begin_asking(stream) => {
                     let asked = upstream.cancel(request);
                     StreamFuture::waiting(cancel_at_server(Arc::clone(&self.layer.registry), stream, asked))
                 }
@@ -135,11 +152,11 @@ impl<S: RpcService> StreamService<S> {
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(ActiveCall::new(port, stream));
+        let active = Arc::new(ActiveCall::new(port, stream, self.layer.stall_limit));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
-        let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
-        let work = CallWork::new(registry, stream, trail, Some(active));
+        let work =
+            StreamingWork::new(Arc::clone(&self.layer.registry), active, request.context.trail.clone());
         StreamFuture::watched(self.inner.call(request), work)
     }
 
@@ -172,7 +189,7 @@ async fn cancel_at_server(
 
 /// Cancels the call and returns the answer to the cancellation.
 fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Response {
-    calls.find(stream).and_then(|call| call.cancel()).unwrap_or_else(|| {
+    calls.cancel(stream).unwrap_or_else(|| {
         let answer = RawJson::from_value(&StreamCancelled::not_active());
         Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
     })

@@ -55,6 +55,7 @@ mod future;
 mod layer;
 mod pace;
 mod progress;
+mod quiet_call;
 mod reader;
 mod registry;
 mod resend;

@@ -4,111 +4,143 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::Context;
 
-use foldhash::fast::RandomState;
 use mgp_types::mgp::CallRecord;
 use mgp_types::{Error, Response, StreamId};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::active::{ActiveCall, ForcedEnd};
 use super::complete::complete;
-use super::summary::summary;
+use super::quiet_call::QuietCall;
 
 /// The calls that had to wait, by their streams.
 #[derive(Default)]
-pub(super) struct CallRegistry(Mutex<HashMap<StreamId, Arc<ActiveCall>, RandomState>>);
+pub(super) struct CallRegistry(Mutex<CallRegistryState>);
 
-impl CallRegistry {
-    /// Returns the call on `stream`.
-    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<ActiveCall>> {
-        self.0.lock().get(&stream).cloned()
-    }
+#[derive(Default)]
+pub(super) struct CallRegistryState {
+    pub(super) by_stream: HashMap<StreamId, RegisteredCall, foldhash::fast::RandomState>,
+    /// The count of the numbers given out.
+    numbers: u64,
+}
 
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.0.lock().len()
+impl CallRegistryState {
+    /// Returns a number that no other work has.
+    pub(super) const fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
     }
 }
 
-/// The work on one call. Dropping this value ends the call: no more chunks leave, and the call is no longer found.
-///
-/// The work on a call that streams nothing costs nothing until the call has to wait.
-pub(super) struct CallWork {
+/// An entry of the table: a call that goes on.
+pub(super) enum RegisteredCall {
+    /// A call that streams.
+    Active(Arc<ActiveCall>),
+    /// A call whose caller did not ask for chunks.
+    Quiet(QuietCall),
+}
+
+impl CallRegistry {
+    /// Returns the call that streams on `stream`.
+    pub(super) fn find(&self, stream: StreamId) -> Option<Arc<ActiveCall>> {
+        match self.0.lock().by_stream.get(&stream)? {
+            RegisteredCall::Active(active) => Some(Arc::clone(active)),
+            RegisteredCall::Quiet(_) => None,
+        }
+    }
+
+    /// Notes that the server behind a gateway is asked to cancel the call. Returns whether this is the first time and
+    /// the call goes on.
+    pub(super) fn begin_asking(&self, stream: StreamId) -> bool {
+        match self.0.lock().by_stream.get_mut(&stream) {
+            Some(RegisteredCall::Quiet(quiet)) => quiet.begin_asking(),
+            _ => false,
+        }
+    }
+
+    /// Cancels the call, unless the call is over, and returns the answer to the cancellation.
+    pub(super) fn cancel(&self, stream: StreamId) -> Option<Response> {
+        let mut calls = self.0.lock();
+        match calls.by_stream.get_mut(&stream)? {
+            RegisteredCall::Active(active) => {
+                let active = Arc::clone(active);
+                drop(calls);
+                active.cancel()
+            }
+            RegisteredCall::Quiet(quiet) => {
+                let (answer, waker) = quiet.cancel()?;
+                drop(calls);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                Some(answer)
+            }
+        }
+    }
+
+    pub(super) fn calls(&self) -> MutexGuard<'_, CallRegistryState> {
+        self.0.lock()
+    }
+}
+
+/// The work on one call that streams. Dropping this value ends the call: no more chunks leave, and the call is no
+/// longer found.
+pub(super) struct StreamingWork {
     registry: Arc<CallRegistry>,
-    stream: StreamId,
+    active: Arc<ActiveCall>,
     trail: Option<Arc<CallRecord>>,
-    /// The call: from the start if it streams, and else once it has to wait.
-    active: Option<Arc<ActiveCall>>,
     entered: bool,
 }
 
-impl CallWork {
+impl StreamingWork {
     pub(super) const fn new(
         registry: Arc<CallRegistry>,
-        stream: StreamId,
+        active: Arc<ActiveCall>,
         trail: Option<Arc<CallRecord>>,
-        active: Option<Arc<ActiveCall>>,
     ) -> Self {
-        Self { registry, stream, trail, active, entered: false }
+        Self { registry, active, trail, entered: false }
     }
 
     /// Returns how the call ended, if not by its handler. The task is woken when the call ends in this way.
     pub(super) fn ended(&self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
-        self.active.as_ref()?.watch(cx.waker()).map(|end| self.end(end))
+        self.active.watch(cx.waker()).map(|end| self.end(end))
     }
 
-    /// Enters the call in the table, because its handler has to wait.
-    pub(super) fn enter(&mut self, cx: &Context<'_>) {
+    /// Enters the call in the table.
+    pub(super) fn enter(&mut self) {
         if !self.entered {
             self.entered = true;
-            let active = self.active.get_or_insert_with(|| {
-                let quiet = ActiveCall::new(None, self.stream);
-                // The call is new, so that it has not ended.
-                let _running = quiet.watch(cx.waker());
-                Arc::new(quiet)
-            });
-            self.registry.0.lock().insert(self.stream, Arc::clone(active));
+            let entry = RegisteredCall::Active(Arc::clone(&self.active));
+            self.registry.calls().by_stream.insert(self.active.stream, entry);
         }
     }
 
     /// Returns the answer of a call whose handler is done, or the answer of an end that was faster.
     pub(super) fn finish(&self, outcome: Result<Response, Error>) -> Result<Response, Error> {
-        let Some(active) = &self.active else { return outcome };
-        match active.finish() {
-            Ok(None) => {
-                let is_cancelled = |response| summary(response).is_some_and(|summary| summary.cancelled);
-                if active.is_asked() && outcome.as_ref().is_ok_and(is_cancelled) {
-                    self.note_cancelled();
-                }
-                outcome
-            }
+        match self.active.finish() {
+            Ok(None) => outcome,
             Ok(Some(streamed)) => outcome.map(|response| complete(response, &streamed)),
             Err(end) => self.end(end),
         }
     }
 
     fn end(&self, end: ForcedEnd) -> Result<Response, Error> {
-        if matches!(end, ForcedEnd::Cancelled(_)) {
-            self.note_cancelled();
+        if let (ForcedEnd::Cancelled(_), Some(trail)) = (&end, &self.trail) {
+            trail.note_cancelled();
         }
         end.into_answer()
     }
-
-    fn note_cancelled(&self) {
-        if let Some(trail) = &self.trail {
-            trail.note_cancelled();
-        }
-    }
 }
 
-impl Drop for CallWork {
+impl Drop for StreamingWork {
     fn drop(&mut self) {
-        let Some(active) = &self.active else { return };
-        active.abandon();
+        self.active.abandon();
         if self.entered {
-            let mut calls = self.registry.0.lock();
+            let mut calls = self.registry.calls();
+            let stream = self.active.stream;
             // A request that is tried twice at once has one stream and two works.
-            if calls.get(&self.stream).is_some_and(|entry| Arc::ptr_eq(entry, active)) {
-                calls.remove(&self.stream);
+            let own = |entry: &RegisteredCall| matches!(entry, RegisteredCall::Active(it) if Arc::ptr_eq(it, &self.active));
+            if calls.by_stream.get(&stream).is_some_and(own) {
+                calls.by_stream.remove(&stream);
             }
         }
     }

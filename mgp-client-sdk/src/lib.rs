@@ -122,7 +122,7 @@ pub use connection_handle::ConnectionHandle;
 pub use events::EventStream;
 #[cfg(feature = "ext")]
 pub use ext::{ApprovalLayer, ApprovalQuestion, ApprovalService, ResultHints, UserAdvice};
-pub use handlers::{Handlers, HandlersFuture, IntoReply};
+pub use handlers::{Handlers, IntoReply};
 pub use headers::{HeaderMirror, MirroredCall};
 #[cfg(feature = "http")]
 pub use http::HttpWire;

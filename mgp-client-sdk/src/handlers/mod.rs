@@ -3,11 +3,11 @@
 mod registry;
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
+use futures_util::future::Either;
 use mgp_stream::event::Subscriber;
 use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response};
 use tower_service::Service;
@@ -17,6 +17,9 @@ pub(crate) use self::registry::{HandlerRegistry, Roots, asking};
 use crate::cache::CacheStore;
 use crate::changes::ChangeRoutes;
 use crate::progress::ProgressRoutes;
+
+/// Boxed where a handler runs; without one the answer is there at once.
+type HandlersFuture = Either<BoxFuture<'static, Result<Response, Error>>, Ready<Result<Response, Error>>>;
 
 /// A function that answers one of the server's requests, whatever way it came.
 pub(crate) type AnswerFn = Arc<dyn Fn(Request) -> BoxFuture<'static, Result<Response, Error>> + Send + Sync>;
@@ -51,16 +54,17 @@ impl Handlers {
 impl HandlersInner {
     fn answer(&self, request: Request) -> HandlersFuture {
         match self.registry.requests.get(&request.method) {
-            Some(handler) => HandlersFuture::running(handler(request)),
-            None => HandlersFuture::done(Err(Error::method_not_found(&request.method))),
+            Some(handler) => Either::Left(handler(request)),
+            None => Either::Right(ready(Err(Error::method_not_found(&request.method)))),
         }
     }
 
     fn notice(&self, notification: Request) -> HandlersFuture {
+        let nothing = || Either::Right(ready(Ok(Response::empty())));
         let method = &notification.method;
         let NotificationListeners { progress, changes, cache, subscriber } = &self.listeners;
         if *method == Method::PROGRESS && progress.route(&notification.params) {
-            return HandlersFuture::nothing();
+            return nothing();
         }
         #[cfg(feature = "ext")]
         if *method == *mgp_types::ext::SubscriptionEnded::METHOD {
@@ -76,10 +80,10 @@ impl HandlersInner {
             changes.tell(method, &notification.params);
         }
         if let Some(handler) = self.registry.notifications.get(method) {
-            return HandlersFuture::running(handler(notification));
+            return Either::Left(handler(notification));
         }
         tracing::trace!(%method, "nobody listens to a notification");
-        HandlersFuture::nothing()
+        nothing()
     }
 }
 
@@ -105,38 +109,3 @@ impl fmt::Debug for Handlers {
         f.debug_tuple("Handlers").field(&self.0.registry).finish()
     }
 }
-
-/// The future of [`Handlers`].
-pub struct HandlersFuture(HandlersState);
-
-enum HandlersState {
-    Done(Option<Result<Response, Error>>),
-    Running(BoxFuture<'static, Result<Response, Error>>),
-}
-
-impl HandlersFuture {
-    fn done(outcome: Result<Response, Error>) -> Self {
-        Self(HandlersState::Done(Some(outcome)))
-    }
-
-    fn nothing() -> Self {
-        Self::done(Ok(Response::empty()))
-    }
-
-    fn running(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
-        Self(HandlersState::Running(future))
-    }
-}
-
-impl Future for HandlersFuture {
-    type Output = Result<Response, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
-            HandlersState::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
-            HandlersState::Running(future) => future.as_mut().poll(cx),
-        }
-    }
-}
-
-mgp_types::partial_debug!(HandlersFuture);

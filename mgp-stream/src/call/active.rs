@@ -159,7 +159,8 @@ impl ActiveCall {
     /// Sends a part of the result, given as `content` and `done`; the future is ready when the chunk has left.
     ///
     /// A chunk whose future is dropped while the chunk waits has not left; the next chunk gets its number.
-    pub(super) fn chunk(&self, params: &Params) -> BoxFuture<'_, Result<(), Error>> {
+    pub(super) fn chunk(&self, message: Request) -> BoxFuture<'_, Result<(), Error>> {
+        let params = &message.params;
         let Some(content) = params.get("content").filter(RawJson::is_object) else {
             return Box::pin(ready(Err(Error::internal("the chunk has no `content`"))));
         };
@@ -171,8 +172,8 @@ impl ActiveCall {
         // Most chunks need not wait, and then no future has to be boxed.
         let free = self.turn.try_acquire().ok().filter(|_| self.state.lock().pace.is_free());
         match free {
-            Some(turn) => self.send_chunk(part, turn),
-            None => Box::pin(self.chunk_in_turn(part)),
+            Some(turn) => self.send_chunk(part, message, turn),
+            None => Box::pin(self.chunk_in_turn(part, message)),
         }
     }
 
@@ -185,25 +186,29 @@ impl ActiveCall {
         }
     }
 
-    async fn chunk_in_turn(&self, part: ResultPart) -> Result<(), Error> {
+    async fn chunk_in_turn(&self, part: ResultPart, message: Request) -> Result<(), Error> {
         let turn = self.turn.acquire().await.map_err(|_| Error::cancelled())?;
         self.keep_pace().await?;
-        self.send_chunk(part, turn).await
+        self.send_chunk(part, message, turn).await
     }
 
-    /// Sends the next chunk; `turn` gives the right to do so.
+    /// Sends the next chunk in `message`; `turn` gives the right to do so.
     fn send_chunk<'a>(
         &'a self,
         part: ResultPart,
+        mut message: Request,
         turn: SemaphorePermit<'a>,
     ) -> BoxFuture<'a, Result<(), Error>> {
         let written = self.running().map(|state| write_chunk(state.streamed.summary.chunks_sent, &part));
-        let message = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
-        let (params, written) = match message {
-            Ok(message) => message,
+        let numbered = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
+        let written = match numbered {
+            Ok((params, written)) => {
+                message.params = params;
+                written
+            }
             Err(error) => return Box::pin(ready(Err(error))),
         };
-        let mut sending = self.pass_on(Method::STREAM_CHUNK, params);
+        let mut sending = self.pass_on(message);
         match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => {
                 self.chunk_left(&part, written);
@@ -248,7 +253,7 @@ impl ActiveCall {
 
     /// Waits until there is room for the message, at most as long as a caller may take.
     async fn deliver(&self, method: Method, params: Params) -> Result<(), Error> {
-        let mut sending = self.pass_on(method, params);
+        let mut sending = self.pass_on(Request::notify(method, params));
         // Most messages find room at once, and need no timer.
         match poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
             Poll::Ready(sent) => sent,
@@ -256,9 +261,9 @@ impl ActiveCall {
         }
     }
 
-    fn pass_on(&self, method: Method, params: Params) -> BoxFuture<'_, Result<(), Error>> {
+    fn pass_on(&self, message: Request) -> BoxFuture<'_, Result<(), Error>> {
         match &self.port {
-            Some(port) => port.notify(self.stream, Request::notify(method, params)),
+            Some(port) => port.notify(self.stream, message),
             None => Box::pin(SentFuture),
         }
     }
@@ -404,7 +409,7 @@ fn stalled() -> Error {
 impl OutboxPort for ActiveCall {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
         if notification.method == Method::STREAM_CHUNK {
-            return self.chunk(&notification.params);
+            return self.chunk(notification);
         }
         match &self.port {
             Some(port) => port.notify(stream, notification),

@@ -183,7 +183,7 @@ impl Word {
         text_of(&self.parts)
     }
 
-    fn walk<'s>(&'s self, see: &mut dyn FnMut(Item<'s>)) {
+    pub(crate) fn walk<'s>(&'s self, see: &mut dyn FnMut(Item<'s>)) {
         see(Item::Word(self));
         walk_parts(&self.parts, see);
     }

@@ -3,6 +3,8 @@
 //! Arguments only make an effect worse: a tool that writes destroys if it is called with `force`, and a query destroys
 //! unless its statement is known to read. Nothing of what a server says makes an effect better.
 
+mod command;
+
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,9 +12,8 @@ use std::sync::LazyLock;
 use mgp_types::mgp::{CallEffect, ResolvedTool};
 use serde_json::Value;
 
+use self::command::{of_code, of_command};
 use super::readonly::check_sql;
-use crate::shell;
-use crate::shell::syntax::{Body, Item, Simple, Word};
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
 use mgp_types::{WordLists, word_lists, words};
 
@@ -209,141 +210,6 @@ fn gives_power(text: &str) -> bool {
     let mut text = text.to_lowercase();
     text.retain(|letter| !letter.is_whitespace() && !matches!(letter, '"' | '\''));
     list("text that gives access").any(|phrase| text.contains(phrase))
-}
-
-/// Returns the effect of running a program, as far as its text shows.
-fn of_code(text: &str) -> CallEffect {
-    let text = text.to_lowercase();
-    let has = |heading| list(heading).any(|call| text.contains(call));
-    if has("code that destroys") {
-        CallEffect::Destroys
-    } else if has("code that sends") {
-        CallEffect::Sends
-    } else {
-        CallEffect::Runs
-    }
-}
-
-/// Returns the worst effect of the commands of a line.
-fn of_command(line: &str) -> CallEffect {
-    let mut effect = CallEffect::Runs;
-    shell::read(line).script.walk(&mut |item| {
-        if let Item::Stage(stage) = item
-            && let Body::Simple(simple) = &stage.body
-        {
-            effect = effect.max(of_simple(simple));
-        }
-    });
-    effect
-}
-
-fn of_simple(command: &Simple) -> CallEffect {
-    let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
-    let Some(first) = words.first() else { return CallEffect::Runs };
-    let is_wrapper = |word: &String| is_listed("command that wraps", program(word).as_str());
-    let texts = words[1..].iter().filter(|word| word.contains(char::is_whitespace));
-    let of_texts = match program(first) {
-        it if is_listed("command that runs text", &it) => worst(texts.map(|text| of_command(text))),
-        it if is_listed("command that runs code", &it) => worst(words[1..].iter().map(|text| of_code(text))),
-        _ => CallEffect::Runs,
-    };
-    // What a wrapper runs stands somewhere behind it.
-    let begins = |at: usize| at == 0 || words[..at].iter().any(is_wrapper);
-    let runs = |heading| {
-        (0..words.len())
-            .filter(|at| begins(*at))
-            .any(|at| list(heading).any(|it| is_command(&words[at..], it)))
-    };
-    let of_words = if runs("command that gives access") {
-        CallEffect::GivesAccess
-    } else if runs("command that spends") {
-        CallEffect::Spends
-    } else if runs("command that destroys") || (0..words.len()).any(|at| begins(at) && destroys(&words[at..]))
-    {
-        CallEffect::Destroys
-    } else if runs("command that sends") {
-        CallEffect::Sends
-    } else {
-        CallEffect::Runs
-    };
-    of_words.max(of_texts)
-}
-
-/// Returns whether a command destroys by a verb among its words, by an option, or by a statement for a database.
-///
-/// A verb counts anywhere in the commands of services, which stop what people use, and where a subcommand stands for all
-/// other programs, unless their words are data, as those of `echo`.
-fn destroys(command: &[String]) -> bool {
-    let Some((first, words)) = command.split_first() else { return false };
-    let first = program(first);
-    let destroys_rows = |word: &String| {
-        let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
-        let is_statement = begin.is_some_and(|begin| !begin.contains('='));
-        (is_statement && check_sql(word).is_err()) || of_code(word) == CallEffect::Destroys
-    };
-    if is_listed("command of a service", &first) {
-        return words.iter().any(|word| verb(word).is_some_and(|manner| manner >= NameManner::Ends));
-    }
-    if is_listed("command that runs a statement", &first) {
-        return words.iter().any(destroys_rows);
-    }
-    if is_listed("command whose words are data", &first) {
-        return false;
-    }
-    let subcommands = words.iter().filter(|word| !word.starts_with('-')).take(MAX_SUBCOMMANDS);
-    let mut subcommands = subcommands.take_while(|word| !takes_data(word));
-    subcommands.any(|word| {
-        let is_made_anew = is_listed("subcommand that removes what is made anew", word);
-        !is_made_anew && verb(word) == Some(NameManner::Destroys)
-    }) || words.iter().any(|word| {
-        let option = word.strip_prefix("--").map(|rest| rest.split('=').next().unwrap_or(rest));
-        option.is_some_and(|option| is_listed("option that destroys", option))
-    })
-}
-
-/// The number of words behind a program that may be a subcommand of it, as in `docker volume rm`.
-const MAX_SUBCOMMANDS: usize = 3;
-
-/// Returns whether the words behind a subcommand are data or another program, as those of `test` and `run`.
-fn takes_data(subcommand: &str) -> bool {
-    let reads_or_runs = verb(subcommand).is_some_and(|manner| {
-        matches!(manner, NameManner::Reads | NameManner::Writes | NameManner::Sends | NameManner::Runs)
-    });
-    reads_or_runs || is_listed("subcommand whose words are data", subcommand)
-}
-
-/// Returns the manner of a word that is written as a subcommand, such as `remove`, `delete-queue` or `db:drop`.
-fn verb(word: &str) -> Option<NameManner> {
-    let is_verb = word.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b':'));
-    (is_verb && !word.starts_with('-')).then(|| NameManner::of(word))
-}
-
-/// Returns whether a command is the program that `phrase` begins with, called with all other words of it.
-fn is_command(words: &[String], phrase: &str) -> bool {
-    let mut parts = phrase.split(' ');
-    let (Some(first), Some(called)) = (words.first(), parts.next()) else { return false };
-    program(first) == called && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
-}
-
-/// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options
-/// that has it.
-fn is_word(word: &str, part: &str) -> bool {
-    let word = word.split_once('=').map_or(word, |(option, _)| option);
-    if let Some(begin) = part.strip_suffix('*') {
-        return word.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
-    }
-    let is_in_group = part.len() == 2
-        && part.strip_prefix('-').is_some_and(|option| {
-            let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            group.is_some_and(|group| group.contains(option))
-        });
-    word.eq_ignore_ascii_case(part) || is_in_group
-}
-
-/// Returns the name of a program in lower case, without its folder and, on Windows, its ending.
-fn program(word: &str) -> String {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
-    name.strip_suffix(".exe").unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

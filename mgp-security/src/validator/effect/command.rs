@@ -1,0 +1,344 @@
+//! The effect of a command line and of code, as far as its text shows. `command.txt` has the words.
+//!
+//! Programs whose words are data show nothing. Of a program for a service, a subcommand that is not known to read is
+//! taken to change something there. Of all other programs, the verbs among their subcommands count.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use mgp_types::mgp::CallEffect;
+use mgp_types::{WordLists, word_lists};
+
+use super::{is_mount, may_be_there, worst};
+use crate::shell;
+use crate::shell::syntax::{Body, Direction, Item, Pipeline, Redirect, Simple, Stage, Word};
+use crate::tool::NameManner;
+use crate::validator::readonly::check_sql;
+
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("command.txt")));
+
+fn list(heading: &str) -> impl Iterator<Item = &'static str> {
+    LISTS[heading].iter().copied()
+}
+
+fn is_listed(heading: &str, word: &str) -> bool {
+    list(heading).any(|listed| listed == word)
+}
+
+/// The lists of commands that show an effect by their words alone.
+const PHRASES: [(CallEffect, &str); 4] = [
+    (CallEffect::GivesAccess, "command that gives access"),
+    (CallEffect::Spends, "command that spends"),
+    (CallEffect::Destroys, "command that destroys"),
+    (CallEffect::Sends, "command that sends"),
+];
+
+/// The source of what a command reads from its standard input.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum StandardInput {
+    Nothing,
+    /// A file, a text, or the output of another command.
+    Something,
+    /// What a command has brought from elsewhere, or decoded.
+    Foreign,
+}
+
+/// Returns the worst effect of the commands of a line.
+pub(super) fn of_command(line: &str) -> CallEffect {
+    let mut effect = CallEffect::Runs;
+    shell::read(line).script.walk(&mut |item| {
+        if let Item::Pipeline(pipeline) = item {
+            effect = effect.max(of_pipeline(pipeline, line));
+        }
+    });
+    effect
+}
+
+/// Returns the effect of running a program, as far as its text shows.
+pub(super) fn of_code(text: &str) -> CallEffect {
+    let text = text.to_lowercase();
+    let has = |heading| list(heading).any(|call| text.contains(call));
+    if has("code that destroys") {
+        CallEffect::Destroys
+    } else if has("code that sends") {
+        CallEffect::Sends
+    } else {
+        CallEffect::Runs
+    }
+}
+
+fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
+    let mut input = StandardInput::Nothing;
+    worst(pipeline.stages.iter().map(|stage| {
+        let effect = of_stage(stage, line, input);
+        let output = if brings_code(stage) { StandardInput::Foreign } else { StandardInput::Something };
+        input = input.max(output);
+        effect
+    }))
+}
+
+fn of_stage(stage: &Stage, line: &str, piped: StandardInput) -> CallEffect {
+    let of_redirect = |redirect: &Redirect| {
+        let sign = line.get(redirect.span.start..redirect.span.end).unwrap_or_default();
+        match redirect.direction {
+            Direction::Out | Direction::Both => of_written(redirect.target.text(), sign.contains(">>")),
+            _ => CallEffect::Runs,
+        }
+    };
+    let reads_in = |redirect: &Redirect| !matches!(redirect.direction, Direction::Out | Direction::Duplicate);
+    let redirected =
+        if stage.redirects.iter().any(reads_in) { StandardInput::Something } else { StandardInput::Nothing };
+    let of_body = match &stage.body {
+        Body::Simple(simple) => of_simple(simple, piped.max(redirected)),
+        _ => CallEffect::Runs,
+    };
+    worst(stage.redirects.iter().map(of_redirect)).max(of_body)
+}
+
+/// Returns the effect of writing to a file, whose name is not known if variables make it.
+fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
+    let Some(file) = file else { return CallEffect::Destroys };
+    let is_folder = file.ends_with(['/', '.']);
+    if list("file that gives access").any(|part| file.contains(part)) {
+        CallEffect::GivesAccess
+    } else if !is_kept
+        && !is_folder
+        && !is_listed("file that keeps nothing", &file)
+        && may_be_there(Path::new(&file))
+    {
+        CallEffect::Destroys
+    } else {
+        CallEffect::Runs
+    }
+}
+
+/// Returns whether a stage puts out what comes from elsewhere, or was hidden.
+fn brings_code(stage: &Stage) -> bool {
+    let Body::Simple(simple) = &stage.body else { return false };
+    let texts = simple.words.iter().filter_map(Word::text);
+    texts.into_iter().any(|word| is_listed("command that brings code", &program(&word)))
+}
+
+/// Returns whether a substitution in a word brings code.
+fn brings_code_within(word: &Word) -> bool {
+    let mut brings = false;
+    word.walk(&mut |item| {
+        if let Item::Stage(stage) = item {
+            brings |= brings_code(stage);
+        }
+    });
+    brings
+}
+
+fn of_simple(command: &Simple, input: StandardInput) -> CallEffect {
+    let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
+    // What a wrapper runs stands somewhere behind it; what an interpreter runs is its first word that is no option.
+    let wraps = |word: &String| is_listed("command that wraps", &program(word));
+    let is_run = |at: usize| {
+        let behind = words[..at].iter().rposition(|word| is_interpreter(&program(word)));
+        behind.is_some_and(|behind| words[behind + 1..at].iter().all(|word| word.starts_with('-')))
+    };
+    let begins =
+        |at: usize| at == 0 || !words[at].starts_with('-') && (words[..at].iter().any(wraps) || is_run(at));
+    let effect = worst((0..words.len()).filter(|at| begins(*at)).map(|at| of_program(&words[at..], input)));
+    let runs_text = words.iter().any(|word| is_interpreter(&program(word)));
+    if runs_text && command.words.iter().any(brings_code_within) {
+        return CallEffect::GivesAccess;
+    }
+    effect.max(CallEffect::Runs)
+}
+
+/// Returns whether a program runs text that it is given, be it a shell or the interpreter of a language.
+fn is_interpreter(program: &str) -> bool {
+    is_listed("command that runs text", program) || is_listed("command that runs code", program)
+}
+
+/// Returns the effect of a program with its arguments.
+fn of_program(command: &[String], input: StandardInput) -> CallEffect {
+    let Some((first, words)) = command.split_first() else { return CallEffect::Runs };
+    let name = program(first);
+    let is = |heading| is_listed(heading, &name);
+    let of_phrases = PHRASES.into_iter().find(|(_, heading)| list(heading).any(|it| is_command(command, it)));
+    let of_kind = if is_interpreter(&name) {
+        of_interpreter(&name, words, input)
+    } else if list("command that copies to its last word").any(|it| is_command(command, it)) {
+        let is_remote = words.last().is_some_and(|last| last.contains(':'));
+        if is_remote { CallEffect::Sends } else { CallEffect::Runs }
+    } else if is("command of a service") {
+        of_service(words)
+    } else if is("command that runs a statement") {
+        of_statements(words, input)
+    } else if is("command whose words are data") {
+        CallEffect::Runs
+    } else {
+        of_subcommands(&name, words)
+    };
+    let of_files = if is("command that replaces its last word") {
+        let keeps = words.iter().any(|word| matches!(word.as_str(), "-n" | "--no-clobber"));
+        words.last().map_or(CallEffect::Runs, |last| of_written(Some(last.clone()), keeps))
+    } else if is("command that replaces its words") {
+        let appends = words.iter().any(|word| matches!(word.as_str(), "-a" | "--append"));
+        worst(operands(words).map(|word| of_written(Some(word.clone()), appends)))
+    } else if is("command of containers") && words.iter().any(|word| mounts_system(word)) {
+        CallEffect::GivesAccess
+    } else {
+        CallEffect::Runs
+    };
+    of_phrases.map_or(CallEffect::Runs, |(effect, _)| effect).max(of_kind).max(of_files)
+}
+
+fn of_interpreter(name: &str, words: &[String], input: StandardInput) -> CallEffect {
+    let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
+    if input == StandardInput::Foreign && reads_input {
+        return CallEffect::GivesAccess;
+    }
+    let texts = words.iter().filter(|word| word.contains(char::is_whitespace));
+    if is_listed("command that runs text", name) {
+        worst(texts.map(|text| of_command(text)))
+    } else {
+        worst(words.iter().map(|text| of_code(text)))
+    }
+}
+
+/// Returns the effect of a program that speaks to a service, in which somebody may depend on what it changes.
+fn of_service(words: &[String]) -> CallEffect {
+    let manner = |word: &String| {
+        let changes_nothing = is_listed("subcommand that changes nothing", word);
+        if changes_nothing { Some(NameManner::Reads) } else { verb(word) }
+    };
+    let reads = |word: &String| manner(word) == Some(NameManner::Reads);
+    if operands(words).next().is_none() || words.first().is_some_and(reads) {
+        return CallEffect::Runs;
+    }
+    if words.iter().any(|word| verb(word).is_some_and(|manner| manner >= NameManner::Ends)) {
+        return CallEffect::Destroys;
+    }
+    // `run` is also the name of what runs, as in `gh run view`.
+    let is_telling = |manner: &NameManner| !matches!(manner, NameManner::Unclear | NameManner::Runs);
+    let operation = operands(words).take(MAX_OPERATION_WORDS).filter_map(manner).find(is_telling);
+    if operation == Some(NameManner::Reads) { CallEffect::Runs } else { CallEffect::Sends }
+}
+
+/// The number of words behind a program that may name its operation, as in `aws --profile p s3api list-buckets`.
+const MAX_OPERATION_WORDS: usize = 5;
+
+/// Returns the effect of a program that runs statements for a database.
+fn of_statements(words: &[String], input: StandardInput) -> CallEffect {
+    let is_statement = |word: &&String| word.contains(char::is_whitespace) || word.contains('(');
+    let changes = |word: &String| {
+        let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
+        let is_assignment = begin.is_none_or(|begin| begin.contains('='));
+        (!is_assignment && check_sql(word).is_err())
+            || of_code(word) == CallEffect::Destroys
+            || calls_change(word)
+    };
+    let reads_input = input > StandardInput::Nothing && !words.iter().any(|word| is_statement(&word));
+    if reads_input || words.iter().any(changes) { CallEffect::Destroys } else { CallEffect::Runs }
+}
+
+/// Returns whether a method is called that changes rows, as in `db.users.updateMany(…)`.
+fn calls_change(statement: &str) -> bool {
+    statement.split('(').any(|before| {
+        let method = before.rsplit(['.', ' ', ';']).next().unwrap_or_default();
+        before.contains('.')
+            && (NameManner::of(method) >= NameManner::Ends
+                || list("method that changes rows").any(|begin| method.starts_with(begin)))
+    })
+}
+
+/// Returns the worst effect of the verbs among the subcommands of a program, of its options, and of its own name, such
+/// as `telegram-send`.
+fn of_subcommands(name: &str, words: &[String]) -> CallEffect {
+    let mut of_verbs = if name.contains('-') { of_verb(name) } else { CallEffect::Runs };
+    for word in operands(words).take(MAX_SUBCOMMANDS) {
+        of_verbs = of_verbs.max(of_verb(word));
+        if takes_data(word) || is_listed("command whose words are data", word) {
+            break;
+        }
+    }
+    let of_option = |word: &String| {
+        let option = word.strip_prefix("--").or_else(|| word.strip_prefix('/'));
+        let option = option.map_or("", |rest| rest.split('=').next().unwrap_or(rest));
+        if is_listed("option that destroys", option) {
+            CallEffect::Destroys
+        } else if word.starts_with("--") && is_listed("option that sends", option) {
+            CallEffect::Sends
+        } else {
+            CallEffect::Runs
+        }
+    };
+    worst(words.iter().map(of_option)).max(of_verbs)
+}
+
+/// The number of words behind a program that may be a subcommand of it, as in `docker volume rm`.
+const MAX_SUBCOMMANDS: usize = 3;
+
+/// Returns the effect that a subcommand tells by its verb.
+fn of_verb(word: &str) -> CallEffect {
+    let last = word.rsplit(':').next().unwrap_or(word);
+    match verb(word) {
+        _ if is_listed("subcommand that removes what is made anew", last) => CallEffect::Runs,
+        Some(NameManner::Spends) => CallEffect::Spends,
+        Some(NameManner::Destroys | NameManner::Ends) => CallEffect::Destroys,
+        Some(NameManner::Sends) => CallEffect::Sends,
+        _ => CallEffect::Runs,
+    }
+}
+
+/// Returns whether the words behind a subcommand are data or another program, as those of `test` and `run`.
+fn takes_data(subcommand: &str) -> bool {
+    let reads_or_runs = verb(subcommand).is_some_and(|manner| {
+        matches!(manner, NameManner::Reads | NameManner::Writes | NameManner::Sends | NameManner::Runs)
+    });
+    reads_or_runs || is_listed("subcommand whose words are data", subcommand)
+}
+
+/// Returns the manner of a word that is written as a subcommand, such as `remove`, `delete-queue` or `db:drop`.
+fn verb(word: &str) -> Option<NameManner> {
+    let is_verb = word.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b':'));
+    let manners = word.split(':').map(NameManner::of);
+    manners.max().filter(|_| is_verb && !word.starts_with('-'))
+}
+
+/// Returns the words that are no options.
+fn operands(words: &[String]) -> impl Iterator<Item = &String> {
+    words.iter().filter(|word| !word.starts_with('-'))
+}
+
+/// Returns whether an argument of a container's program mounts a folder of the system, as in `/:/host` or
+/// `type=bind,source=/etc,target=/e`.
+fn mounts_system(word: &str) -> bool {
+    let names_source = word.contains("source=") || word.contains("src=");
+    let mut parts = word.split([',', '=']).filter(|part| part.contains(':') || names_source);
+    parts.any(|part| is_mount("volume", part) || list("file that gives access").any(|it| part.contains(it)))
+}
+
+/// Returns whether a command is the program that `phrase` begins with, called with all other words of it.
+fn is_command(words: &[String], phrase: &str) -> bool {
+    let mut parts = phrase.split(' ');
+    let (Some(first), Some(called)) = (words.first(), parts.next()) else { return false };
+    let name = program(first);
+    let is_program = called.strip_suffix('*').map_or(name == called, |begin| name.starts_with(begin));
+    is_program && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
+}
+
+/// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options
+/// that has it.
+fn is_word(word: &str, part: &str) -> bool {
+    let word = word.split_once('=').map_or(word, |(option, _)| option);
+    if let Some(begin) = part.strip_suffix('*') {
+        return word.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin));
+    }
+    let is_in_group = part.len() == 2
+        && part.strip_prefix('-').is_some_and(|option| {
+            let group = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            group.is_some_and(|group| group.contains(option))
+        });
+    word.eq_ignore_ascii_case(part) || is_in_group
+}
+
+/// Returns the name of a program in lower case, without its folder and, on Windows, its ending.
+fn program(word: &str) -> String {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+    name.strip_suffix(".exe").unwrap_or(&name).to_owned()
+}

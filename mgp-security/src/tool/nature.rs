@@ -111,6 +111,11 @@ impl ArgumentNatures {
         self.by_name.values().any(|known| *known == nature)
     }
 
+    /// Returns the names of the arguments of the schema.
+    pub(crate) fn declared(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(|name| &**name)
+    }
+
     /// Returns the declared arguments of which anything is known.
     pub fn known(&self) -> BTreeMap<&str, ArgumentNature> {
         let known = self.by_name.iter().filter(|(_, nature)| **nature != ArgumentNature::Unknown);

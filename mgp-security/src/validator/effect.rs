@@ -4,7 +4,9 @@
 //! unless its statement is known to read. Nothing of what a server says makes an effect better.
 
 mod command;
+mod member;
 
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,7 +14,8 @@ use std::sync::LazyLock;
 use mgp_types::mgp::{CallEffect, ResolvedTool};
 use serde_json::Value;
 
-use self::command::{of_code, of_command};
+use self::command::{of_code, of_command, of_vector};
+use self::member::{MemberList, MemberLists};
 use super::readonly::check_sql;
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
 use mgp_types::{WordLists, word_lists, words};
@@ -29,7 +32,7 @@ pub(super) fn is_listed(heading: &str, word: &str) -> bool {
 }
 
 /// The rules for the effects of calls of one tool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct CallEffects {
     /// The effect of a call whose arguments tell nothing.
     of_tool: CallEffect,
@@ -38,6 +41,8 @@ pub(super) struct CallEffects {
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
     starts_programs: bool,
     replaced: ReplacedFiles,
+    /// What the names of declared arguments say.
+    declared: HashMap<Box<str>, MemberLists>,
 }
 
 /// The files of which a tool loses what they had before.
@@ -50,7 +55,7 @@ enum ReplacedFiles {
 
 impl CallEffects {
     /// Returns the rules for a tool, unless a trusted server declares its security.
-    pub(super) fn of(tool: &ResolvedTool) -> Option<Self> {
+    pub(super) fn of(tool: &ResolvedTool, natures: &ArgumentNatures) -> Option<Self> {
         let name = words(&tool.definition.text("name").unwrap_or_default());
         let has = |heading| name.iter().any(|word| is_listed(heading, word));
         let of_tool = tool.security.effect?;
@@ -66,75 +71,120 @@ impl CallEffects {
             } else {
                 ReplacedFiles::None
             },
+            declared: natures.declared().map(|name| (name.into(), MemberLists::of(name))).collect(),
         })
     }
 
     /// Returns the effect of a call with these arguments.
-    pub(super) fn of_call(self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
-        self.of_value("", arguments, natures).max(self.of_tool)
+    pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+        let of_value = self.of_value(&Member::default(), arguments, natures);
+        of_value.max(self.of_tool).max(of_program_and_arguments(arguments, natures))
     }
 
-    /// Returns the worst effect that `value` shows, which is that of the member `name` or stands in it.
-    fn of_value(self, name: &str, value: &Value, natures: &ArgumentNatures) -> CallEffect {
+    /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
+    fn of_value(&self, member: &Member<'_>, value: &Value, natures: &ArgumentNatures) -> CallEffect {
+        let is_in = |list| member.lists.has(list);
         match value {
             Value::Null => CallEffect::Reads,
             Value::Array(values) => {
-                let invites = !self.is_reader && !values.is_empty() && names(name, "member that invites");
+                let invites = !self.is_reader && !values.is_empty() && is_in(MemberList::Invites);
                 let of_name = if invites { CallEffect::Sends } else { CallEffect::Reads };
-                worst(values.iter().map(|value| self.of_value(name, value, natures))).max(of_name)
+                let of_vector = match natures.nature(member.name) {
+                    ArgumentNature::Command => of_vector(&texts(values)),
+                    _ => CallEffect::Reads,
+                };
+                worst(values.iter().map(|value| self.of_value(member, value, natures)))
+                    .max(of_name)
+                    .max(of_vector)
             }
-            Value::Object(members) => worst(members.iter().map(|(member, value)| {
+            Value::Object(members) => worst(members.iter().map(|(name, value)| {
                 // Mounts are also written as an object with a member for each folder.
-                let is_mounted = self.starts_programs && is_mount(name, member);
+                let is_mounted =
+                    self.starts_programs && is_in(MemberList::Mount) && is_folder_of_system(name);
                 let of_name = if is_mounted {
                     CallEffect::GivesAccess
-                } else if is_listed("member that destroys", member) {
+                } else if is_listed("member that destroys", name) {
                     CallEffect::Destroys
                 } else {
                     CallEffect::Reads
                 };
-                self.of_value(member, value, natures).max(of_name)
+                self.of_value(&self.member(name), value, natures).max(of_name)
             })),
-            Value::String(text) => self.of_text(name, text, natures),
+            Value::String(text) => self.of_text(member, text, natures),
             _ if self.is_reader => CallEffect::Reads,
-            Value::Bool(true) if names(name, "flag that gives access") => CallEffect::GivesAccess,
-            Value::Bool(true) if names(name, "flag that destroys") => CallEffect::Destroys,
-            Value::Number(count)
-                if count.as_f64() == Some(0.0) && names(name, "count that destroys at zero") =>
-            {
+            Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
+            Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
+            Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
             }
             Value::Bool(_) | Value::Number(_) => CallEffect::Reads,
         }
     }
 
-    /// Returns whether the tool replaces the file that the member `name` names.
-    fn replaces(self, name: &str) -> bool {
+    fn member<'n>(&self, name: &'n str) -> Member<'n> {
+        let lists = self.declared.get(name).copied();
+        Member { name, lists: lists.unwrap_or_else(|| MemberLists::of(name)) }
+    }
+
+    /// Returns whether the tool replaces the file that a member names.
+    fn replaces(&self, member: &Member<'_>) -> bool {
         match self.replaced {
             ReplacedFiles::None => false,
-            ReplacedFiles::Destinations => names(name, "destination of a file"),
-            ReplacedFiles::AllButSources => !names(name, "source of a file"),
+            ReplacedFiles::Destinations => member.lists.has(MemberList::Destination),
+            ReplacedFiles::AllButSources => !member.lists.has(MemberList::Source),
         }
     }
 
-    fn of_text(self, name: &str, text: &str, natures: &ArgumentNatures) -> CallEffect {
-        let of_nature = match natures.nature(name) {
+    fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
+        let of_nature = match natures.nature(member.name) {
             ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
             ArgumentNature::Command => of_command(text),
             ArgumentNature::Code => of_code(text),
-            ArgumentNature::Path if self.replaces(name) && may_be_there(Path::new(text)) => {
+            ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
             _ => CallEffect::Reads,
         };
+        let mounts = || member.lists.has(MemberList::Mount) && is_folder_of_system(text);
         if self.is_reader {
             of_nature
-        } else if self.starts_programs && (is_mount(name, text) || gives_power(text)) {
+        } else if self.starts_programs && (mounts() || gives_power(text)) {
             CallEffect::GivesAccess
         } else {
-            of_nature.max(chosen(name, text)).max(of_member(name, text))
+            of_nature.max(chosen(member.lists, text)).max(of_member(member.lists, text))
         }
     }
+}
+
+/// A member of an object among the arguments, by its name and what the name says.
+#[derive(Default)]
+struct Member<'n> {
+    name: &'n str,
+    lists: MemberLists,
+}
+
+/// Returns the effect of a program in one argument with its arguments in another one, as in
+/// `{"command":"git","args":["clean"]}`.
+fn of_program_and_arguments(arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+    let Some(members) = arguments.as_object() else { return CallEffect::Reads };
+    let further = members.iter().filter(|(name, _)| is_listed("member of further words", name));
+    let further: Vec<String> = further
+        .flat_map(|(_, value)| match value {
+            Value::Array(values) => texts(values),
+            Value::String(line) => line.split_whitespace().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        })
+        .collect();
+    let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
+    let programs = members.iter().filter(|(name, _)| !further.is_empty() && is_program(name));
+    worst(programs.filter_map(|(_, value)| value.as_str()).map(|program| {
+        let words = program.split_whitespace().map(str::to_owned);
+        of_vector(&words.chain(further.iter().cloned()).collect::<Vec<_>>())
+    }))
+}
+
+fn texts(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Returns whether there may be a file at a path. A path that is relative to a folder of the server, or cannot be looked
@@ -148,21 +198,14 @@ fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
     effects.max().unwrap_or_default()
 }
 
-/// Returns whether the name of a member has a word of the list.
-fn names(name: &str, heading: &str) -> bool {
-    let words = words(name);
-    let whole = words.concat();
-    list(heading).any(|listed| whole == listed || words.iter().any(|word| word == listed))
-}
-
 /// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.
-fn of_member(name: &str, text: &str) -> CallEffect {
+fn of_member(lists: MemberLists, text: &str) -> CallEffect {
     let is_everybody = || words(text).iter().any(|word| is_listed("choice of everybody", word));
-    if (names(name, "member that forwards") && text.contains('@'))
-        || (text.len() <= MAX_CHOICE_BYTES && names(name, "member of who sees") && is_everybody())
+    if (lists.has(MemberList::Forwards) && text.contains('@'))
+        || (text.len() <= MAX_CHOICE_BYTES && lists.has(MemberList::WhoSees) && is_everybody())
     {
         CallEffect::GivesAccess
-    } else if names(name, "member of a purchase") && !text.is_empty() {
+    } else if lists.has(MemberList::Purchase) && !text.is_empty() {
         CallEffect::Spends
     } else {
         CallEffect::Reads
@@ -170,11 +213,8 @@ fn of_member(name: &str, text: &str) -> CallEffect {
 }
 
 /// Returns the effect that is chosen by the value of a member like `operation`.
-fn chosen(name: &str, text: &str) -> CallEffect {
-    let of_name = words(name);
-    let chooses = |word: &str| is_listed("member that chooses", word);
-    let is_choice = of_name.last().is_some_and(|last| chooses(last)) || chooses(&of_name.concat());
-    if text.len() > MAX_CHOICE_BYTES || !is_choice {
+fn chosen(lists: MemberLists, text: &str) -> CallEffect {
+    if text.len() > MAX_CHOICE_BYTES || !lists.has(MemberList::Chooses) {
         return CallEffect::Reads;
     }
     let words = words(text);
@@ -193,8 +233,8 @@ fn chosen(name: &str, text: &str) -> CallEffect {
 /// The length of the longest text that is read as a choice between operations.
 const MAX_CHOICE_BYTES: usize = 40;
 
-/// Returns whether a member mounts a folder of the system into a container, which gives it the machine.
-fn is_mount(name: &str, text: &str) -> bool {
+/// Returns whether a text names a folder of the system, which gives a container the machine.
+fn is_folder_of_system(text: &str) -> bool {
     let source = text.to_lowercase();
     let is_of_system = |folder: &str| {
         let rest = source.strip_prefix(folder);
@@ -202,7 +242,7 @@ fn is_mount(name: &str, text: &str) -> bool {
             rest.is_empty() || rest.starts_with(':') || folder != "/" && rest.starts_with('/')
         })
     };
-    names(name, "mount") && list("folder of the system").any(is_of_system)
+    list("folder of the system").any(is_of_system)
 }
 
 /// Returns whether a text describes a program with power over its machine.

@@ -61,7 +61,7 @@ impl PreparedTool {
             }
         };
         let (natures, access) = (ArgumentNatures::of(&tool.definition), access_of_tool(&tool));
-        let (effects, sources) = (CallEffects::of(&tool), CallSources::of(&tool, &natures));
+        let (effects, sources) = (CallEffects::of(&tool, &natures), CallSources::of(&tool, &natures));
         Self { tool, natures, access, schema, names, effects, sources, validators, fault }
     }
 
@@ -109,12 +109,12 @@ impl PreparedTool {
 
     /// Returns the effect of a call with these arguments, where it is guessed.
     fn effect(&self, arguments: &Value) -> Option<CallEffect> {
-        self.effects.map(|effects| effects.of_call(arguments, &self.natures))
+        self.effects.as_ref().map(|effects| effects.of_call(arguments, &self.natures))
     }
 
     /// Returns the kind of data that a call with these arguments takes into its session.
     fn source(&self, arguments: &Value, folders: CallFolders<'_>) -> Option<CallSource> {
-        self.effects.and_then(|_| self.sources.of_call(arguments, &self.natures, folders.own()))
+        self.effects.as_ref().and_then(|_| self.sources.of_call(arguments, &self.natures, folders.own()))
     }
 
     /// Checks the texts among the arguments with each validator.

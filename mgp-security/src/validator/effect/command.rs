@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use mgp_types::mgp::CallEffect;
 use mgp_types::{WordLists, word_lists};
 
-use super::{is_mount, may_be_there, worst};
+use super::{is_folder_of_system, may_be_there, worst};
 use crate::shell;
 use crate::shell::syntax::{Body, Direction, Item, Pipeline, Redirect, Simple, Stage, Word};
 use crate::tool::NameManner;
@@ -132,6 +132,19 @@ fn brings_code_within(word: &Word) -> bool {
 
 fn of_simple(command: &Simple, input: StandardInput) -> CallEffect {
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
+    let runs_text = words.iter().any(|word| is_interpreter(&program(word)));
+    if runs_text && command.words.iter().any(brings_code_within) {
+        return CallEffect::GivesAccess;
+    }
+    of_words(&words, input)
+}
+
+/// Returns the effect of a program and its arguments, which no shell reads.
+pub(super) fn of_vector(words: &[String]) -> CallEffect {
+    of_words(words, StandardInput::Nothing)
+}
+
+fn of_words(words: &[String], input: StandardInput) -> CallEffect {
     // What a wrapper runs stands somewhere behind it; what an interpreter runs is its first word that is no option.
     let wraps = |word: &String| is_listed("command that wraps", &program(word));
     let is_run = |at: usize| {
@@ -140,12 +153,8 @@ fn of_simple(command: &Simple, input: StandardInput) -> CallEffect {
     };
     let begins =
         |at: usize| at == 0 || !words[at].starts_with('-') && (words[..at].iter().any(wraps) || is_run(at));
-    let effect = worst((0..words.len()).filter(|at| begins(*at)).map(|at| of_program(&words[at..], input)));
-    let runs_text = words.iter().any(|word| is_interpreter(&program(word)));
-    if runs_text && command.words.iter().any(brings_code_within) {
-        return CallEffect::GivesAccess;
-    }
-    effect.max(CallEffect::Runs)
+    let programs = (0..words.len()).filter(|at| begins(*at));
+    worst(programs.map(|at| of_program(&words[at..], input))).max(CallEffect::Runs)
 }
 
 /// Returns whether a program runs text that it is given, be it a shell or the interpreter of a language.
@@ -310,7 +319,7 @@ fn operands(words: &[String]) -> impl Iterator<Item = &String> {
 fn mounts_system(word: &str) -> bool {
     let names_source = word.contains("source=") || word.contains("src=");
     let mut parts = word.split([',', '=']).filter(|part| part.contains(':') || names_source);
-    parts.any(|part| is_mount("volume", part) || list("file that gives access").any(|it| part.contains(it)))
+    parts.any(|part| is_folder_of_system(part) || list("file that gives access").any(|it| part.contains(it)))
 }
 
 /// Returns whether a command is the program that `phrase` begins with, called with all other words of it.

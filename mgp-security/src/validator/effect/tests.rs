@@ -41,7 +41,7 @@ pub(in crate::validator) fn called_tool(
 /// Returns the effect of a call of such a tool.
 fn effect(name: &str, annotations: &str, arguments: &str) -> Option<CallEffect> {
     let (tool, natures, arguments) = called_tool(name, annotations, arguments);
-    CallEffects::of(&tool).map(|effects| effects.of_call(&arguments, &natures))
+    CallEffects::of(&tool, &natures).map(|effects| effects.of_call(&arguments, &natures))
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn queries_read_unless_their_statement_writes() {
 
 #[test]
 fn names_and_arguments_tell_the_effect() {
-    let wrong = cases(include_str!("effects.txt")).filter_map(|(expected, call)| {
+    let wrong = cases(include_str!("cases.txt")).filter_map(|(expected, call)| {
         let (name, arguments) = call.split_once(' ').unwrap();
         let told = format!("{:?}", effect(name, "{}", arguments).unwrap());
         (told != expected).then(|| format!("{told} in place of {expected}: {call}"))

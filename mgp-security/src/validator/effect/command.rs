@@ -145,14 +145,21 @@ pub(super) fn of_vector(words: &[String]) -> CallEffect {
 }
 
 fn of_words(words: &[String], input: StandardInput) -> CallEffect {
-    // What a wrapper runs stands somewhere behind it; what an interpreter runs is its first word that is no option.
-    let wraps = |word: &String| is_listed("command that wraps", &program(word));
+    // What a wrapper runs stands somewhere behind it, and behind the name of a machine or a subcommand, if it takes one. What
+    // an interpreter runs is its first word that is no option.
+    let wraps = |(behind, word): (usize, &String)| {
+        let name = program(word);
+        let at_least = usize::from(is_listed("command that wraps behind a word", &name));
+        is_listed("command that wraps", &name) && behind >= at_least
+    };
     let is_run = |at: usize| {
         let behind = words[..at].iter().rposition(|word| is_interpreter(&program(word)));
         behind.is_some_and(|behind| words[behind + 1..at].iter().all(|word| word.starts_with('-')))
     };
-    let begins =
-        |at: usize| at == 0 || !words[at].starts_with('-') && (words[..at].iter().any(wraps) || is_run(at));
+    let begins = |at: usize| {
+        at == 0
+            || !words[at].starts_with('-') && (words[..at].iter().rev().enumerate().any(wraps) || is_run(at))
+    };
     let programs = (0..words.len()).filter(|at| begins(*at));
     worst(programs.map(|at| of_program(&words[at..], input))).max(CallEffect::Runs)
 }
@@ -328,7 +335,18 @@ fn is_command(words: &[String], phrase: &str) -> bool {
     let (Some(first), Some(called)) = (words.first(), parts.next()) else { return false };
     let name = program(first);
     let is_program = called.strip_suffix('*').map_or(name == called, |begin| name.starts_with(begin));
-    is_program && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
+    let is_subcommand = |at: usize| {
+        // A word behind an option may be its value.
+        let is_value = |at: usize| words[at].starts_with('-') || words[at - 1].starts_with('-');
+        !is_listed("command whose subcommand comes first", &name) || (1..at).all(is_value)
+    };
+    let has = |part: &str| {
+        let is_at = |at: usize| is_word(&words[at], part) && (part.starts_with('-') || is_subcommand(at));
+        (1..words.len()).any(is_at)
+    };
+    is_program
+        && parts.next().is_none_or(has)
+        && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
 }
 
 /// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options

@@ -1,6 +1,5 @@
 //! Arguments that HTTP headers repeat, where a tool's schema asks for it (`x-mcp-header`).
 
-mod annotation;
 mod plans;
 
 use mgp_transport::era::{Agreement, NextStep, ResendRule, WireKind};

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use mgp_transport::http::MirroredHeaders;
 #[cfg(feature = "http")]
 use mgp_types::Request;
+use mgp_types::mcp::MirroredArgument;
 use mgp_types::{Object, RawJson, Response};
 use parking_lot::RwLock;
-
-use super::annotation::{self, AnnotationFault, MirroredArgument};
 
 /// The arguments of each tool that headers repeat, for tools that have any. The map is bounded by the tools that the server
 /// lists, page by page, and beyond that by a limit.
@@ -30,8 +29,8 @@ impl HeaderPlans {
         let Some(arguments) = request.params.object("arguments") else { return };
         let mut headers = None::<MirroredHeaders>;
         for mirrored in plan {
-            if let Some(value) = value_at(&arguments, &mirrored.path) {
-                headers.get_or_insert_default().push(mirrored.header.clone(), value);
+            if let Some(value) = mirrored.value(&arguments) {
+                headers.get_or_insert_default().push(mirrored.header(), value);
             }
         }
         drop(tools);
@@ -97,19 +96,11 @@ impl HeaderPlans {
     }
 
     /// Returns the name of a tool and the arguments of it that headers repeat, or the fault of its annotations.
-    fn read(tool: &Object) -> (Box<str>, Result<Vec<MirroredArgument>, AnnotationFault>) {
+    fn read(tool: &Object) -> (Box<str>, Result<Vec<MirroredArgument>, &'static str>) {
         let schema = tool.get("inputSchema");
-        let plan = schema.map_or(Ok(Vec::new()), |schema| annotation::read(&schema));
+        let plan = schema.map_or(Ok(Vec::new()), |schema| MirroredArgument::all_of(&schema));
         (tool.text("name").unwrap_or_default().into(), plan)
     }
-}
-
-#[cfg(feature = "http")]
-fn value_at(arguments: &Object, path: &[String]) -> Option<RawJson> {
-    let (first, rest) = path.split_first()?;
-    let value = arguments.get(first)?;
-    let value = if rest.is_empty() { value } else { value_at(&Object::from_raw(&value).ok()?, rest)? };
-    (!value.is_null()).then_some(value)
 }
 
 mgp_types::partial_debug!(HeaderPlans, self => tools: self.0.read().len());

@@ -84,11 +84,11 @@ impl ToolEntry {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(fault("the schema of the arguments must have `\"type\": \"object\"`".into()));
         }
-        #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
-        let headers = HeaderParams::of(&schema).map_err(fault)?;
         let is_checked =
             !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
+        #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
+        let headers = HeaderParams::of(&input_schema).map_err(fault)?;
         #[cfg(feature = "ext")]
         let is_checked = is_checked || extensions.signature.is_some();
         let validator = if is_checked || !validated {

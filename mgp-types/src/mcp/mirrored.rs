@@ -1,32 +1,48 @@
-//! The annotations in a tool's schema that name the arguments to repeat in headers.
+//! Arguments of tools that HTTP headers repeat, by `x-mcp-header` in the schema of the tool.
 
-use mgp_types::{Object, RawJson};
+use crate::json::{Object, RawJson};
 
-/// An argument that a header repeats.
+/// An argument of a tool that a header repeats, from 2026-07-28 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct MirroredArgument {
-    /// The members that lead to the argument.
-    pub(super) path: Vec<String>,
-    /// The header's name, without the prefix that all have.
-    pub(super) header: Box<str>,
+pub struct MirroredArgument {
+    path: Vec<String>,
+    header: Box<str>,
 }
 
-/// The faults of a tool's annotations.
-pub(super) type AnnotationFault = &'static str;
-
-const NAME: AnnotationFault = "a header's name is not one";
-const REPEATED: AnnotationFault = "two arguments have one header";
-const TYPE: AnnotationFault = "an argument is neither text, integer nor boolean";
-const PLACE: AnnotationFault = "an annotation is not on a property";
+const NAME: &str = "the name of a header in `x-mcp-header` is not one";
+const REPEATED: &str = "two arguments have the same `x-mcp-header`";
+const TYPE: &str = "the argument of an `x-mcp-header` has to be a string, integer or boolean";
+const PLACE: &str = "`x-mcp-header` is allowed only on what `properties` alone lead to";
 
 const ANNOTATION: &str = "x-mcp-header";
 const MAX_DEPTH: usize = 32;
 
-/// Returns the arguments that headers repeat, from the schema of a tool's arguments.
-pub(super) fn read(schema: &RawJson) -> Result<Vec<MirroredArgument>, AnnotationFault> {
-    let mut found = Vec::new();
-    walk(schema, &[], true, &mut found)?;
-    Ok(found)
+impl MirroredArgument {
+    /// Returns the arguments that headers repeat, from the schema of a tool's arguments.
+    ///
+    /// # Errors
+    /// The schema breaks a rule of the specification: a strange name, a name twice, a type that cannot be told from its
+    /// text, a place that properties do not lead to.
+    pub fn all_of(schema: &RawJson) -> Result<Vec<Self>, &'static str> {
+        let mut found = Vec::new();
+        walk(schema, &[], true, &mut found)?;
+        Ok(found)
+    }
+
+    /// Returns the name of the header, without the prefix that all have.
+    pub fn header(&self) -> &str {
+        &self.header
+    }
+
+    /// Returns the argument, if it is there and not null.
+    pub fn value(&self, arguments: &Object) -> Option<RawJson> {
+        let (first, rest) = self.path.split_first()?;
+        let mut value = arguments.get(first)?;
+        for name in rest {
+            value = Object::from_raw(&value).ok()?.get(name)?;
+        }
+        (!value.is_null()).then_some(value)
+    }
 }
 
 /// Reads a schema, or those of an array like that of `anyOf`.
@@ -35,7 +51,7 @@ fn walk(
     path: &[String],
     reachable: bool,
     found: &mut Vec<MirroredArgument>,
-) -> Result<(), AnnotationFault> {
+) -> Result<(), &'static str> {
     // Nearly no schema has annotations, and those need not be read.
     if !contains(schema.as_bytes(), ANNOTATION.as_bytes()) {
         return Ok(());
@@ -92,15 +108,15 @@ fn is_token(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn read_text(schema: &str) -> Result<Vec<(String, String)>, AnnotationFault> {
-        let found = read(&RawJson::parse(schema.to_owned()).unwrap())?;
+    fn read_text(schema: &str) -> Result<Vec<(String, String)>, &'static str> {
+        let found = MirroredArgument::all_of(&RawJson::parse(schema.to_owned()).unwrap())?;
         Ok(found.into_iter().map(|one| (one.path.join("/"), one.header.into())).collect())
     }
 
     #[test]
     fn annotated_properties_are_found_at_any_depth() {
         let schema = r#"{"type":"object","properties":{
-            "a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string"},
+            "a":{"type":"string","x-mcp-header":"A"},"x-mcp-header":{"type":"string"},
             "c":{"type":"object","properties":{"d":{"type":"integer","x-mcp-header":"D"}}}}}"#;
         let expected = [("a".to_owned(), "A".to_owned()), ("c/d".to_owned(), "D".to_owned())];
         assert_eq!(read_text(schema).unwrap(), expected);

@@ -145,39 +145,64 @@ pub(super) fn of_vector(words: &[String]) -> CallEffect {
 }
 
 fn of_words(words: &[String], input: StandardInput) -> CallEffect {
-    // What a wrapper runs stands somewhere behind it, and behind the name of a machine or a subcommand, if it takes one. What
-    // an interpreter runs is its first word that is no option.
-    let wraps = |(behind, word): (usize, &String)| {
-        let name = program(word);
-        let at_least = usize::from(is_listed("command that wraps behind a word", &name));
-        is_listed("command that wraps", &name) && behind >= at_least
+    let programs = programs(words);
+    if programs.len() > MAX_PROGRAMS {
+        return CallEffect::Destroys;
+    }
+    let of_programs = programs.iter().map(|(at, name)| of_program(name, &words[at + 1..], input));
+    let runs = |heading| programs.iter().any(|(_, name)| is_listed(heading, name));
+    let of_texts = if runs("command that runs text") {
+        worst(words.iter().filter(|word| word.contains(char::is_whitespace)).map(|text| of_command(text)))
+    } else if runs("command that runs code") {
+        worst(words.iter().map(|text| of_code(text)))
+    } else {
+        CallEffect::Runs
     };
-    let is_run = |at: usize| {
-        let behind = words[..at].iter().rposition(|word| is_interpreter(&program(word)));
-        behind.is_some_and(|behind| words[behind + 1..at].iter().all(|word| word.starts_with('-')))
-    };
-    let begins = |at: usize| {
-        at == 0
-            || !words[at].starts_with('-') && (words[..at].iter().rev().enumerate().any(wraps) || is_run(at))
-    };
-    let programs = (0..words.len()).filter(|at| begins(*at));
-    worst(programs.map(|at| of_program(&words[at..], input))).max(CallEffect::Runs)
+    worst(of_programs).max(of_texts).max(CallEffect::Runs)
 }
+
+/// Returns the places and names of the words of a command that may be programs: the first one, those somewhere behind a
+/// wrapper, and the first word behind an interpreter that is no option.
+fn programs(words: &[String]) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let (mut is_wrapped, mut is_run, mut machine_at) = (true, false, None);
+    for (at, word) in words.iter().enumerate() {
+        let (name, is_option) = (program(word), word.starts_with('-'));
+        // The first word behind some wrappers is a subcommand, or the name of a machine.
+        is_wrapped |= machine_at.is_some_and(|machine| at > machine + 1);
+        let may_begin = is_wrapped || is_run;
+        is_run = is_interpreter(&name) || is_run && is_option;
+        is_wrapped &= at > 0;
+        if is_listed("command that wraps behind a word", &name) {
+            machine_at.get_or_insert(at);
+        } else {
+            is_wrapped |= is_listed("command that wraps", &name);
+        }
+        if may_begin && !is_option {
+            found.push((at, name));
+        }
+    }
+    found
+}
+
+/// The largest number of words of one command that are judged as programs; a command with more of them is not read.
+const MAX_PROGRAMS: usize = 64;
 
 /// Returns whether a program runs text that it is given, be it a shell or the interpreter of a language.
 fn is_interpreter(program: &str) -> bool {
     is_listed("command that runs text", program) || is_listed("command that runs code", program)
 }
 
-/// Returns the effect of a program with its arguments.
-fn of_program(command: &[String], input: StandardInput) -> CallEffect {
-    let Some((first, words)) = command.split_first() else { return CallEffect::Runs };
-    let name = program(first);
-    let is = |heading| is_listed(heading, &name);
-    let of_phrases = PHRASES.into_iter().find(|(_, heading)| list(heading).any(|it| is_command(command, it)));
-    let of_kind = if is_interpreter(&name) {
-        of_interpreter(&name, words, input)
-    } else if list("command that copies to its last word").any(|it| is_command(command, it)) {
+/// Returns the effect of a program with its arguments, without that of the text which it runs.
+fn of_program(name: &str, words: &[String], input: StandardInput) -> CallEffect {
+    let is = |heading| is_listed(heading, name);
+    let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
+    let of_phrases = PHRASES.into_iter().find(|(_, heading)| called(heading));
+    let of_kind = if is_interpreter(name) {
+        let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
+        let is_fed = input == StandardInput::Foreign && reads_input;
+        if is_fed { CallEffect::GivesAccess } else { CallEffect::Runs }
+    } else if called("command that copies to its last word") {
         let is_remote = words.last().is_some_and(|last| last.contains(':'));
         if is_remote { CallEffect::Sends } else { CallEffect::Runs }
     } else if is("command of a service") {
@@ -187,7 +212,7 @@ fn of_program(command: &[String], input: StandardInput) -> CallEffect {
     } else if is("command whose words are data") {
         CallEffect::Runs
     } else {
-        of_subcommands(&name, words)
+        of_subcommands(name, words)
     };
     let of_files = if is("command that replaces its last word") {
         let keeps = words.iter().any(|word| matches!(word.as_str(), "-n" | "--no-clobber"));
@@ -201,19 +226,6 @@ fn of_program(command: &[String], input: StandardInput) -> CallEffect {
         CallEffect::Runs
     };
     of_phrases.map_or(CallEffect::Runs, |(effect, _)| effect).max(of_kind).max(of_files)
-}
-
-fn of_interpreter(name: &str, words: &[String], input: StandardInput) -> CallEffect {
-    let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
-    if input == StandardInput::Foreign && reads_input {
-        return CallEffect::GivesAccess;
-    }
-    let texts = words.iter().filter(|word| word.contains(char::is_whitespace));
-    if is_listed("command that runs text", name) {
-        worst(texts.map(|text| of_command(text)))
-    } else {
-        worst(words.iter().map(|text| of_code(text)))
-    }
 }
 
 /// Returns the effect of a program that speaks to a service, in which somebody may depend on what it changes.
@@ -329,24 +341,24 @@ fn mounts_system(word: &str) -> bool {
     parts.any(|part| is_folder_of_system(part) || list("file that gives access").any(|it| part.contains(it)))
 }
 
-/// Returns whether a command is the program that `phrase` begins with, called with all other words of it.
-fn is_command(words: &[String], phrase: &str) -> bool {
+/// Returns whether a program is the one that `phrase` begins with, called with all other words of it.
+fn is_command(name: &str, words: &[String], phrase: &str) -> bool {
     let mut parts = phrase.split(' ');
-    let (Some(first), Some(called)) = (words.first(), parts.next()) else { return false };
-    let name = program(first);
+    let called = parts.next().unwrap_or_default();
     let is_program = called.strip_suffix('*').map_or(name == called, |begin| name.starts_with(begin));
+    let is_option = |word: &String| word.starts_with('-');
     let is_subcommand = |at: usize| {
         // A word behind an option may be its value.
-        let is_value = |at: usize| words[at].starts_with('-') || words[at - 1].starts_with('-');
-        !is_listed("command whose subcommand comes first", &name) || (1..at).all(is_value)
+        let mut before = (0..at).map(|at| is_option(&words[at]) || at > 0 && is_option(&words[at - 1]));
+        !is_listed("command whose subcommand comes first", name) || before.all(|is_value| is_value)
     };
-    let has = |part: &str| {
+    let comes_first = |part: &str| {
         let is_at = |at: usize| is_word(&words[at], part) && (part.starts_with('-') || is_subcommand(at));
-        (1..words.len()).any(is_at)
+        (0..words.len()).any(is_at)
     };
     is_program
-        && parts.next().is_none_or(has)
-        && parts.all(|part| words[1..].iter().any(|word| is_word(word, part)))
+        && parts.next().is_none_or(comes_first)
+        && parts.all(|part| words.iter().any(|word| is_word(word, part)))
 }
 
 /// Returns whether a word of a command is `part`, which may be the beginning of it with a `*`, or a group of short options

@@ -22,6 +22,8 @@ struct SocketTable {
     next: AtomicU64,
     is_outdated: AtomicBool,
     outdated: Notify,
+    /// True once the kernel ends because nobody is connected.
+    is_unused: AtomicBool,
 }
 
 /// A client that is connected.
@@ -58,10 +60,11 @@ impl SocketConnections {
         ConnectionGuard { connections: self.clone(), client: Some(number) }
     }
 
-    /// Counts a command.
-    pub(crate) fn command(&self) -> ConnectionGuard {
+    /// Counts a command; returns `None` where it comes too late, so that it waits for the next kernel.
+    pub(crate) fn command(&self) -> Option<ConnectionGuard> {
         self.0.number.send_modify(|number| *number += 1);
-        ConnectionGuard { connections: self.clone(), client: None }
+        let guard = ConnectionGuard { connections: self.clone(), client: None };
+        (!self.0.is_unused.load(Ordering::SeqCst)).then_some(guard)
     }
 
     /// Returns the clients that are connected, in the order in which they came.
@@ -99,7 +102,12 @@ impl SocketConnections {
                 () = self.0.outdated.notified() => {}
                 () = sleep(pause) => {
                     if *number.borrow() == 0 && !is_in_use() {
-                        return;
+                        self.0.is_unused.store(true, Ordering::SeqCst);
+                        // Whoever came before is counted by now, and whoever comes later sees that it is too late.
+                        if *number.borrow() == 0 {
+                            return;
+                        }
+                        self.0.is_unused.store(false, Ordering::SeqCst);
                     }
                     sleep(LOOK_AGAIN).await;
                 }
@@ -141,7 +149,7 @@ mod tests {
             sleep(Duration::from_mins(10)).await;
             drop(connection);
             sleep(Duration::from_mins(4)).await;
-            drop(connections.command());
+            drop(connections.command().unwrap());
         };
         let (ended, ()) = tokio::join!(ended_after(&connections, linger), coming_and_going);
         assert_eq!(ended.as_secs(), 19 * 60);
@@ -160,6 +168,15 @@ mod tests {
         let (ended, ()) = tokio::join!(ended_after(&connections, Duration::ZERO), coming_and_going);
         assert_eq!(ended.as_secs(), 105);
         assert_eq!(ended_after(&SocketConnections::default(), Duration::ZERO).await, FIRST_VISIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_comes_when_it_ends_is_not_let_in() {
+        let connections = SocketConnections::default();
+        assert!(connections.command().is_some());
+        ended_after(&connections, Duration::ZERO).await;
+        assert!(connections.command().is_none());
+        assert_eq!(*connections.0.number.borrow(), 0);
     }
 
     #[tokio::test(start_paused = true)]

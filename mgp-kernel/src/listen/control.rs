@@ -22,7 +22,7 @@ pub(crate) async fn serve(socket: UserSocket, kernel: Kernel, stopped: watch::Re
 
 async fn operate(kernel: Kernel, arrived: AcceptedConnection, stopped: watch::Receiver<bool>) {
     let AcceptedConnection { user, process, reader, writer } = arrived;
-    let _connection = kernel.sections().lifecycle.connections.command();
+    let Some(_connection) = kernel.sections().lifecycle.connections.command() else { return };
     let connection = Arc::new(match user {
         SocketPeer::Owner(_) => OperatorConnection::of_account(&process),
         SocketPeer::Root => OperatorConnection::of_superuser(),

@@ -33,13 +33,15 @@ const PHRASES: [(CallEffect, &str); 4] = [
     (CallEffect::Sends, "command that sends"),
 ];
 
-/// The source of what a command reads from its standard input.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What a command reads from its standard input.
+#[derive(Clone)]
 enum StandardInput {
     Nothing,
-    /// A file, a text, or the output of another command.
+    /// A text that stands in the line, as in `echo ls | sh` or behind `<<`.
+    Text(String),
+    /// A file, or the output of another command.
     Something,
-    /// What a command has brought from elsewhere, or decoded.
+    /// What a command has brought from elsewhere or decoded, or a text of which parts are not known.
     Foreign,
 }
 
@@ -70,14 +72,44 @@ pub(super) fn of_code(text: &str) -> CallEffect {
 fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
     let mut input = StandardInput::Nothing;
     worst(pipeline.stages.iter().map(|stage| {
-        let effect = of_stage(stage, line, input);
-        let output = if brings_code(stage) { StandardInput::Foreign } else { StandardInput::Something };
-        input = input.max(output);
+        let read = redirected(stage).unwrap_or_else(|| input.clone());
+        let effect = of_stage(stage, line, &read);
+        input = output(stage, read);
         effect
     }))
 }
 
-fn of_stage(stage: &Stage, line: &str, piped: StandardInput) -> CallEffect {
+/// Returns the input to which a stage is redirected, if it is.
+fn redirected(stage: &Stage) -> Option<StandardInput> {
+    let read = stage.redirects.iter().rev().find(|redirect| {
+        matches!(redirect.direction, Direction::In | Direction::Both | Direction::Text | Direction::Document)
+    })?;
+    Some(match (read.direction, read.target.text()) {
+        (Direction::Text | Direction::Document, Some(text)) => StandardInput::Text(text),
+        (Direction::Text | Direction::Document, None) => StandardInput::Foreign,
+        _ if brings_code_within(&read.target) => StandardInput::Foreign,
+        _ => StandardInput::Something,
+    })
+}
+
+/// Returns what the next stage of a pipeline reads, behind a stage that reads `input`.
+fn output(stage: &Stage, input: StandardInput) -> StandardInput {
+    let Body::Simple(simple) = &stage.body else { return StandardInput::Something };
+    let words: Option<Vec<String>> = simple.words.iter().map(Word::text).collect();
+    let first = simple.words.first().and_then(Word::text).map(|word| program(&word)).unwrap_or_default();
+    match (input, words) {
+        _ if brings_code(stage) => StandardInput::Foreign,
+        (StandardInput::Foreign, _) => StandardInput::Foreign,
+        (_, Some(words)) if is_listed("command that prints its words", &first) => {
+            StandardInput::Text(words[1..].join(" "))
+        }
+        (_, None) if is_listed("command that prints its words", &first) => StandardInput::Foreign,
+        (StandardInput::Text(text), _) if first == "cat" => StandardInput::Text(text),
+        _ => StandardInput::Something,
+    }
+}
+
+fn of_stage(stage: &Stage, line: &str, input: &StandardInput) -> CallEffect {
     let of_redirect = |redirect: &Redirect| {
         let sign = line.get(redirect.span.start..redirect.span.end).unwrap_or_default();
         match redirect.direction {
@@ -85,11 +117,8 @@ fn of_stage(stage: &Stage, line: &str, piped: StandardInput) -> CallEffect {
             _ => CallEffect::Runs,
         }
     };
-    let reads_in = |redirect: &Redirect| !matches!(redirect.direction, Direction::Out | Direction::Duplicate);
-    let redirected =
-        if stage.redirects.iter().any(reads_in) { StandardInput::Something } else { StandardInput::Nothing };
     let of_body = match &stage.body {
-        Body::Simple(simple) => of_simple(simple, piped.max(redirected)),
+        Body::Simple(simple) => of_simple(simple, input),
         _ => CallEffect::Runs,
     };
     worst(stage.redirects.iter().map(of_redirect)).max(of_body)
@@ -121,40 +150,61 @@ fn brings_code(stage: &Stage) -> bool {
 
 /// Returns whether a substitution in a word brings code.
 fn brings_code_within(word: &Word) -> bool {
-    let mut brings = false;
-    word.walk(&mut |item| {
-        if let Item::Stage(stage) = item {
-            brings |= brings_code(stage);
-        }
-    });
-    brings
+    runs_within(word, brings_code)
 }
 
-fn of_simple(command: &Simple, input: StandardInput) -> CallEffect {
+/// Returns whether a substitution in a word runs a stage of a kind.
+fn runs_within(word: &Word, is_of_kind: impl Fn(&Stage) -> bool) -> bool {
+    let mut runs = false;
+    word.walk(&mut |item| {
+        if let Item::Stage(stage) = item {
+            runs |= is_of_kind(stage);
+        }
+    });
+    runs
+}
+
+/// Returns whether the output of a stage is a fact about the machine or the time, as in names of downloads.
+fn is_about_machine(stage: &Stage) -> bool {
+    let Body::Simple(simple) = &stage.body else { return false };
+    let first = simple.words.first().and_then(Word::text);
+    first.is_some_and(|first| is_listed("command about the machine", &program(&first)))
+}
+
+fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
-    let runs_text = words.iter().any(|word| is_interpreter(&program(word)));
-    if runs_text && command.words.iter().any(brings_code_within) {
+    let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&program(word)));
+    if has(is_interpreter) && command.words.iter().any(brings_code_within) {
         return CallEffect::GivesAccess;
     }
-    of_words(&words, input)
+    // What a command puts out goes to the host whose name or path it becomes.
+    let tells = has(|name| is_listed("command that reaches a host", name))
+        && command.words.iter().any(|word| runs_within(word, |stage| !is_about_machine(stage)));
+    let of_told = if tells { CallEffect::Sends } else { CallEffect::Runs };
+    of_words(&words, input).max(of_told)
 }
 
 /// Returns the effect of a program and its arguments, which no shell reads.
 pub(super) fn of_vector(words: &[String]) -> CallEffect {
-    of_words(words, StandardInput::Nothing)
+    of_words(words, &StandardInput::Nothing)
 }
 
-fn of_words(words: &[String], input: StandardInput) -> CallEffect {
+fn of_words(words: &[String], input: &StandardInput) -> CallEffect {
     let programs = programs(words);
     if programs.len() > MAX_PROGRAMS {
         return CallEffect::Destroys;
     }
     let of_programs = programs.iter().map(|(at, name)| of_program(name, &words[at + 1..], input));
     let runs = |heading| programs.iter().any(|(_, name)| is_listed(heading, name));
+    let read = match input {
+        StandardInput::Text(text) => Some(text),
+        _ => None,
+    };
     let of_texts = if runs("command that runs text") {
-        worst(words.iter().filter(|word| word.contains(char::is_whitespace)).map(|text| of_command(text)))
+        let texts = words.iter().filter(|word| word.contains(char::is_whitespace)).chain(read);
+        worst(texts.map(|text| of_command(text)))
     } else if runs("command that runs code") {
-        worst(words.iter().map(|text| of_code(text)))
+        worst(words.iter().chain(read).map(|text| of_code(text)))
     } else {
         CallEffect::Runs
     };
@@ -194,13 +244,13 @@ fn is_interpreter(program: &str) -> bool {
 }
 
 /// Returns the effect of a program with its arguments, without that of the text which it runs.
-fn of_program(name: &str, words: &[String], input: StandardInput) -> CallEffect {
+fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect {
     let is = |heading| is_listed(heading, name);
     let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
     let of_phrases = PHRASES.into_iter().find(|(_, heading)| called(heading));
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
-        let is_fed = input == StandardInput::Foreign && reads_input;
+        let is_fed = matches!(input, StandardInput::Foreign) && reads_input;
         if is_fed { CallEffect::GivesAccess } else { CallEffect::Runs }
     } else if called("command that copies to its last word") {
         let is_remote = words.last().is_some_and(|last| last.contains(':'));
@@ -251,8 +301,8 @@ fn of_service(words: &[String]) -> CallEffect {
 const MAX_OPERATION_WORDS: usize = 5;
 
 /// Returns the effect of a program that runs statements for a database.
-fn of_statements(words: &[String], input: StandardInput) -> CallEffect {
-    let is_statement = |word: &&String| word.contains(char::is_whitespace) || word.contains('(');
+fn of_statements(words: &[String], input: &StandardInput) -> CallEffect {
+    let is_statement = |word: &String| word.contains(char::is_whitespace) || word.contains('(');
     let changes = |word: &String| {
         let begin = word.split_whitespace().next().filter(|begin| begin.len() < word.len());
         let is_assignment = begin.is_none_or(|begin| begin.contains('='));
@@ -260,8 +310,13 @@ fn of_statements(words: &[String], input: StandardInput) -> CallEffect {
             || of_code(word) == CallEffect::Destroys
             || calls_change(word)
     };
-    let reads_input = input > StandardInput::Nothing && !words.iter().any(|word| is_statement(&word));
-    if reads_input || words.iter().any(changes) { CallEffect::Destroys } else { CallEffect::Runs }
+    let of_input = match input {
+        StandardInput::Nothing => false,
+        StandardInput::Text(text) => check_sql(text).is_err() || changes(text),
+        // A statement among the words is run in place of the input.
+        StandardInput::Something | StandardInput::Foreign => !words.iter().any(is_statement),
+    };
+    if of_input || words.iter().any(changes) { CallEffect::Destroys } else { CallEffect::Runs }
 }
 
 /// Returns whether a method is called that changes rows, as in `db.users.updateMany(…)`.

@@ -7,17 +7,11 @@ use mgp_types::mcp::{
 };
 #[cfg(not(feature = "ext"))]
 use mgp_types::mgp::StreamProgress;
-use mgp_types::mgp::{CallOptions, Extension};
+use mgp_types::mgp::{CallOptions, Extension, written};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
 
 use super::Cx;
-
-/// The parameters of a chunk before it has its number.
-#[derive(Serialize)]
-struct ChunkParams<'a> {
-    content: &'a ContentBlock,
-}
 
 impl Cx {
     /// Reports the progress of the call, if the caller wants reports: `progress` of `total`, in any unit.
@@ -112,8 +106,8 @@ impl Cx {
             self.0.parts.lock().push(content);
             return Ok(());
         }
-        let mut params = Object::from_value(&ChunkParams { content: &content })
-            .map_err(|error| mgp_types::Error::internal("the part is not JSON").with_source(error))?;
+        let mut params = Object::new();
+        params.set("content", written(&content)?);
         for (name, value) in members.iter() {
             params.set(name.into_owned(), value);
         }

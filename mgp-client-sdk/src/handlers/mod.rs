@@ -18,7 +18,7 @@ use crate::cache::CacheStore;
 use crate::changes::ChangeRoutes;
 use crate::progress::ProgressRoutes;
 
-/// Boxed where a handler runs; without one the answer is there at once.
+/// The future of [`Handlers`], which is boxed where a handler runs; without a handler the answer is there at once.
 type HandlersFuture = Either<BoxFuture<'static, Result<Response, Error>>, Ready<Result<Response, Error>>>;
 
 /// A function that answers one of the server's requests, whatever way it came.

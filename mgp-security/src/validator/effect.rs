@@ -41,7 +41,7 @@ pub(super) struct CallEffects {
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
     starts_programs: bool,
     replaced: ReplacedFiles,
-    /// What the names of declared arguments say.
+    /// The lists in which the names of declared arguments stand, by name.
     declared: HashMap<Box<str>, MemberLists>,
 }
 
@@ -156,7 +156,7 @@ impl CallEffects {
     }
 }
 
-/// A member of an object among the arguments, by its name and what the name says.
+/// A member of an object among the arguments: its name, and the lists in which the name stands.
 #[derive(Default)]
 struct Member<'n> {
     name: &'n str,

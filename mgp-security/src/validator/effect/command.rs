@@ -33,15 +33,15 @@ const PHRASES: [(CallEffect, &str); 4] = [
     (CallEffect::Sends, "command that sends"),
 ];
 
-/// What a command reads from its standard input.
+/// The standard input of a command, as far as the line shows it.
 #[derive(Clone)]
 enum StandardInput {
     Nothing,
-    /// A text that stands in the line, as in `echo ls | sh` or behind `<<`.
+    /// The input is a text that stands in the line, as in `echo ls | sh` or behind `<<`.
     Text(String),
-    /// A file, or the output of another command.
+    /// The input is a file, or the output of another command.
     Something,
-    /// What a command has brought from elsewhere or decoded, or a text of which parts are not known.
+    /// The input was brought from elsewhere or decoded by a command, or is a text of which parts are not known.
     Foreign,
 }
 
@@ -144,8 +144,8 @@ fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
 /// Returns whether a stage puts out what comes from elsewhere, or was hidden.
 fn brings_code(stage: &Stage) -> bool {
     let Body::Simple(simple) = &stage.body else { return false };
-    let texts = simple.words.iter().filter_map(Word::text);
-    texts.into_iter().any(|word| is_listed("command that brings code", &program(&word)))
+    let mut words = simple.words.iter().filter_map(Word::text);
+    words.any(|word| is_listed("command that brings code", &program(&word)))
 }
 
 /// Returns whether a substitution in a word brings code.

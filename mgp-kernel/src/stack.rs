@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::registry::DiscoveryGate;
 use mgp_lifecycle::call::{BreakerSettings, ConcurrencyLimit, RetryPolicy, SendingLayer, SharedBreaker};
 use mgp_lifecycle::idempotency::IdempotencyLayer;
 use mgp_lifecycle::server::LifecycleLayer;
 use mgp_security::RejectGate;
-use mgp_security::access::{AccessGate, AccessMethodsGate};
+use mgp_security::access::AccessGate;
 use mgp_security::audit::{AuditLayer, TraceIdGate};
 use mgp_security::auth::{AuthLayer, KeyScopeGate};
 use mgp_security::confirmation::ConfirmationGate;
@@ -19,14 +18,13 @@ use mgp_security::permission::PermissionGate;
 use mgp_security::scope::ScopeGate;
 use mgp_security::tool::OperationsGate;
 use mgp_stream::call::StreamLayer;
-use mgp_stream::event::EventsGate;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
 use mgp_types::{Gate, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
-use crate::admin::OperatorGate;
+use crate::admin::ProofGate;
 use crate::approvals::{ParkedCallLayer, ParkedCallLimits, approvers_of};
 use crate::call::effects::{EffectIdsGate, EffectRecord, ReplayGate};
 use crate::call::hints::CallHintsGate;
@@ -36,7 +34,6 @@ use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::session_state::{PeerSession, SessionStateGate};
-use crate::changes::AccessChangeGate;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
@@ -44,12 +41,9 @@ use crate::front::fallback;
 use crate::front::listed_security::ListedSecurityGate;
 use crate::front::resolve::ResolveToolGate;
 use crate::front::suggestion::SuggestionGate;
-use crate::methods::{
-    ArgumentFaultsGate, JudgeCache, MethodsAsToolsGate, OwnPermissionsGate, ServerHealthGate, ToolDocuments,
-};
+use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate, OwnMethods};
 use crate::router::Router;
 use crate::sections::Sections;
-use crate::servers::events::ChannelAudience;
 use crate::servers::upstream::{
     BareWay, ConnectionShared, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerStack, ServerSupport,
 };
@@ -70,37 +64,25 @@ pub(crate) struct ClientStack {
     audit: AuditLayer,
     cancelling: StreamLayer,
     asking: ParkedCallLayer,
-    operators: OperatorGate,
     concurrency: ConcurrencyLimit,
-    permissions: OwnPermissionsGate,
     faults: ArgumentFaultsGate,
-    tools: ToolDiscoveryGate,
     router: Router,
 }
 
 impl ClientStack {
     pub(crate) fn new(sections: &Sections, tools: ToolDiscoveryGate) -> Self {
-        let Sections { config, policies, audit, fleet, .. } = sections;
+        let Sections { config, audit, fleet, .. } = sections;
         let recording = AuditLayer::new(Arc::new(audit.log.clone()));
         let recording = recording.arguments(audit.arguments.clone()).clock(audit.clock.clone());
-        let documents = ToolDocuments {
-            visibility: Arc::clone(&sections.visibility),
-            config: Arc::clone(config),
-            index: sections.tools.index.clone(),
-            limit: policies.limit.clone(),
-        };
-        let judges = JudgeCache::default();
+        let own = OwnMethods::new(sections, tools);
         Self {
             sections: sections.clone(),
             asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
-            operators: OperatorGate(Arc::new(sections.clone())),
             concurrency: settings::agent_calls_at_once(&config.load()),
-            permissions: OwnPermissionsGate::new(policies.grants.clone(), audit.clock.clone()),
-            faults: ArgumentFaultsGate(judges.clone()),
-            tools,
-            router: Router::new(Arc::clone(&sections.changes), documents, judges),
+            faults: ArgumentFaultsGate(own.judges.clone()),
+            router: Router::new(sections, own),
         }
     }
 
@@ -115,8 +97,7 @@ impl ClientStack {
     }
 
     fn layers(&self, auth: &AuthLayer) -> impl RpcService<Future: 'static> + Sync + use<> {
-        let Sections { config, policies, audit, fleet, events, changes, visibility, targets, .. } =
-            &self.sections;
+        let Sections { config, policies, audit, fleet, visibility, .. } = &self.sections;
         let (catalog, life) = (visibility.catalog.clone(), &self.sections.lifecycle.life);
         let auth = auth.clone().methods_as_tools().resolved_behind(move |name| {
             let snapshot = catalog.read();
@@ -152,28 +133,16 @@ impl ClientStack {
                 },
                 KeyScopeGate,
                 policies.limit.clone(),
-                // These methods are for operators only, also while the kernel drains; for all others they do not exist.
-                self.operators.clone(),
+                // What changes something takes a person, over a connection of an operator.
+                ProofGate { policies: Arc::clone(policies), audit: Arc::clone(audit) },
                 MethodsAsToolsGate::default(),
             ],
-            // An agent's calls wait for its own places. Requests that end work or ask about health pass, also as calls of
-            // tools, and so do operators.
+            // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
+            // of operators.
             SendingLayer::new().places(self.concurrency.clone()),
+            // Nothing new begins while the kernel drains.
+            LifecycleLayer::new(life.clone()).answered_behind(),
             gates![
-                self.permissions.clone(),
-                ServerHealthGate {
-                    config: Arc::clone(config),
-                    access: policies.access.clone(),
-                    fleet: Arc::clone(fleet),
-                },
-            ],
-            // Health is answered whatever the load, and nothing new begins while the kernel drains.
-            LifecycleLayer::new(life.clone()),
-            gates![
-                EventsGate::new(events.clone()).for_audience(ChannelAudience::new(policies.access.clone(), fleet)),
-                DiscoveryGate::new(self.sections.registry.clone()),
-                AccessChangeGate(Arc::clone(changes)),
-                AccessMethodsGate::new(policies.access.clone()).known_targets(Arc::new(targets.clone())),
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
                 ListedSecurityGate,
                 self.faults.clone(),
@@ -184,8 +153,6 @@ impl ClientStack {
                     index: self.sections.tools.index.clone(),
                     audit: Arc::clone(audit),
                 },
-                // A model finds tools by the same policy by which it may call them.
-                self.tools.clone(),
             ],
             => self.router.clone()
         ]))

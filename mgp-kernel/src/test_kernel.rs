@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
+use mgp_discovery::config::model::ListLevel;
 use mgp_security::definition::DefinitionKind;
 use mgp_types::mgp::{
     AccessGrant, AccessPermission, EffectiveSecurity, ExtensionSet, Negotiated, Offer, ResolvedTool,
@@ -22,7 +23,8 @@ use tokio::sync::Notify;
 use tower_service::Service;
 
 use crate::changes::ChangeListeners;
-use crate::methods::{JudgeCache, ToolDocuments};
+use crate::kernel::tool_discovery;
+use crate::methods::OwnMethods;
 use crate::policies::Policies;
 use crate::record::AuditTrail;
 use crate::reload::ConfigReloader;
@@ -61,16 +63,11 @@ impl TestKernel {
 
     pub(crate) async fn with(config: &str) -> Self {
         let state = tempfile::tempdir().unwrap();
-        let config: Config = serde_json::from_str(config).unwrap();
+        let mut config: Config = serde_json::from_str(config).unwrap();
+        config.tools.level = ListLevel::L0;
         let sections = Sections::open(config, state.path().join("state"), Vec::new()).await.unwrap();
+        let router = Router::new(&sections, OwnMethods::new(&sections, tool_discovery(&sections).unwrap()));
         let Sections { config, policies, audit, tools, fleet, changes, visibility, reload, .. } = sections;
-        let documents = ToolDocuments {
-            visibility: Arc::clone(&visibility),
-            config: Arc::clone(&config),
-            index: tools.index,
-            limit: policies.limit.clone(),
-        };
-        let router = Router::new(Arc::clone(&changes), documents, JudgeCache::default());
         let (catalog, support) = (tools.catalog, Arc::clone(fleet.support()));
         Self {
             config,

@@ -92,6 +92,34 @@ pub enum KeyPermission {
     Register,
 }
 
+/// The role of a method for calls in progress, for whoever limits or refuses new calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a method without a row begins work")]
+pub enum WorkRole {
+    /// The method begins work.
+    Begins,
+    /// The method reports that the receiver is there.
+    Tells,
+    /// The method ends calls.
+    Ends,
+    /// Calls in progress wait for the data of the method.
+    Feeds,
+    /// The method asks about a call that was begun before.
+    Follows,
+    /// The method is about the receiver itself, is answered in every state, and is counted nowhere.
+    Apart,
+}
+
+/// The effect of a method by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a method without a row acts")]
+pub enum MethodEffect {
+    /// The method only reads.
+    Reads,
+    /// The method decides or changes something, or may.
+    Acts,
+}
+
 /// The row of one method.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -106,6 +134,10 @@ pub struct MethodRule {
     pub concern: RequestConcern,
     /// The permission that an API key needs for the method.
     pub permission: KeyPermission,
+    /// The role of the method for calls in progress.
+    pub role: WorkRole,
+    /// The effect of the method by itself.
+    pub effect: MethodEffect,
     /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
     /// session alive.
     pub gates: GateKinds,
@@ -126,8 +158,11 @@ impl MethodRule {
             .filter(|rule| rule.kind == RequestKind::Call || request.kind == RequestKind::Notify)
     }
 
-    /// Returns the row of the method called exactly `name`.
+    /// Returns the row of the method called exactly `name`; all methods of a kernel's operators have the same one.
     pub fn named(name: &str) -> Option<&'static Self> {
+        if name.starts_with(OF_OPERATORS.method) {
+            return Some(&OF_OPERATORS);
+        }
         let index = RULES.binary_search_by(|rule| rule.method.cmp(name)).ok()?;
         RULES.get(index)
     }
@@ -187,7 +222,37 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Returns the role of the request for calls in progress. A notification begins no work.
+    pub fn role(&self) -> WorkRole {
+        match self.kind {
+            RequestKind::Notify => WorkRole::Tells,
+            RequestKind::Call => self.method.role(),
+        }
+    }
+
+    /// Returns whether the request passes whatever the load: it is about the receiver itself, or lets calls end or go on.
+    ///
+    /// Holding such a request back would keep calls running that are to stop or wait for it, and make a busy server
+    /// look dead.
+    pub fn is_vital(&self) -> bool {
+        !matches!(self.role(), WorkRole::Begins | WorkRole::Follows)
+    }
+
+    /// Returns whether the answer comes when a subscription or a task ends, however long that takes.
+    pub fn is_open_ended(&self) -> bool {
+        self.method == Method::LISTEN || self.method == Method::TASKS_RESULT
+    }
+}
+
 impl Method {
+    /// Returns the role of the method for calls in progress.
+    pub fn role(&self) -> WorkRole {
+        // Most requests are calls of tools.
+        let rule = if *self == Self::TOOLS_CALL { None } else { self.rule() };
+        rule.map_or(WorkRole::Begins, |rule| rule.role)
+    }
+
     /// Returns the row of the method in the table of methods; `None` for a method without a row.
     pub fn rule(&self) -> Option<&'static MethodRule> {
         MethodRule::named(self.as_str())
@@ -195,105 +260,119 @@ impl Method {
 }
 
 macro_rules! rules {
-    ($($name:literal $sender:ident $kind:ident $concern:ident $permission:ident [$($gate:ident)*];)+) => {
+    ($($name:literal $sender:ident $kind:ident $concern:ident $permission:ident $role:ident $effect:ident [$($gate:ident)*];)+) => {
         &[$(MethodRule {
             method: $name,
             sender: MessageSender::$sender,
             kind: RequestKind::$kind,
             concern: RequestConcern::$concern,
             permission: KeyPermission::$permission,
+            role: WorkRole::$role,
+            effect: MethodEffect::$effect,
             gates: GateKinds(0 $(| GateKind::$gate as u8)*),
         }),+]
     };
 }
 
+/// The row of the methods of a kernel's operators, whose names begin so.
+const OF_OPERATORS: MethodRule = MethodRule {
+    method: "kernel/",
+    sender: MessageSender::Client,
+    kind: RequestKind::Call,
+    concern: RequestConcern::Own,
+    permission: KeyPermission::Register,
+    role: WorkRole::Apart,
+    effect: MethodEffect::Acts,
+    gates: GateKinds(0),
+};
+
 /// The rows of all methods, sorted by name.
 #[rustfmt::skip]
 const RULES: &[MethodRule] = rules! {
-    "completion/complete"                         Client Call   Completion Read     [Access Definitions Validators Permission Confirmation];
-    "elicitation/create"                          Server Call   Question   Register [];
-    "initialize"                                  Client Call   Session    Any      [];
-    "logging/setLevel"                            Client Call   Logging    SomeTool [Access];
-    "mgp/access/grant"                            Client Call   Own        Register [];
-    "mgp/access/query"                            Client Call   Own        Read     [];
-    "mgp/access/revoke"                           Client Call   Own        Register [];
-    "mgp/callback/respond"                        Client Call   Running    SomeTool [Access];
-    "mgp/data/release"                            Server Call   Own        Register [];
-    "mgp/data/renew"                              Server Call   Own        Register [];
-    "mgp/data/resolve"                            Server Call   Own        Register [];
-    "mgp/discovery/catalog"                       Client Call   Own        SomeTool [];
-    "mgp/discovery/deregister"                    Client Call   Own        Register [];
-    "mgp/discovery/list"                          Client Call   Own        Read     [];
-    "mgp/discovery/recommend"                     Client Call   Own        SomeTool [];
-    "mgp/discovery/register"                      Client Call   Own        Register [];
-    "mgp/events/list"                             Client Call   Own        SomeTool [];
-    "mgp/events/replay"                           Client Call   Own        SomeTool [];
-    "mgp/events/subscribe"                        Client Call   Own        SomeTool [];
-    "mgp/events/unsubscribe"                      Client Call   Own        SomeTool [];
-    "mgp/health/ping"                             Client Call   Own        Read     [];
-    "mgp/health/status"                           Client Call   Own        Read     [];
-    "mgp/lifecycle/shutdown"                      Client Call   Own        Register [];
-    "mgp/manifest/get"                            Client Call   Own        SomeTool [];
-    "mgp/permission/await"                        Client Call   Own        SomeTool [];
-    "mgp/permission/check"                        Client Call   Own        SomeTool [];
-    "mgp/permission/grant"                        Client Call   Own        SomeTool [];
-    "mgp/permission/negotiate"                    Client Call   Own        SomeTool [];
-    "mgp/permission/refresh"                      Client Call   Own        SomeTool [];
-    "mgp/permission/request"                      Client Call   Own        SomeTool [];
-    "mgp/permission/response"                     Client Call   Own        SomeTool [];
-    "mgp/stream/cancel"                           Client Call   Running    SomeTool [Access];
-    "mgp/tools/discover"                          Client Call   Own        AllTools [];
-    "mgp/tools/request"                           Client Call   Own        AllTools [];
-    "mgp/tools/session"                           Client Call   Own        AllTools [];
-    "mgp/tools/session/evict"                     Client Call   Own        AllTools [];
-    "mgp/tools/validate"                          Client Call   Own        SomeTool [];
-    "notifications/cancelled"                     Both   Notify Session    Any      [];
-    "notifications/elicitation/complete"          Server Notify Report     Register [];
-    "notifications/initialized"                   Client Notify Session    Any      [];
-    "notifications/message"                       Server Notify Report     Register [];
-    "notifications/mgp.audit"                     Server Notify Report     Register [];
-    "notifications/mgp.callback.request"          Server Notify Report     Register [];
-    "notifications/mgp.event"                     Server Notify Report     Register [];
-    "notifications/mgp.lifecycle"                 Server Notify Report     Register [];
-    "notifications/mgp.session.lifecycle"         Server Notify Report     Register [];
-    "notifications/mgp.stream.chunk"              Server Notify Report     Register [];
-    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool [Access];
-    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register [];
-    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool [Access];
-    "notifications/mgp.stream.progress"           Server Notify Report     Register [];
-    "notifications/progress"                      Both   Notify Session    Any      [];
-    "notifications/prompts/list_changed"          Server Notify Report     Register [];
-    "notifications/resources/list_changed"        Server Notify Report     Register [];
-    "notifications/resources/updated"             Server Notify Report     Register [];
-    "notifications/roots/list_changed"            Client Notify Session    Any      [];
-    "notifications/subscriptions/acknowledged"    Server Notify Report     Register [];
-    "notifications/tasks"                         Server Notify Report     Register [];
-    "notifications/tasks/status"                  Both   Notify Report     SomeTool [Access];
-    "notifications/tools/list_changed"            Server Notify Report     Register [];
-    "ping"                                        Both   Call   Session    Any      [];
-    "prompts/get"                                 Client Call   Prompt     Read     [Access Definitions Validators Permission Confirmation Record];
-    "prompts/list"                                Client Call   List       Read     [Access Definitions];
-    "resources/list"                              Client Call   List       Read     [Access Definitions];
-    "resources/read"                              Client Call   Resource   Read     [Access Definitions Validators Permission Confirmation Record];
-    "resources/subscribe"                         Client Call   Resource   Read     [Access Definitions Validators Permission Confirmation];
-    "resources/templates/list"                    Client Call   List       Read     [Access Definitions];
-    "resources/unsubscribe"                       Client Call   List       Read     [Access];
-    "roots/list"                                  Server Call   Question   Register [];
-    "sampling/createMessage"                      Server Call   Question   Register [];
-    "server/discover"                             Client Call   Session    Any      [];
-    "subscriptions/listen"                        Client Call   Running    SomeTool [Access Definitions Validators Permission Confirmation];
-    "tasks/cancel"                                Both   Call   Running    SomeTool [Access];
-    "tasks/get"                                   Both   Call   Running    SomeTool [Access];
-    "tasks/list"                                  Both   Call   Running    SomeTool [Access];
-    "tasks/result"                                Both   Call   Running    SomeTool [Access];
-    "tasks/update"                                Client Call   Running    SomeTool [Access];
-    "tools/call"                                  Client Call   Tool       Call     [Access Definitions Validators Permission Confirmation Record];
-    "tools/list"                                  Client Call   ToolList   Any      [Access Definitions];
-    "tools/validate"                              Client Call   Own        SomeTool [];
-    "transaction/begin"                           Client Call   Running    SomeTool [Access];
-    "transaction/commit"                          Client Call   Running    SomeTool [Access];
-    "transaction/rollback"                        Client Call   Running    SomeTool [Access];
-    "transaction/status"                          Client Call   Running    SomeTool [Access];
+    "completion/complete"                         Client Call   Completion Read     Begins  Acts  [Access Definitions Validators Permission Confirmation];
+    "elicitation/create"                          Server Call   Question   Register Begins  Acts  [];
+    "initialize"                                  Client Call   Session    Any      Begins  Reads [];
+    "logging/setLevel"                            Client Call   Logging    SomeTool Begins  Acts  [Access];
+    "mgp/access/grant"                            Client Call   Own        Register Begins  Acts  [];
+    "mgp/access/query"                            Client Call   Own        Read     Begins  Reads [];
+    "mgp/access/revoke"                           Client Call   Own        Register Begins  Acts  [];
+    "mgp/callback/respond"                        Client Call   Running    SomeTool Feeds   Acts  [Access];
+    "mgp/data/release"                            Server Call   Own        Register Begins  Acts  [];
+    "mgp/data/renew"                              Server Call   Own        Register Begins  Acts  [];
+    "mgp/data/resolve"                            Server Call   Own        Register Begins  Acts  [];
+    "mgp/discovery/catalog"                       Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/discovery/deregister"                    Client Call   Own        Register Begins  Acts  [];
+    "mgp/discovery/list"                          Client Call   Own        Read     Begins  Reads [];
+    "mgp/discovery/recommend"                     Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/discovery/register"                      Client Call   Own        Register Begins  Acts  [];
+    "mgp/events/list"                             Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/events/replay"                           Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/events/subscribe"                        Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/events/unsubscribe"                      Client Call   Own        SomeTool Ends    Acts  [];
+    "mgp/health/ping"                             Client Call   Own        Read     Apart   Reads [];
+    "mgp/health/status"                           Client Call   Own        Read     Apart   Reads [];
+    "mgp/lifecycle/shutdown"                      Client Call   Own        Register Apart   Acts  [];
+    "mgp/manifest/get"                            Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/await"                        Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/check"                        Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/grant"                        Client Call   Own        SomeTool Feeds   Acts  [];
+    "mgp/permission/negotiate"                    Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/refresh"                      Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/request"                      Client Call   Own        SomeTool Begins  Acts  [];
+    "mgp/permission/response"                     Client Call   Own        SomeTool Feeds   Acts  [];
+    "mgp/stream/cancel"                           Client Call   Running    SomeTool Ends    Acts  [Access];
+    "mgp/tools/discover"                          Client Call   Own        AllTools Begins  Reads [];
+    "mgp/tools/request"                           Client Call   Own        AllTools Begins  Acts  [];
+    "mgp/tools/session"                           Client Call   Own        AllTools Begins  Acts  [];
+    "mgp/tools/session/evict"                     Client Call   Own        AllTools Begins  Acts  [];
+    "mgp/tools/validate"                          Client Call   Own        SomeTool Begins  Acts  [];
+    "notifications/cancelled"                     Both   Notify Session    Any      Begins  Acts  [];
+    "notifications/elicitation/complete"          Server Notify Report     Register Begins  Acts  [];
+    "notifications/initialized"                   Client Notify Session    Any      Begins  Acts  [];
+    "notifications/message"                       Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.audit"                     Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.callback.request"          Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.event"                     Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.lifecycle"                 Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.session.lifecycle"         Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.stream.chunk"              Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool Begins  Acts  [Access];
+    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register Begins  Acts  [];
+    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool Begins  Acts  [Access];
+    "notifications/mgp.stream.progress"           Server Notify Report     Register Begins  Acts  [];
+    "notifications/progress"                      Both   Notify Session    Any      Begins  Acts  [];
+    "notifications/prompts/list_changed"          Server Notify Report     Register Begins  Acts  [];
+    "notifications/resources/list_changed"        Server Notify Report     Register Begins  Acts  [];
+    "notifications/resources/updated"             Server Notify Report     Register Begins  Acts  [];
+    "notifications/roots/list_changed"            Client Notify Session    Any      Begins  Acts  [];
+    "notifications/subscriptions/acknowledged"    Server Notify Report     Register Begins  Acts  [];
+    "notifications/tasks"                         Server Notify Report     Register Begins  Acts  [];
+    "notifications/tasks/status"                  Both   Notify Report     SomeTool Begins  Acts  [Access];
+    "notifications/tools/list_changed"            Server Notify Report     Register Begins  Acts  [];
+    "ping"                                        Both   Call   Session    Any      Tells   Reads [];
+    "prompts/get"                                 Client Call   Prompt     Read     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
+    "prompts/list"                                Client Call   List       Read     Begins  Reads [Access Definitions];
+    "resources/list"                              Client Call   List       Read     Begins  Reads [Access Definitions];
+    "resources/read"                              Client Call   Resource   Read     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
+    "resources/subscribe"                         Client Call   Resource   Read     Begins  Acts  [Access Definitions Validators Permission Confirmation];
+    "resources/templates/list"                    Client Call   List       Read     Begins  Reads [Access Definitions];
+    "resources/unsubscribe"                       Client Call   List       Read     Ends    Acts  [Access];
+    "roots/list"                                  Server Call   Question   Register Begins  Acts  [];
+    "sampling/createMessage"                      Server Call   Question   Register Begins  Acts  [];
+    "server/discover"                             Client Call   Session    Any      Tells   Reads [];
+    "subscriptions/listen"                        Client Call   Running    SomeTool Begins  Acts  [Access Definitions Validators Permission Confirmation];
+    "tasks/cancel"                                Both   Call   Running    SomeTool Ends    Acts  [Access];
+    "tasks/get"                                   Both   Call   Running    SomeTool Follows Acts  [Access];
+    "tasks/list"                                  Both   Call   Running    SomeTool Follows Acts  [Access];
+    "tasks/result"                                Both   Call   Running    SomeTool Follows Acts  [Access];
+    "tasks/update"                                Client Call   Running    SomeTool Feeds   Acts  [Access];
+    "tools/call"                                  Client Call   Tool       Call     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
+    "tools/list"                                  Client Call   ToolList   Any      Begins  Reads [Access Definitions];
+    "tools/validate"                              Client Call   Own        SomeTool Begins  Acts  [];
+    "transaction/begin"                           Client Call   Running    SomeTool Begins  Acts  [Access];
+    "transaction/commit"                          Client Call   Running    SomeTool Begins  Acts  [Access];
+    "transaction/rollback"                        Client Call   Running    SomeTool Begins  Acts  [Access];
+    "transaction/status"                          Client Call   Running    SomeTool Begins  Acts  [Access];
 };
 
 #[cfg(test)]
@@ -353,6 +432,31 @@ mod tests {
             let demands_most = rule.permission == KeyPermission::Register;
             assert_eq!(demands_most, changes || rule.sender == MessageSender::Server, "{}", rule.method);
             assert_eq!(rule.permission == KeyPermission::Call, rule.concern == RequestConcern::Tool);
+        }
+    }
+
+    #[test]
+    fn what_ends_or_feeds_work_or_tells_of_health_is_vital_and_calls_are_not() {
+        let call = |method: &str| Request::call(method, Params::new());
+        for rule in RULES.iter().filter(|rule| rule.kind == RequestKind::Call) {
+            let is_vital = !matches!(rule.role, WorkRole::Begins | WorkRole::Follows);
+            assert_eq!(call(rule.method).is_vital(), is_vital, "{}", rule.method);
+        }
+        assert!(Request::notify("notifications/cancelled", Params::new()).is_vital());
+        for method in ["mgp/health/ping", "tasks/cancel", "mgp/callback/respond", "kernel/status"] {
+            assert!(call(method).is_vital(), "{method}");
+        }
+        for method in ["tools/call", "tools/list", "vendor/ping", "subscriptions/listen", "tasks/get"] {
+            assert!(!call(method).is_vital(), "{method}");
+        }
+    }
+
+    #[test]
+    fn subscriptions_and_results_of_tasks_take_as_long_as_they_take() {
+        for (method, open_ended) in
+            [("subscriptions/listen", true), ("tasks/result", true), ("tasks/get", false)]
+        {
+            assert_eq!(Request::call(method, Params::new()).is_open_ended(), open_ended, "{method}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The gate that serves the methods under `kernel/`.
+//! The gate that has operators' connections prove that a person is there, and the answer to the methods under `kernel/`.
 
 use std::sync::Arc;
 
@@ -6,37 +6,36 @@ use mgp_security::audit::trace_of;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
 };
-use mgp_types::{Error, Flow, Gate, Principal, PrincipalRole, Request, RequestKind, Response};
+use mgp_types::{Error, Flow, Gate, MethodEffect, Principal, PrincipalRole, Request, RequestKind, Response};
 
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::{OperatorCall, ProofNeed};
+use crate::policies::Policies;
 use crate::proof::OperatorConnection;
 use crate::record::AuditTrail;
 use crate::sections::Sections;
 
-/// A gate that serves the methods under `kernel/` to operators.
+/// A gate that ends a request with 1000 whose operator's connection has to prove first that a person is there, unless
+/// the request only reads or brings the proof. The refusal is recorded.
 ///
-/// A request over a connection that has to prove first that a person is there ends here with 1000, unless it only reads
-/// or brings the proof; the refusal is recorded.
-///
-/// Sits behind authentication and the record. Reads `context.principal`. For peers that are no operators none of its
-/// methods exists (-32601), so that they learn nothing from how the methods refuse. Methods that only read never wait;
-/// those that change something are recorded before they act. Everything else passes untouched.
+/// Sits behind authentication and the record. Reads `context.principal`.
 #[derive(Clone)]
-pub(crate) struct OperatorGate(pub(crate) Arc<Sections>);
+pub(crate) struct ProofGate {
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) audit: Arc<AuditTrail>,
+}
 
-impl Gate for OperatorGate {
+impl Gate for ProofGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
         let connection = request.extensions.get_shared::<OperatorConnection>();
-        let proofs = &self.0.policies.proofs;
-        let is_operator = |by: &&Principal| by.role() == PrincipalRole::Operator;
-        match (&connection, request.context.principal.as_ref().filter(is_operator)) {
+        let proofs = &self.policies.proofs;
+        match (&connection, operator(request)) {
             (Some(connection), Some(by)) if !needs_no_proof(request, connection) => {
                 if let Err(error) = proofs.admit(connection) {
                     let by = by.clone();
-                    let audit = Arc::clone(&self.0.audit);
+                    let audit = Arc::clone(&self.audit);
                     return Flow::answer_later(refuse(audit, request.take(), by, error));
                 }
             }
@@ -44,25 +43,24 @@ impl Gate for OperatorGate {
             (None, None) if request.context.principal.is_some() => proofs.note_client(),
             _ => {}
         }
-        if !request.method.as_str().starts_with(PREFIX) || request.kind == RequestKind::Notify {
-            return Flow::Pass(());
-        }
-        match &request.context.principal {
-            Some(by) if by.role() == PrincipalRole::Operator => {
-                let (kernel, by, trace) = (Arc::clone(&self.0), by.clone(), trace_of(request));
-                let call = OperatorCall { kernel, by, trace, connection };
-                Flow::answer_later(answer(call, request.take()))
-            }
-            _ => Flow::refuse(Error::method_not_found(&request.method)),
-        }
+        Flow::Pass(())
     }
 }
 
-async fn answer(call: OperatorCall, request: Request) -> Result<Response, Error> {
-    match OperationEntry::named(request.method.as_str()) {
-        Some(operation) => (operation.run)(call, request.params).await.map(Response::new),
-        None => Err(Error::method_not_found(&request.method)),
-    }
+fn operator(request: &Request) -> Option<&Principal> {
+    request.context.principal.as_ref().filter(|by| by.role() == PrincipalRole::Operator)
+}
+
+/// Answers a method under `kernel/`. For peers that are no operators none of them exists (-32601), so that they learn
+/// nothing from how the methods refuse. Methods that only read never wait; those that change something are recorded
+/// before they act.
+pub(crate) async fn answer(kernel: Arc<Sections>, request: Request) -> Result<Response, Error> {
+    let unknown = || Error::method_not_found(&request.method);
+    let by = operator(&request).ok_or_else(unknown)?.clone();
+    let operation = OperationEntry::named(request.method.as_str()).ok_or_else(unknown)?;
+    let connection = request.extensions.get_shared::<OperatorConnection>();
+    let call = OperatorCall { kernel, by, trace: trace_of(&request), connection };
+    (operation.run)(call, request.params).await.map(Response::new)
 }
 
 /// Returns whether a request changes and decides nothing, or brings a proof itself.
@@ -75,7 +73,7 @@ fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
         Some(ProofNeed::None) => true,
         Some(ProofNeed::Others) => connection.is_own,
         Some(ProofNeed::All) => false,
-        None => WITHOUT_PROOF.contains(&method),
+        None => request.method.rule().is_some_and(|rule| rule.effect == MethodEffect::Reads),
     }
 }
 
@@ -106,7 +104,8 @@ async fn refuse(
     Err(error)
 }
 
-const PREFIX: &str = "kernel/";
+/// The beginning of the names of all methods of operators.
+pub(crate) const PREFIX: &str = "kernel/";
 
 /// The methods of agents for which an operator is bound by no rule.
 const OF_AGENTS: [&str; 7] = [
@@ -117,20 +116,4 @@ const OF_AGENTS: [&str; 7] = [
     "prompts/get",
     "completion/complete",
     name::TOOLS_CALL,
-];
-
-/// The methods of MCP and MGP that only read. All others decide something, or may.
-const WITHOUT_PROOF: [&str; 12] = [
-    "initialize",
-    "ping",
-    "server/discover",
-    "tools/list",
-    "resources/list",
-    "resources/templates/list",
-    "prompts/list",
-    name::ACCESS_QUERY,
-    name::DISCOVERY_LIST,
-    name::HEALTH_PING,
-    name::HEALTH_STATUS,
-    name::TOOLS_DISCOVER,
 ];

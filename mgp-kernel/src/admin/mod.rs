@@ -2,7 +2,7 @@
 //!
 //! Each operation is a type in the file of its noun: its fields are the params of a method `kernel/…` and, where a command
 //! of `mgp` does just that, the options of the command; its reply is one type with a text for people. [`list`] has all
-//! operations in one list, by which the gate, the commands and whatever else is to manage a kernel call them: by name,
+//! operations in one list, by which the router, the commands and whatever else is to manage a kernel call them: by name,
 //! with JSON in and JSON out.
 //!
 //! The commands of `mgp` are clients that call them, over the kernel's socket or in memory.
@@ -25,4 +25,4 @@ pub(crate) mod servers;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{OperatorGate, is_for_agents};
+pub(crate) use self::gate::{PREFIX, ProofGate, answer, is_for_agents};

@@ -34,7 +34,7 @@ use crate::servers::fleet::Fleet;
 use crate::servers::task_locations::TaskLocations;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
 
-pub(crate) use self::access::{AccessChangeGate, tell_endings};
+pub(crate) use self::access::tell_endings;
 pub(crate) use self::levels::set_level;
 pub(crate) use self::listen::{declares_tasks, listen};
 

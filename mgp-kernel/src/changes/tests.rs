@@ -350,7 +350,6 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
 
 #[tokio::test]
 async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
-    use mgp_security::access::AccessMethodsGate;
     use mgp_types::Gate as _;
     use tower_service::Service as _;
 
@@ -360,8 +359,7 @@ async fn an_agent_hears_when_it_may_use_something_else_and_nobody_else_does() {
     for peer in [&one, &other] {
         peer.call(&scene, "tools/list", "{}").await.unwrap();
     }
-    let service = AccessMethodsGate::new(scene.policies.access.clone()).layer(scene.router.clone());
-    let mut service = super::AccessChangeGate(scene.changes.clone()).layer(service);
+    let mut service = crate::methods::MethodsAsToolsGate::default().layer(scene.router.clone());
     let mut change = async |by: &str, name: &str, entry: &str| {
         let params =
             format!(r#"{{"name":"{name}","arguments":{{"agent_id":"one","server_id":"a",{entry}}}}}"#);

@@ -296,7 +296,7 @@ async fn remove_left_over(folder: &Path) {
     }
 }
 
-fn tool_discovery(sections: &Sections) -> Result<ToolDiscoveryGate, StartError> {
+pub(crate) fn tool_discovery(sections: &Sections) -> Result<ToolDiscoveryGate, StartError> {
     let Sections { config, visibility, tools, .. } = sections;
     let loaded = config.load();
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());

@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 /// A gate that offers MGP's methods as tools.
 ///
 /// A call of the tool `mgp.health.ping`, in any of the three spellings, becomes the method of that name further in, and
-/// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. The gate that serves the
+/// its answer the tool's result: a plain MCP client can do what a peer that speaks MGP can. Whoever answers the
 /// method decides who may call it. Only `mgp.tools.discover` and `mgp.tools.request` are ever listed: what manages the
 /// kernel does not belong into a model's context.
 ///
-/// Sits around all gates that serve methods, and behind tool resolution, since no server's tool has such a name. Calls
+/// Sits behind tool resolution, since no server's tool has such a name. Calls
 /// of other tools pass untouched and cost a look at the first letters of the name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MethodsAsToolsGate {
@@ -58,10 +58,9 @@ fn stands_for(request: &Request) -> Option<&'static str> {
         return None;
     }
     let method: &'static str = method::of_tool(&request.params.text("name")?)?;
-    // The gates that serve these methods know them as tools themselves.
+    // Tool discovery knows its methods as tools itself: what is found belongs to the client's own session.
     let is_searched = method.starts_with("mgp/tools/") && method != method::TOOLS_VALIDATE;
-    let known = is_searched || method.starts_with("mgp/access/");
-    (!known).then_some(method)
+    (!is_searched).then_some(method)
 }
 
 /// Makes the request the call of the method, in a session in which the method exists.

@@ -1,49 +1,49 @@
-//! The gate that serves health and lifecycle methods for the servers of the kernel.
+//! The methods of health and lifecycle, for the kernel and for its servers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_lifecycle::server::ServerLifecycle;
 use mgp_lifecycle::supervise::{ProbeMethod, ProbeResult, probe};
 use mgp_security::access::AccessPolicy;
 use mgp_types::mgp::{
     HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, Timestamp, method,
 };
-use mgp_types::{Error, Flow, Gate, PrincipalRole, Request, RequestKind, Response, code};
+use mgp_types::{BoxFuture, Error, PrincipalRole, Request, Response, code};
 
 use crate::lifecycle::KERNEL;
 use crate::running::RunningConfig;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::Upstream;
 
-/// A gate that serves the methods of §11 for the servers of the kernel, where `server_id` names one.
+/// The methods of §11, for the server that `server_id` names, or else for the kernel.
 ///
 /// `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` with a `server_id` are about that server: it is
 /// asked in the best way that it understands, or stopped. Only operators may call them, unless the configuration lets
-/// agents; an agent learns nothing of a server that it does not reach in any case. Without `server_id` these methods
-/// are about the kernel and go on, like everything else.
+/// agents; an agent learns nothing of a server that it does not reach in any case. The kernel answers for itself where
+/// `lifecycle` was negotiated.
 #[derive(Clone)]
-pub(crate) struct ServerHealthGate {
+pub(crate) struct HealthMethods {
     pub(crate) config: Arc<RunningConfig>,
     pub(crate) access: AccessPolicy,
     pub(crate) fleet: Arc<Fleet>,
+    pub(crate) life: ServerLifecycle,
 }
 
-impl Gate for ServerHealthGate {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let ours = [method::HEALTH_PING, method::HEALTH_STATUS, method::LIFECYCLE_SHUTDOWN];
-        let is_ours = request.kind == RequestKind::Call && ours.contains(&request.method.as_str());
-        let server = request.params.text("server_id").filter(|server| is_ours && server != KERNEL);
-        let Some(server) = server.map(std::borrow::Cow::into_owned) else { return Flow::Pass(()) };
-        match self.server(request, &server) {
-            Ok(server) => Flow::answer_later(answer(server, request.take())),
-            Err(error) => Flow::refuse(error),
+impl HealthMethods {
+    /// Answers one of these methods.
+    pub(crate) fn answer(
+        &self,
+        request: Request,
+    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+        let server = request.params.text("server_id").filter(|server| server != KERNEL);
+        if let Some(server) = server {
+            let server = self.server(&request, &server)?;
+            return Ok(Box::pin(answer(server, request)));
         }
+        self.life.answer(&request).ok_or_else(|| Error::method_not_found(&request.method))
     }
-}
 
-impl ServerHealthGate {
     fn server(&self, request: &Request, server: &str) -> Result<Arc<Upstream>, Error> {
         let caller = request.context.principal.as_ref();
         let caller = caller.ok_or_else(|| Error::new(code::AUTH_REQUIRED, "who calls is not known"))?;

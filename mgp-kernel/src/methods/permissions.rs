@@ -1,4 +1,4 @@
-//! The gate that answers clients that settle permissions with the kernel as they would with a server.
+//! The methods by which clients settle permissions with the kernel as they would with a server.
 
 use mgp_security::Clock;
 use mgp_security::permission::{GrantBook, GrantRecord, GrantVerdict, HeldPermissionsGate};
@@ -7,24 +7,32 @@ use mgp_types::{Error, Flow, Gate, Request, Response};
 
 use crate::lifecycle::KERNEL;
 
-/// A gate that answers clients that settle permissions with the kernel as they would with any server (§3.4–§3.6).
+/// The methods by which clients settle permissions with the kernel as they would with any server (§3.4–§3.6).
 ///
 /// `mgp/permission/request` is answered at once: with what the kernel's operators decided about the kernel itself as a
 /// server, then with what the client told before, and deferred for all else. The answers that the client gives by
 /// `mgp/permission/response` are kept for its session and give it nothing: what servers may do is not for clients to
 /// decide. The newer names of both methods are served alike. Where permissions were not negotiated none of them exists.
-/// Everything else passes untouched.
 #[derive(Clone)]
-pub(crate) struct OwnPermissionsGate {
+pub(crate) struct PermissionMethods {
     grants: GrantBook,
     clock: Clock,
     held: HeldPermissionsGate,
 }
 
-impl OwnPermissionsGate {
+impl PermissionMethods {
     pub(crate) fn new(grants: GrantBook, clock: Clock) -> Self {
         let held = HeldPermissionsGate::new(clock.clone());
         Self { grants, clock, held }
+    }
+
+    /// Answers one of these methods.
+    pub(crate) fn answer(&self, request: &mut Request) -> Flow {
+        let asks = [method::PERMISSION_REQUEST, method::PERMISSION_AWAIT].contains(&request.method.as_str());
+        match self.held.enter(request) {
+            Flow::Answer(answer) if asks => Flow::Answer(answer.and_then(|answer| self.decided(&answer))),
+            flow => flow,
+        }
     }
 
     /// Returns the answer to the client, with what the kernel's operators decided.
@@ -62,21 +70,6 @@ impl OwnPermissionsGate {
     }
 }
 
-impl Gate for OwnPermissionsGate {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        match request.method.as_str() {
-            method::PERMISSION_REQUEST | method::PERMISSION_AWAIT => match self.held.enter(request) {
-                Flow::Answer(answer) => Flow::Answer(answer.and_then(|answer| self.decided(&answer))),
-                flow => flow,
-            },
-            method::PERMISSION_RESPONSE | method::PERMISSION_GRANT => self.held.enter(request),
-            _ => Flow::Pass(()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -87,7 +80,7 @@ mod tests {
 
     use super::*;
     use crate::methods::MethodsAsToolsGate;
-    use crate::test_kernel::{TestKernel, TestServer, text};
+    use crate::test_kernel::{TestKernel, text};
 
     const ASKED: &str =
         r#"{"request_id":"perm-1","permissions":["shell","camera","memory.read"],"policy":"interactive"}"#;
@@ -111,15 +104,11 @@ mod tests {
         service.call(request).await
     }
 
-    fn gate(scene: &TestKernel) -> OwnPermissionsGate {
-        OwnPermissionsGate::new(scene.policies.grants.clone(), scene.audit.clock.clone())
-    }
-
     // covers: MGP-3.4-02, MGP-3.6-01..03
     #[tokio::test]
     async fn what_nobody_decided_is_deferred_and_what_the_client_tells_is_kept_for_its_session() {
         let scene = TestKernel::open().await;
-        let mut service = gate(&scene).layer(TestServer::default());
+        let mut service = scene.router.clone();
         let (one, other) = (session(Revision::V2025_11_25, true), session(Revision::V2025_11_25, true));
         let answer = text(&call(&mut service, &one, "mgp/permission/request", ASKED).await.unwrap());
         assert_eq!(
@@ -143,7 +132,7 @@ mod tests {
     #[tokio::test]
     async fn what_an_operator_decided_about_the_kernel_is_answered_and_a_denial_outweighs_the_client() {
         let scene = TestKernel::open().await;
-        let mut service = gate(&scene).layer(TestServer::default());
+        let mut service = scene.router.clone();
         let (root, kernel) = (Principal::operator("root"), ServerId::from(KERNEL));
         let grants = &scene.policies.grants;
         grants.grant(&root, None, &kernel, &Permission::Camera, GrantTerms::default()).await.unwrap();
@@ -164,7 +153,7 @@ mod tests {
     #[tokio::test]
     async fn a_client_without_sessions_carries_what_it_decided() {
         let scene = TestKernel::open().await;
-        let mut service = gate(&scene).layer(TestServer::default());
+        let mut service = scene.router.clone();
         let stateless = session(Revision::V2026_07_28, true);
         let decisions = r#"{"request_id":"perm-1","grants":{"camera":"approved"}}"#;
         call(&mut service, &stateless, "mgp/permission/response", decisions).await.unwrap();
@@ -179,8 +168,7 @@ mod tests {
     #[tokio::test]
     async fn without_the_extension_there_are_no_such_methods_and_there_is_the_tool() {
         let scene = TestKernel::open().await;
-        let service = gate(&scene).layer(TestServer::default());
-        let mut service = MethodsAsToolsGate::default().layer(service);
+        let mut service = MethodsAsToolsGate::default().layer(scene.router.clone());
         let plain = session(Revision::V2025_11_25, false);
         let refused = call(&mut service, &plain, "mgp/permission/request", ASKED).await.unwrap_err();
         assert_eq!(refused.code(), mgp_types::code::METHOD_NOT_FOUND);
@@ -190,10 +178,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_malformed_is_refused_and_what_is_about_something_else_passes() {
+    async fn what_is_malformed_is_refused_and_reaches_no_server() {
         let scene = TestKernel::open().await;
-        let server = TestServer::default();
-        let mut service = gate(&scene).layer(server.clone());
+        let server = scene.server("a").await;
+        let mut service = scene.router.clone();
         let one = session(Revision::V2025_11_25, true);
         let many: Vec<_> = (0..1000).map(|number| format!("com.example.p{number}")).collect();
         let many = serde_json::json!({"request_id": "x", "permissions": many, "policy": "interactive"});
@@ -202,7 +190,5 @@ mod tests {
             assert_eq!(refused.code(), mgp_types::code::INVALID_PARAMS, "{params:.60}");
         }
         assert!(server.methods().is_empty(), "what is malformed goes no further");
-        call(&mut service, &one, "ping", "{}").await.unwrap();
-        assert_eq!(server.methods(), ["ping"]);
     }
 }

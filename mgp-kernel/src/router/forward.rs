@@ -6,29 +6,32 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 
 use memchr::memmem::Finder;
+use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::{ResolvedTool, ServerId};
-use mgp_types::{BoxFuture, Error, Object, Principal, Request, Response};
+use mgp_types::{BoxFuture, Error, Flow, Gate, Method, Object, Principal, Request, Response};
 use tower_service::Service as _;
 
 use super::Routes;
 use crate::call::may_name;
-use crate::changes::ChangeListeners;
 use crate::servers::upstream::Upstream;
 
 type RouterOutcome = Result<Response, Error>;
 
 /// The future of a request to the router.
+#[expect(clippy::large_enum_variant, reason = "most requests are calls of tools")]
 pub(crate) enum RouterFuture {
     Done(Option<RouterOutcome>),
     Running(BoxFuture<'static, RouterOutcome>),
-    /// A call whose answer may be a task.
-    Beginning {
-        future: BoxFuture<'static, RouterOutcome>,
-        changes: Arc<ChangeListeners>,
-        tool: Arc<ResolvedTool>,
-        caller: Principal,
-    },
+    Calling(BoxFuture<'static, RouterOutcome>, Option<CalledTool>),
+}
+
+/// The call of a tool, with the work that is left when it is answered.
+pub(crate) struct CalledTool {
+    routes: Arc<Routes>,
+    /// The tool, and the caller of it, if the answer may be a task.
+    beginning: Option<(Arc<ResolvedTool>, Principal)>,
+    used: <ToolDiscoveryGate as Gate>::Pass,
 }
 
 impl RouterFuture {
@@ -38,6 +41,16 @@ impl RouterFuture {
 
     pub(super) fn failed(error: Error) -> Self {
         Self::Done(Some(Err(error)))
+    }
+
+    /// Returns the answer of a section to one of its methods. A method that the section lets pass does not exist for this
+    /// peer.
+    pub(super) fn decided<P: Send + 'static>(method: Method, flow: Flow<P>) -> Self {
+        match flow {
+            Flow::Answer(answer) => Self::Done(Some(answer)),
+            Flow::Pass(_) => Self::failed(Error::method_not_found(&method)),
+            Flow::Wait(waiting) => Self::of(async move { Self::decided(method, waiting.await.1).await }),
+        }
     }
 
     pub(super) fn of(future: impl Future<Output = RouterOutcome> + Send + 'static) -> Self {
@@ -52,10 +65,10 @@ impl Future for RouterFuture {
         match &mut *self {
             Self::Done(outcome) => outcome.take().map_or(Poll::Pending, Poll::Ready),
             Self::Running(future) => future.as_mut().poll(cx),
-            Self::Beginning { future, changes, tool, caller } => {
+            Self::Calling(future, called) => {
                 let mut outcome = ready!(future.as_mut().poll(cx));
-                if let Ok(response) = &mut outcome {
-                    changes.tasks.learn(caller, &tool.server, response);
+                if let Some(called) = called.take() {
+                    called.answered(&mut outcome);
                 }
                 Poll::Ready(outcome)
             }
@@ -63,14 +76,32 @@ impl Future for RouterFuture {
     }
 }
 
+impl CalledTool {
+    fn answered(self, outcome: &mut RouterOutcome) {
+        let Self { routes, beginning, used } = self;
+        if let (Some((tool, caller)), Ok(response)) = (beginning, &mut *outcome) {
+            routes.changes.tasks.learn(&caller, &tool.server, response);
+        }
+        routes.own.tools.leave(used, outcome);
+    }
+}
+
 impl Routes {
     /// Sends a call to the server that has the tool.
-    pub(super) fn to_tool(&self, tool: &Arc<ResolvedTool>, request: Request) -> Result<RouterFuture, Error> {
-        let caller = request.context.principal.clone().filter(|_| may_become_task(&request));
+    pub(super) fn to_tool(
+        self: &Arc<Self>,
+        tool: &Arc<ResolvedTool>,
+        mut request: Request,
+    ) -> Result<RouterFuture, Error> {
+        let used = match self.own.tools.enter(&mut request) {
+            Flow::Pass(used) => used,
+            flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
+        };
+        let principal = request.context.principal.clone().filter(|_| may_become_task(&request));
+        let beginning = principal.map(|caller| (Arc::clone(tool), caller));
         let future = self.upstream(&tool.server)?.call(request);
-        let Some(caller) = caller else { return Ok(RouterFuture::Running(future)) };
-        let (changes, tool) = (Arc::clone(&self.changes), Arc::clone(tool));
-        Ok(RouterFuture::Beginning { future, changes, tool, caller })
+        let called = CalledTool { routes: Arc::clone(self), beginning, used };
+        Ok(RouterFuture::Calling(future, Some(called)))
     }
 
     /// Sends a request to one server.

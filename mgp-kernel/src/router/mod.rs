@@ -12,16 +12,18 @@ mod transactions;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::ext::{ExtensionId, transaction};
+use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
 use mgp_types::mgp::method;
-use mgp_types::{Error, Method, MethodRule, Request, RequestKind, Response};
+use mgp_types::{Error, Flow, Gate as _, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
 use self::forward::RouterFuture;
 use self::list_cache::{CatalogKind, ListCache};
+use crate::admin;
 use crate::changes::{self, ChangeListeners};
-use crate::methods::{JudgeCache, ToolDocuments, scopes};
+use crate::methods::{OwnMethods, scopes};
 use crate::running::RunningConfig;
+use crate::sections::Sections;
 use crate::visibility::Visibility;
 
 /// The innermost service of the stack of clients. Clones share their state.
@@ -36,19 +38,17 @@ struct Routes {
     visibility: Arc<Visibility>,
     config: Arc<RunningConfig>,
     changes: Arc<ChangeListeners>,
-    documents: ToolDocuments,
-    judges: JudgeCache,
+    own: OwnMethods,
     lists: ListCache,
 }
 
 impl Router {
-    pub(crate) fn new(changes: Arc<ChangeListeners>, documents: ToolDocuments, judges: JudgeCache) -> Self {
+    pub(crate) fn new(sections: &Sections, own: OwnMethods) -> Self {
         Self(Arc::new(Routes {
-            visibility: Arc::clone(&documents.visibility),
-            config: Arc::clone(&documents.config),
-            changes,
-            documents,
-            judges,
+            visibility: Arc::clone(&sections.visibility),
+            config: Arc::clone(&sections.config),
+            changes: Arc::clone(&sections.changes),
+            own,
             lists: ListCache::default(),
         }))
     }
@@ -64,67 +64,136 @@ impl Routes {
         }
         match request.context.tool.clone() {
             Some(tool) => self.to_tool(&tool, request),
-            None => missing::tool(&self.visibility, &self.config, &request),
+            None => self.to_unresolved(request),
         }
     }
 
+    /// The table of methods other than calls of tools. A method that is not in it is refused, unless a server gets it by
+    /// the will of its operator.
     fn answer(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
-        let Self { visibility, config, changes, documents, judges, lists } = &**self;
+        use ExtensionId::{ScopedAuth, ServerRecommendations, ServiceManifest, ToolRegistry};
+        let Self { visibility, config, changes, own, lists } = &**self;
         let list = |list| lists.answer(visibility, config, changes, list, &request);
+        let has = |extension| exists(&request, extension);
         let answer = match request.method.as_str() {
             "server/discover" => describe::describe(visibility, config, changes, &request),
-            "tools/list" => list(CatalogKind::Tools),
             "prompts/list" => list(CatalogKind::Prompts),
             "resources/list" => list(CatalogKind::Resources),
             "resources/templates/list" => list(CatalogKind::Templates),
             "resources/unsubscribe" => self.unsubscribed(&request),
-            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => judges.validate(visibility, &request),
-            method::PERMISSION_CHECK if exists(&request, ExtensionId::ScopedAuth) => {
-                scopes::check(visibility, &request)
-            }
-            method::PERMISSION_NEGOTIATE if exists(&request, ExtensionId::ScopedAuth) => {
-                scopes::negotiate(visibility, &request)
-            }
-            method::PERMISSION_REFRESH if exists(&request, ExtensionId::ScopedAuth) => {
-                scopes::refresh(visibility, &request)
-            }
-            method::DISCOVERY_CATALOG if exists(&request, ExtensionId::ToolRegistry) => {
-                documents.catalog(&request)
-            }
-            method::MANIFEST_GET if exists(&request, ExtensionId::ServiceManifest) => {
-                documents.manifest(&request)
+            method::REGISTRY_VALIDATE | method::TOOLS_VALIDATE => own.judges.validate(visibility, &request),
+            method::PERMISSION_CHECK if has(ScopedAuth) => scopes::check(visibility, &request),
+            method::PERMISSION_NEGOTIATE if has(ScopedAuth) => scopes::negotiate(visibility, &request),
+            method::PERMISSION_REFRESH if has(ScopedAuth) => scopes::refresh(visibility, &request),
+            method::DISCOVERY_CATALOG if has(ToolRegistry) => own.documents.catalog(&request),
+            method::MANIFEST_GET if has(ServiceManifest) => own.documents.manifest(&request),
+            method::DISCOVERY_RECOMMEND if has(ServerRecommendations) => {
+                let this = Arc::clone(self);
+                return Ok(RouterFuture::of(async move { this.own.documents.recommend(&request).await }));
             }
             _ => return self.go(request),
         };
         answer.map(RouterFuture::done)
     }
 
-    /// Answers requests that go to servers, or wait for something.
-    fn go(self: &Arc<Self>, request: Request) -> Result<RouterFuture, Error> {
-        let this = Arc::clone(self);
+    /// Answers requests that sections answer, that go to servers, or that wait for something.
+    fn go(self: &Arc<Self>, mut request: Request) -> Result<RouterFuture, Error> {
+        let (this, own) = (Arc::clone(self), &self.own);
         Ok(match request.method.as_str() {
-            "mgp/callback/respond" => self.callback(request)?,
+            "tools/list" => self.list_tools(request)?,
             "prompts/get" => self.prompt(request)?,
             "resources/read" => self.read(request)?,
-            "completion/complete" => self.complete(request)?,
             "resources/subscribe" => RouterFuture::of(this.subscribed(request)),
-            "subscriptions/listen" => {
-                let (changes, visibility) = (Arc::clone(&self.changes), Arc::clone(&self.visibility));
-                RouterFuture::of(changes::listen(changes, visibility, request))
-            }
+            "completion/complete" => self.complete(request)?,
+            "subscriptions/listen" => RouterFuture::of(this.listen(request)),
             "logging/setLevel" => RouterFuture::of(changes::set_level(Arc::clone(&self.changes), request)),
             "tasks/list" => RouterFuture::of(this.list_tasks(request)),
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => self.task(request)?,
             transaction::BEGIN | transaction::COMMIT | transaction::ROLLBACK | transaction::STATUS => {
                 self.transaction(request)?
             }
-            method::DISCOVERY_RECOMMEND if exists(&request, ExtensionId::ServerRecommendations) => {
-                RouterFuture::of(async move { this.documents.recommend(&request).await })
+            method::CALLBACK_RESPOND => self.callback(request)?,
+            method::HEALTH_PING | method::HEALTH_STATUS | method::LIFECYCLE_SHUTDOWN => {
+                RouterFuture::Running(own.health.answer(request)?)
+            }
+            method::PERMISSION_REQUEST
+            | method::PERMISSION_AWAIT
+            | method::PERMISSION_RESPONSE
+            | method::PERMISSION_GRANT => {
+                RouterFuture::decided(request.method.clone(), own.permissions.answer(&mut request))
+            }
+            method::ACCESS_QUERY => {
+                RouterFuture::decided(request.method.clone(), own.access.enter(&mut request))
+            }
+            method::ACCESS_GRANT | method::ACCESS_REVOKE => RouterFuture::of(this.change_access(request)),
+            method::DISCOVERY_LIST | method::DISCOVERY_REGISTER | method::DISCOVERY_DEREGISTER => {
+                RouterFuture::decided(request.method.clone(), own.registry.enter(&mut request))
+            }
+            method::EVENTS_SUBSCRIBE
+            | method::EVENTS_UNSUBSCRIBE
+            | method::EVENTS_REPLAY
+            | OwnSubscriptions::METHOD => {
+                RouterFuture::decided(request.method.clone(), own.events.enter(&mut request))
+            }
+            method::TOOLS_DISCOVER
+            | method::TOOLS_REQUEST
+            | method::TOOLS_SESSION
+            | method::TOOLS_SESSION_EVICT => {
+                RouterFuture::decided(request.method.clone(), own.tools.enter(&mut request))
+            }
+            name if name.starts_with(admin::PREFIX) => {
+                RouterFuture::of(admin::answer(Arc::clone(&own.operators), request))
             }
             // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
             _ if MethodRule::of(&request).is_some() => return Err(Error::method_not_found(&request.method)),
             _ => self.unlisted(request)?,
         })
+    }
+
+    /// Answers a call of a name that no server's tool has: of a tool that stands for a method of tool discovery, or of
+    /// none.
+    fn to_unresolved(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        let is_method = request.params.text("name").is_some_and(|name| method::of_tool(&name).is_some());
+        if is_method {
+            return Ok(RouterFuture::decided(request.method.clone(), self.own.tools.enter(&mut request)));
+        }
+        missing::tool(&self.visibility, &self.config, &request)
+    }
+
+    /// Lists the tools for the model's context, or all of them.
+    fn list_tools(&self, mut request: Request) -> Result<RouterFuture, Error> {
+        match self.own.tools.enter(&mut request) {
+            Flow::Pass(_) => {
+                let Self { visibility, config, changes, lists, .. } = self;
+                let list = lists.answer(visibility, config, changes, CatalogKind::Tools, &request);
+                list.map(RouterFuture::done)
+            }
+            flow => Ok(RouterFuture::decided(Method::TOOLS_LIST, flow)),
+        }
+    }
+
+    /// Keeps a client informed of the changes and events that it wants, for as long as it listens.
+    async fn listen(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        let events = match self.own.events.enter(&mut request) {
+            Flow::Pass(events) => events,
+            flow => return RouterFuture::decided(Method::LISTEN, flow).await,
+        };
+        let tools = self.own.tools.enter(&mut request);
+        let (changes, visibility) = (Arc::clone(&self.changes), Arc::clone(&self.visibility));
+        let outcome = changes::listen(changes, visibility, request).await;
+        drop((events, tools));
+        outcome
+    }
+
+    /// Changes who has access, and notifies the agent whom that concerns.
+    async fn change_access(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        let change = request.params.to().ok();
+        let method = request.method.clone();
+        let outcome = RouterFuture::decided(method, self.own.access.enter(&mut request)).await;
+        if let (Some(change), Ok(_)) = (change, &outcome) {
+            self.changes.access_changed(&change);
+        }
+        outcome
     }
 }
 

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 
 use super::asked::AskedTime;
 use super::monitor::CallMonitor;
-use crate::methods::is_open_ended;
 use crate::span::LONGEST;
 
 /// The time after which nobody waits for a call any more: an extension of its request.
@@ -115,7 +114,7 @@ impl Term {
     /// call that lasts as long as a subscription or a task has no budget. The wish in `_mgp.deadline_ms` is taken out of
     /// the parameters.
     pub(super) fn begin(budget: Duration, request: &mut Request, now: Instant) -> Option<Self> {
-        let budget_end = (!is_open_ended(request)).then(|| now + budget);
+        let budget_end = (!request.is_open_ended()).then(|| now + budget);
         let wished = take_wish(request).map(|wished| now + wished.min(LONGEST));
         let attached = Attached::to(request).map(|attached| (attached.end(now), attached));
         let attached_end = attached.as_ref().map(|(end, _)| *end);

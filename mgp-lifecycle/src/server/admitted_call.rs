@@ -6,14 +6,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Refusal, ServerState};
-use mgp_types::{Error, Request, Response};
+use mgp_types::{Error, Request, Response, WorkRole};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
 
 use super::run::ServerRun;
 use crate::admission::{AdmissionKind, AdmissionPolicy, InFlightCount};
-use crate::methods::helps_to_finish;
 use crate::refusal;
 
 pin_project! {
@@ -45,7 +44,9 @@ impl AdmittedCall {
     pub(super) fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
         let seat = AdmissionKind::of(&request.method);
         let entered = match run.gate.enter(seat, AdmissionPolicy::New) {
-            Err(_) if helps_to_finish(&request.method) => run.gate.enter(seat, AdmissionPolicy::Finishing),
+            Err(_) if request.method.role() != WorkRole::Begins => {
+                run.gate.enter(seat, AdmissionPolicy::Finishing)
+            }
             entered => entered,
         };
         entered.map_err(|inside| refuse(run, inside, request))?;

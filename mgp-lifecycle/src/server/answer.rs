@@ -4,32 +4,38 @@ use std::future::ready;
 use std::time::Duration;
 
 use mgp_types::mgp::{
-    HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, ShutdownReason, Timestamp,
-    method,
+    Extension, HealthPong, HealthReport, HealthStatus, ServerState, Shutdown, ShutdownAnswer, ShutdownReason,
+    Timestamp, method,
 };
-use mgp_types::{BoxFuture, Error, Request, RequestKind, Response};
+use mgp_types::{BoxFuture, Error, Request, Response, Session, WorkRole};
 
 use super::ServerLifecycle;
 use super::stopping::ShutdownPermission;
 use crate::refusal;
 
-/// Returns the answer to a call of §11; `None` for other requests.
-pub(super) fn answer(
-    life: &ServerLifecycle,
-    request: &Request,
-) -> Option<BoxFuture<'static, Result<Response, Error>>> {
-    if request.kind == RequestKind::Notify {
-        return None;
-    }
-    match request.method.as_str() {
-        method::HEALTH_PING => Some(Box::pin(ready(ping(life)))),
-        method::HEALTH_STATUS => {
-            let life = life.clone();
-            Some(Box::pin(async move { Response::with_body(&report(&life).await) }))
+impl ServerLifecycle {
+    /// Returns the answer to a call of §11 in a session that negotiated `lifecycle`; `None` for other requests.
+    pub fn answer(&self, request: &Request) -> Option<BoxFuture<'static, Result<Response, Error>>> {
+        if request.role() != WorkRole::Apart
+            || !request.context.session.as_deref().is_some_and(speaks_lifecycle)
+        {
+            return None;
         }
-        method::LIFECYCLE_SHUTDOWN => Some(Box::pin(ready(shutdown(life, request)))),
-        _ => None,
+        match request.method.as_str() {
+            method::HEALTH_PING => Some(Box::pin(ready(ping(self)))),
+            method::HEALTH_STATUS => {
+                let life = self.clone();
+                Some(Box::pin(async move { Response::with_body(&report(&life).await) }))
+            }
+            method::LIFECYCLE_SHUTDOWN => Some(Box::pin(ready(shutdown(self, request)))),
+            _ => None,
+        }
     }
+}
+
+/// Returns whether the methods of §11 exist in the session.
+pub(super) fn speaks_lifecycle(session: &Session) -> bool {
+    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
 }
 
 /// Answers a ping with what is known, without waiting. The parameters of a ping decide nothing, so that they are not

@@ -4,24 +4,33 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use mgp_types::mgp::Extension;
-use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService, Session};
+use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService, Session, WorkRole};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ServerLifecycle;
 use super::admitted_call::AdmittedCall;
-use super::answer::answer;
+use super::answer::speaks_lifecycle;
 use super::future::LifecycleFuture;
 
 /// Gives a server its life. The layer makes [`LifecycleService`]s, which share it.
 #[derive(Debug, Clone)]
-pub struct LifecycleLayer(ServerLifecycle);
+pub struct LifecycleLayer {
+    life: ServerLifecycle,
+    answers: bool,
+}
 
 impl LifecycleLayer {
     /// Creates a layer that counts calls in `life` and obeys its state.
     pub const fn new(life: ServerLifecycle) -> Self {
-        Self(life)
+        Self { life, answers: true }
+    }
+
+    /// Leaves the methods of §11 to the service behind the layer, which has [`ServerLifecycle::answer`] for them.
+    #[must_use]
+    pub const fn answered_behind(mut self) -> Self {
+        self.answers = false;
+        self
     }
 }
 
@@ -29,7 +38,7 @@ impl<S> Layer<S> for LifecycleLayer {
     type Service = LifecycleService<S>;
 
     fn layer(&self, inner: S) -> LifecycleService<S> {
-        LifecycleService { inner, life: self.0.clone() }
+        LifecycleService { inner, life: self.life.clone(), answers: self.answers }
     }
 }
 
@@ -41,7 +50,7 @@ impl<S> Layer<S> for LifecycleLayer {
 /// refusal in `context.trail`.
 ///
 /// In sessions that negotiated `lifecycle` the service answers `mgp/health/ping`, `mgp/health/status` and
-/// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, like all other requests. The service counts every
+/// `mgp/lifecycle/shutdown`; elsewhere these go on to the server, uncounted. The service counts every other
 /// call, of any session, and refuses it with 2000, 2001 or 2002 when the server is not connected; only requests that
 /// help the calls inside to finish pass then. The service allocates for refusals and its own answers, and where a call
 /// has to wait for capacity. Dropping a future drops the call.
@@ -49,6 +58,7 @@ impl<S> Layer<S> for LifecycleLayer {
 pub struct LifecycleService<S> {
     inner: S,
     life: ServerLifecycle,
+    answers: bool,
 }
 
 impl<S: RpcService> Service<Request> for LifecycleService<S> {
@@ -61,19 +71,23 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if let Some(session) = request.context.session.as_ref().filter(|session| speaks_lifecycle(session)) {
-            if is_first(&request, session) {
-                self.life.note(session);
-            }
-            if let Some(answer) = answer(&self.life, &request) {
-                return LifecycleFuture::answering(answer);
-            }
+        if let Some(session) = &request.context.session
+            && speaks_lifecycle(session)
+            && is_first(&request, session)
+        {
+            self.life.note(session);
+        }
+        if self.answers
+            && let Some(answer) = self.life.answer(&request)
+        {
+            return LifecycleFuture::answering(answer);
         }
         //= mgp §11.2
         //# finishing in-flight requests, rejecting new ones
-        let visit = match request.kind {
-            RequestKind::Notify => None,
-            RequestKind::Call => match AdmittedCall::begin(self.life.run(), &request) {
+        let visit = match request.role() {
+            _ if request.kind == RequestKind::Notify => None,
+            WorkRole::Apart => None,
+            _ => match AdmittedCall::begin(self.life.run(), &request) {
                 Ok(visit) => Some(visit),
                 Err(error) => return LifecycleFuture::refused(error),
             },
@@ -98,11 +112,6 @@ impl<S: RpcService> LifecycleService<S> {
 }
 
 mgp_types::partial_debug!([S: fmt::Debug] LifecycleService<S>, self => inner: self.inner);
-
-/// Returns whether these methods exist in the session.
-fn speaks_lifecycle(session: &Session) -> bool {
-    session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Lifecycle))
-}
 
 /// Returns whether the session can be told of changes from this request on. A stateless peer has no such moment, so
 /// that each of its requests counts as it.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::ServerState;
-use mgp_types::{Error, Origin, Request, RequestKind, Response};
+use mgp_types::{Error, Origin, Request, Response, WorkRole};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
 use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy};
-use crate::methods::helps_to_finish;
 
 /// One incarnation of a server, and its calls in progress. A restarted server is another one.
 pub(super) struct LiveServer<T> {
@@ -36,8 +35,8 @@ impl<T> LiveServer<T> {
         // The wait begins before the check, so that no call that is let in misses the end.
         let over = Arc::clone(&self.over).notified_owned();
         let seat = AdmissionKind::of(&request.method);
-        let helps = request.kind == RequestKind::Notify || helps_to_finish(&request.method);
-        let pass = if helps { AdmissionPolicy::Finishing } else { AdmissionPolicy::New };
+        let begins = request.role() == WorkRole::Begins;
+        let pass = if begins { AdmissionPolicy::New } else { AdmissionPolicy::Finishing };
         self.turnstile.enter(seat, pass).ok()?;
         Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
     }

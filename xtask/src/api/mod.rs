@@ -22,7 +22,7 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-stream", 39),
     ("mgp-toolindex", 57),
     ("mgp-transport", 110),
-    ("mgp-types", 691),
+    ("mgp-types", 693),
 ];
 
 #[derive(Default, clap::Args)]

@@ -18,7 +18,6 @@ use crate::call::concurrency::{ConcurrencyLimit, Place};
 use crate::call::deadline::{Attached, Term};
 use crate::call::monitor::{CallMonitor, Watch};
 use crate::call::retry;
-use crate::methods::{is_open_ended, is_vital};
 use crate::random_source;
 use crate::refusal::timed_out;
 use crate::span::{self, later};
@@ -106,7 +105,7 @@ impl Attempts {
         if request.kind == RequestKind::Notify {
             return Ok(None);
         }
-        let is_open_ended = is_open_ended(request);
+        let is_open_ended = request.is_open_ended();
         let limit = settings.attempt.filter(|_| !is_open_ended);
         let since = (settings.budget.is_some() || limit.is_some()).then(Instant::now);
         let timed = since.zip(settings.budget);
@@ -133,7 +132,7 @@ impl Attempts {
         if settings.retries.is_some() {
             settings.retry_budget.earn();
         }
-        let is_counted = !is_open_ended && !is_vital(request);
+        let is_counted = !is_open_ended && !request.is_vital();
         let places = settings.places.as_ref().filter(|_| is_counted).map(|places| places.of(request));
         Ok(Some(Self {
             settings: Arc::clone(settings),

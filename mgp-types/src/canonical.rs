@@ -14,8 +14,8 @@ use std::str::FromStr;
 
 use sha2::Digest as _;
 
-use crate::RawJson;
 use crate::macros::text_traits;
+use crate::{RawJson, hex};
 
 pub use self::tree::CanonicalTree;
 
@@ -63,7 +63,7 @@ impl From<[u8; 32]> for Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(std::str::from_utf8(&hex::<64>(&self.0)).unwrap_or_default())
     }
 }
 

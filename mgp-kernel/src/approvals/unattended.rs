@@ -81,8 +81,8 @@ pub(super) fn follow(known: &CallRecord, own: &CallRecord) {
     if let Some(risk) = known.risk() {
         own.note_risk(risk);
     }
-    if !known.validators().is_empty() {
-        own.note_validators(known.validators());
+    if let Some(tool) = known.validated() {
+        own.note_validated(tool);
     }
     if let Some(refusal) = known.refusal() {
         own.note_refusal(refusal.clone());

@@ -242,7 +242,7 @@ fn resolve(visibility: &Visibility, request: &mut Request, missing: UnlistedTool
     let is_renamed = resolved.name.as_str() != name;
     drop(name);
     if is_renamed {
-        request.params.set("name", RawJson::from_text(resolved.name.as_str()));
+        request.params.set("name", resolved.written_name());
     }
     if let Some(trail) = &request.context.trail {
         trail.note_tool(&resolved, &request.params);

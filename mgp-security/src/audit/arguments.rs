@@ -35,7 +35,7 @@ impl ArgumentRecording {
         match self {
             Self::Omitted => {}
             Self::Digest(key) => {
-                details.text("arguments_digest", &key.authenticate(arguments.as_bytes()).to_string());
+                details.plain("arguments_digest", key.authenticate(arguments.as_bytes()));
             }
             Self::Shape => details.json("arguments", &redact::shape(arguments)),
             Self::Redacted => {

@@ -136,9 +136,10 @@ impl RecordedCall {
     /// Returns the facts about the call that are known before it is carried out.
     fn note(&self) -> Object {
         let mut note = ObjectWriter::new();
-        note.text("trace_id", &self.trace.to_string());
-        note.text("timestamp", &self.settings.clock.now().to_string());
-        note.text("agent", &printable(&self.actor().id, MAX_NOTED_BYTES));
+        note.plain("trace_id", self.trace);
+        note.plain("timestamp", self.settings.clock.now());
+        let agent = self.principal.as_ref().map_or(Cow::Borrowed(ANONYMOUS), Principal::id);
+        note.text("agent", &printable(&agent, MAX_NOTED_BYTES));
         note.text("method", &printable(self.method.as_str(), MAX_NOTED_BYTES));
         if let Some(named) = self.named() {
             let named = named.split(['?', '#']).next().unwrap_or_default();
@@ -217,9 +218,12 @@ impl RecordedCall {
     }
 
     fn actor(&self) -> Actor {
-        let anonymous = || Actor::new(ActorType::Agent, "anonymous");
-        let actor = self.principal.as_ref().map_or_else(anonymous, Actor::of);
-        Actor::new(actor.kind, clip(&actor.id, MAX_NAME_BYTES))
+        let anonymous = || Actor::new(ActorType::Agent, ANONYMOUS);
+        let mut actor = self.principal.as_ref().map_or_else(anonymous, Actor::of);
+        if let Cow::Owned(short) = clip(&actor.id, MAX_NAME_BYTES) {
+            actor.id = short;
+        }
+        actor
     }
 
     /// Returns the target in the trail, because it comes from the code that decided; failing that, the target that
@@ -348,6 +352,9 @@ fn without_secrets(uri: &str) -> String {
 /// The type of the event that tells what the session of a call had taken in, where the call may have carried it out or
 /// acted on it.
 pub const DATA_FLOW: &str = "dev.cloto.mgp.data_flow";
+
+/// The id of an actor that nobody knows.
+const ANONYMOUS: &str = "anonymous";
 
 /// The length in bytes to which names in the note of a call are cut: all of them, escaped, have room in a line.
 const MAX_NOTED_BYTES: usize = 96;

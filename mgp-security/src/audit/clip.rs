@@ -13,16 +13,20 @@ pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
 }
 
 /// Shortens the text like [`clip`], and writes characters that are invisible or move the cursor as escapes.
-pub(crate) fn printable(text: &str, max_bytes: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(max_bytes));
-    for character in clip(text, max_bytes).chars() {
+pub(crate) fn printable(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    let clipped = clip(text, max_bytes);
+    if clipped.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return clipped;
+    }
+    let mut out = String::with_capacity(clipped.len());
+    for character in clipped.chars() {
         if is_hidden(character) {
             out.extend(character.escape_unicode());
         } else {
             out.push(character);
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The gate that follows what sessions take in, and names it where a call may carry it out.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use foldhash::fast::RandomState;
-use memchr::memmem;
+use memchr::memmem::Finder;
 use mgp_types::mgp::{CallEffect, CallFlow, CallSource, FlowSource, ResolvedTool};
 use mgp_types::{
     ClientSessionId, Context, Error, Flow, Gate, GateKind, Principal, RawJson, Request, Response,
@@ -90,7 +90,7 @@ impl Gate for FlowGate {
         if call.may_carry_out {
             self.0.lock().note_leaving(&call.session);
         }
-        let has_key = || memmem::find(response.result.as_bytes(), PRIVATE_KEY).is_some();
+        let has_key = || PRIVATE_KEY.find(response.result.as_bytes()).is_some();
         if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
             self.0.lock().take_in(&call, kind);
         }
@@ -150,7 +150,7 @@ fn source_of(call: &FollowedCall, kind: CallSource) -> FlowSource {
 }
 
 /// The words in a result by which a private key is known.
-const PRIVATE_KEY: &[u8] = b"PRIVATE KEY-----";
+static PRIVATE_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("PRIVATE KEY-----"));
 /// The number of sessions that are remembered.
 const MAX_SESSIONS: usize = 4096;
 /// The number of sources of a session that are named, beside the first of each kind.

@@ -125,15 +125,16 @@ fn is_address(word: &str) -> bool {
         return inside.trim_end_matches(']').parse::<Ipv6Addr>().is_ok();
     }
     let followed = word[host.len()..].starts_with([':', '/']);
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let parts = host.split('.').count();
+    let host = host.trim_end_matches('.');
     if host.split('.').all(is_number) {
+        let parts = host.split('.').count();
         // A single decimal number before a colon is a time of day or a line of a file, unless it is as large as an
         // address.
-        let large = host.starts_with("0x") || host.len() > 7;
+        let large = host.starts_with("0x") || host.starts_with("0X") || host.len() > 7;
         return parts == 4 || (followed && (parts > 1 || large));
     }
-    followed && (host == "localhost" || host.ends_with(".localhost"))
+    let last = host.rsplit('.').next().unwrap_or(host);
+    followed && last.eq_ignore_ascii_case("localhost")
 }
 
 /// Returns the host in a word without a scheme.

@@ -70,6 +70,10 @@ pub(crate) fn host_of(text: &str) -> &str {
 
 /// Returns whether the host, in any notation, is a metadata service of a cloud.
 pub(crate) fn is_metadata(written: &str) -> bool {
+    // Every notation of an address has a digit, and every name of such a service a dot.
+    if written.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return false;
+    }
     let is_named = |name: &str| {
         name.contains('.') && host::check(name).is_err_and(|finding| finding.rule == "metadata-endpoint")
     };

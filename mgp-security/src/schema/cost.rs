@@ -58,16 +58,18 @@ impl CheckCost {
 /// `most`.
 fn parts(value: &Value, most: u64) -> Option<u64> {
     let mut left = most;
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        left = left.checked_sub(1 + pieces(value))?;
-        match value {
-            Value::Array(items) => waiting.extend(items),
-            Value::Object(members) => waiting.extend(members.values()),
-            _ => {}
-        }
-    }
+    take_parts(value, &mut left)?;
     Some(most - left)
+}
+
+/// Takes a value and what is within it from what is left. Parsed values nest no deeper than their parser does.
+fn take_parts(value: &Value, left: &mut u64) -> Option<()> {
+    *left = left.checked_sub(1 + pieces(value))?;
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|item| take_parts(item, left)),
+        Value::Object(members) => members.values().try_for_each(|member| take_parts(member, left)),
+        _ => Some(()),
+    }
 }
 
 /// Returns the number of steps that reading a text takes beyond one.

@@ -92,7 +92,12 @@ fn step(
         }
         Value::Object(members) => {
             for (name, value) in members {
-                let _ = write!(pointer, "/{}", name.replace('~', "~0").replace('/', "~1"));
+                pointer.push('/');
+                if name.contains(['~', '/']) {
+                    pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                } else {
+                    pointer.push_str(name);
+                }
                 visit(StringPlace { pointer, member: Some(name), part: StringPart::Name }, name)?;
                 step(value, Some(name), pointer, visit)?;
                 pointer.truncate(length);

@@ -63,7 +63,7 @@ impl ValidateGate {
         let tool = judged.tool;
         let prepared = self.prepared.prepared(tool, &self.validators);
         if let Some(trail) = &request.context.trail {
-            trail.note_validators(&tool.security.validators);
+            trail.note_validated(tool);
         }
         Ok(prepared.check(
             judged.arguments().as_ref(),

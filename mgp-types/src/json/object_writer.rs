@@ -1,5 +1,6 @@
 //! A writer of JSON objects, member by member.
 
+use std::fmt::Display;
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -47,6 +48,13 @@ impl ObjectWriter {
     /// Writes a string.
     pub fn text(&mut self, name: &str, text: &str) {
         self.member(name, |out| write_string(out, text));
+    }
+
+    /// Writes a string that is made of characters without escapes.
+    pub fn plain(&mut self, name: &str, text: impl Display) {
+        self.member(name, |out| {
+            let _ = write!(out, "\"{text}\"");
+        });
     }
 
     /// Writes an array of strings.

@@ -15,7 +15,7 @@ pub struct CallRecord {
     target: OnceLock<(ServerId, Option<ToolName>)>,
     target_arguments: OnceLock<BTreeMap<String, String>>,
     risk: OnceLock<RiskLevel>,
-    validators: OnceLock<Vec<ValidatorName>>,
+    validated: OnceLock<Arc<ResolvedTool>>,
     refusal: OnceLock<Refusal>,
     grant: OnceLock<Box<str>>,
     flow: OnceLock<Arc<[FlowSource]>>,
@@ -70,9 +70,9 @@ impl CallRecord {
         self.risk.get_or_init(|| risk);
     }
 
-    /// Notes what the arguments were checked with.
-    pub fn note_validators(&self, validators: &[ValidatorName]) {
-        self.validators.get_or_init(|| validators.to_vec());
+    /// Notes that the arguments were checked with the validators of `tool`.
+    pub fn note_validated(&self, tool: &Arc<ResolvedTool>) {
+        self.validated.get_or_init(|| Arc::clone(tool));
     }
 
     /// Notes that the request is refused.
@@ -111,9 +111,14 @@ impl CallRecord {
         self.risk.get().copied()
     }
 
+    /// The tool whose validators checked the arguments.
+    pub fn validated(&self) -> Option<&Arc<ResolvedTool>> {
+        self.validated.get()
+    }
+
     /// The validators that checked the arguments.
     pub fn validators(&self) -> &[ValidatorName] {
-        self.validators.get().map_or(&[], Vec::as_slice)
+        self.validated().map_or(&[], |tool| &tool.security.validators)
     }
 
     /// Returns the reason for which the request was refused, if it was.

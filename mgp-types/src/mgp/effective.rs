@@ -66,6 +66,16 @@ impl ResolvedTool {
     ) -> Arc<Self> {
         Arc::new(Self { server, name, definition, security })
     }
+
+    /// Returns the name as a JSON string, without a copy where the definition has it as it is.
+    pub fn written_name(&self) -> RawJson {
+        let is_it = |written: &RawJson| {
+            written.as_bytes().strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\""))
+                == Some(self.name.as_str().as_bytes())
+        };
+        let written = self.definition.get("name").filter(is_it);
+        written.unwrap_or_else(|| RawJson::from_text(self.name.as_str()))
+    }
 }
 
 /// A request that calls no tool, in the form that gates judge: the call of a tool that is named after the method.

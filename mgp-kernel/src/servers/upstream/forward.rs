@@ -1,8 +1,8 @@
 //! The innermost gate in front of a server's connection, which keeps account of the calls that are in work.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::ServerId;
 use mgp_types::{Error, Flow, Gate, Method, Object, Origin, Request, RequestKind, Response, Session};
@@ -127,10 +127,12 @@ impl TaskUpdate {
     }
 }
 
+static SERVER_INFO: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("serverInfo"));
+
 /// Takes the server's description of itself, icons included, out of `_meta` of the result: clients get that of the kernel.
 fn without_server_info(response: &mut Response) {
     // The name of the key may be written with escapes, but its last word hardly is.
-    if memmem::find(response.result.as_bytes(), b"serverInfo").is_none() {
+    if SERVER_INFO.find(response.result.as_bytes()).is_none() {
         return;
     }
     let Ok(mut result) = Object::from_raw(&response.result) else { return };

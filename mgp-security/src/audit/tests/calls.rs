@@ -18,7 +18,10 @@ async fn a_call_is_recorded_in_the_form_of_the_specification() {
         let trail = request.context.trail.as_ref().unwrap();
         trail.note_target(&"tool.terminal".into(), Some(&"execute_command".into()));
         trail.note_risk(RiskLevel::Dangerous);
-        trail.note_validators(&[ValidatorName::Sandbox]);
+        let mut security = EffectiveSecurity::new(RiskLevel::Dangerous);
+        security.validators = vec![ValidatorName::Sandbox];
+        let (server, name) = ("tool.terminal".into(), "execute_command".into());
+        trail.note_validated(&ResolvedTool::new(server, name, Object::new(), security));
         Ok(Response::empty())
     });
     let kept = Arc::<RecordingAuditPort>::default();

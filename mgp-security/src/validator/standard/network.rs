@@ -142,10 +142,10 @@ impl Validator for AddressesValidator {
             if argument.nature == ArgumentNature::Command {
                 continue;
             }
-            let is_searched = words(&argument.name).last().is_some_and(|last| SEARCHED.contains(&&**last));
+            let is_searched = || words(&argument.name).last().is_some_and(|last| SEARCHED.contains(&&**last));
             // What is searched for may be the address of a machine without being one to go to.
             argument.check(|text| match check_addresses(text, &self.policy) {
-                Err(finding) if is_searched && !text.contains("://") && finding.rule != METADATA => Ok(()),
+                Err(finding) if !text.contains("://") && finding.rule != METADATA && is_searched() => Ok(()),
                 judged => judged,
             })?;
         }

@@ -27,6 +27,7 @@ mod agent_tokens;
 mod approvals;
 mod audit_log_ends;
 mod call;
+mod call_policy;
 mod catalog;
 mod changes;
 #[cfg(unix)]

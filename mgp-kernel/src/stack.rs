@@ -34,6 +34,7 @@ use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::session_state::{PeerSession, SessionStateGate};
+use crate::call_policy::CallPolicy;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
@@ -165,8 +166,8 @@ impl ServerStack {
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, permissions, definitions, tasks } = layers(shared, way)?;
-        Ok(Self { service: BoxedService::new(service), permissions, definitions, tasks })
+        let ServerStack { service, policy, definitions, tasks } = layers(shared, way)?;
+        Ok(Self { service: BoxedService::new(service), policy, definitions, tasks })
     }
 }
 
@@ -175,7 +176,7 @@ fn layers(
     way: BareWay,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
     let ConnectionShared { support, config: server, line, current, of_server, .. } = shared;
-    let ServerSupport { policies, audit, tools, tables, concurrency, .. } = &**support;
+    let ServerSupport { policies, audit, tables, concurrency, .. } = &**support;
     let config = support.config.load();
     let current = Arc::clone(current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
@@ -184,13 +185,7 @@ fn layers(
     let states = SessionStateGate { server: line.server.clone(), session: Arc::clone(&peer), owners };
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
-    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
-    let permissions = PermissionGate::new(
-        id.clone(),
-        settings::permissions(&config, &server.id)?,
-        policies.grants.clone(),
-        Arc::clone(&approver),
-    );
+    let policy = policy(shared)?;
     let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
     let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
         .configured(settings::configured_server(&config, server)?);
@@ -201,11 +196,6 @@ fn layers(
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
     let tasks = tables.task_owners.of(line, server);
     let safe = settings::passed_methods(&server.safe_methods)?;
-    let folder = support.folder(server, line);
-    let protected = paths::protected(&config, server, &policies.own_files, &folder);
-    let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
-    let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
-    let confirmed = settings::confirmation(&config, server, policies.grants.clone());
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
         move || session().is_some_and(|session| session.extensions().has(ExtensionId::Idempotency))
@@ -241,9 +231,9 @@ fn layers(
             // All of the time that a caller waits counts.
             MeterGate(of_server.meter.clone()),
             // A caller that may not call a tool learns nothing from how its arguments are judged.
-            AccessGate::new(policies.access.clone()).for_server(id.clone()),
+            policy.access.clone(),
             // Scopes are told to those who may call the tool only, and no server sees their tokens.
-            ScopeGate::new(policies.scopes.clone()),
+            policy.scopes.clone(),
             // A call that is refused to one agent uses up nothing of what others share.
             of_server.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone(),
             // A call that nobody may make or pay for is not judged further.
@@ -258,14 +248,14 @@ fn layers(
         definitions,
         gates![
             RepeatedHeadersGate,
-            settings::validate(&config, validators),
-            policies.asks.clone(),
-            policies.flows.clone(),
-            permissions.clone(),
+            policy.arguments.clone(),
+            policy.asks.clone(),
+            policy.flows.clone(),
+            policy.permissions.clone(),
             // A call that was made is judged again like any other, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),
             // A human sees the arguments that were checked, and what the human saw is what is forwarded.
-            ConfirmationGate::new(confirmed, approver),
+            policy.confirmation.clone(),
             // Data is fetched for calls that are made.
             DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
             KernelOptionsGate::new(speaks_mgp),
@@ -287,7 +277,30 @@ fn layers(
         sending,
         => way
     ];
-    Ok(ServerStack { service, permissions, definitions, tasks })
+    Ok(ServerStack { service, policy, definitions, tasks })
+}
+
+/// Makes the rules about the calls of a server.
+fn policy(shared: &ConnectionShared) -> Result<CallPolicy, StartError> {
+    let ConnectionShared { support, config: server, line, .. } = shared;
+    let ServerSupport { policies, audit, tools, .. } = &**support;
+    let (config, id) = (support.config.load(), line.server.clone());
+    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
+    let folder = support.folder(server, line);
+    let protected = paths::protected(&config, server, &policies.own_files, &folder);
+    let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
+    let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
+    let allowed = settings::permissions(&config, &server.id)?;
+    let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+    Ok(CallPolicy {
+        access: AccessGate::new(policies.access.clone()).for_server(id.clone()),
+        scopes: ScopeGate::new(policies.scopes.clone()),
+        arguments: settings::validate(&config, validators),
+        asks: policies.asks.clone(),
+        flows: policies.flows.clone(),
+        permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
+        confirmation: ConfirmationGate::new(confirmed, approver),
+    })
 }
 
 /// Returns the policy of retries, with short pauses: a caller is better told when to come again than kept waiting for

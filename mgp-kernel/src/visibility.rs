@@ -380,7 +380,7 @@ impl CatalogVisibility {
     fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
         let view = CallerView::of(&self.visibility, &request.context)?;
         let upstream = self.visibility.fleet.get(tool.server.as_str());
-        let gate = upstream.and_then(|upstream| upstream.permissions(view.principal()));
+        let gate = upstream.and_then(|upstream| Some(upstream.policy(view.principal())?.permissions));
         let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
         let resolved = view.called(&self.visibility.catalog.snapshot(), &name);
         let (Some(gate), Some(resolved)) = (gate, resolved) else {

@@ -7,13 +7,13 @@ use mgp_types::{Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, config, keys, operators, permissions, pins, questions, registrations, server_orders,
-    servers, status, tools,
+    access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
+    server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 43] = [
+static OPERATIONS: [OperationEntry; 44] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
@@ -22,6 +22,7 @@ static OPERATIONS: [OperationEntry; 43] = [
     OperationEntry::of::<config::ListUnmatched>("kernel/config/unmatched", ProofNeed::None),
     OperationEntry::of::<config::ReloadConfig>("kernel/config/reload", ProofNeed::All),
     OperationEntry::of::<config::ShowConfig>("kernel/config/show", ProofNeed::None),
+    OperationEntry::of::<explain::ExplainCall>("kernel/explain", ProofNeed::None),
     OperationEntry::of::<status::ReadStatus>("kernel/status", ProofNeed::None),
     OperationEntry::of::<status::StepAside>("kernel/yield", ProofNeed::None),
     OperationEntry::of::<status::StopKernel>("kernel/stop", ProofNeed::Others),

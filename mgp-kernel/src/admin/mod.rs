@@ -11,6 +11,7 @@ pub(crate) mod access;
 pub(crate) mod audit;
 pub(crate) mod config;
 pub(crate) mod definition_status;
+pub(crate) mod explain;
 mod gate;
 pub(crate) mod keys;
 pub(crate) mod list;

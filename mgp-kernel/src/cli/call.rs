@@ -20,6 +20,7 @@ use super::input::read_text;
 use super::link::KernelLink;
 use super::permissions::{awaited, decide};
 use super::{proof, tools};
+use crate::admin::explain::ExplainCall;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::ToolRow;
@@ -45,6 +46,12 @@ pub(super) struct CallArgs {
     /// Write texts to the terminal unchanged, with control characters and hidden characters
     #[arg(long)]
     raw: bool,
+    /// Show what each rule answers to the call, and do not make it
+    #[arg(long)]
+    explain: bool,
+    /// The agent that would call; the client of this user if left out
+    #[arg(long, value_name = "ID", requires = "explain")]
+    agent: Option<String>,
 }
 
 pub(super) async fn run(cx: &CommandContext, args: CallArgs) -> Result<Exit, Failure> {
@@ -59,6 +66,10 @@ async fn call(link: &KernelLink, args: CallArgs) -> Result<Exit, Failure> {
         Some(object) => object.to_raw(),
         None => arguments(&args.arguments, definition.get("inputSchema").as_ref())?,
     };
+    if args.explain {
+        let (agent, folder) = (args.agent, std::env::current_dir().ok());
+        return link.operate(&ExplainCall { name: tool.name, arguments, agent, folder }).await;
+    }
     // With a proof, no rule for agents applies to the call; without one, it is a call of a client of the user.
     let _ = proof::by_token(link).await?;
     let mut settled_by = Instant::now();

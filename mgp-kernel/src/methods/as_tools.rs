@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 /// method decides who may call it. Only `mgp.tools.discover` and `mgp.tools.request` are ever listed: what manages the
 /// kernel does not belong into a model's context.
 ///
-/// Sits behind tool resolution, since no server's tool has such a name. Calls
-/// of other tools pass untouched and cost a look at the first letters of the name.
+/// Sits behind tool resolution, since no server's tool has such a name. Calls of other tools pass untouched and cost a
+/// look at the first letters of the name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MethodsAsToolsGate {
     speaking: MethodSessions,

@@ -334,6 +334,32 @@ fn a_rule_says_about_which_calls_a_person_is_asked() {
 }
 
 #[test]
+fn what_each_rule_answers_to_a_call_is_told_and_the_call_is_not_made() {
+    for (home, _kernel) in alone_and_running() {
+        let explained = |arguments: &[&str]| {
+            let words = ["call", "notes.remove_note", "number=1", "--explain"];
+            home.json(words.iter().chain(arguments).copied())
+        };
+        let told = explained(&[]);
+        assert_eq!(told["verdict"], "asks", "{told}");
+        let rules = told["rules"].as_array().unwrap().iter();
+        let rules: Vec<_> = rules.map(|asked| (asked["rule"].as_str().unwrap(), &asked["answer"])).collect();
+        let names: Vec<_> = rules.iter().map(|(name, _)| *name).collect();
+        let order = ["access", "scopes", "definition", "arguments", "ask rules", "flows", "permissions"];
+        assert_eq!(names, [&order[..], &["confirmation"]].concat());
+        assert_eq!(rules.last().unwrap().1, "asks", "{told}");
+        assert!(told["rules"][3]["reason"].as_str().unwrap().contains("destroys"), "{told}");
+        assert!(pending(&home).is_empty(), "nobody is asked");
+        let denied = home.run(["access", "deny", "somebody", "notes.remove_note"]);
+        assert_eq!(denied.code, Some(0), "{denied:?}");
+        let told = explained(&["--agent", "somebody"]);
+        assert_eq!((&told["verdict"], &told["rules"][0]["answer"]), (&"refuses".into(), &"refuses".into()));
+        let ran = home.run(["call", "notes.remove_note", "--args", "{}", "--explain"]);
+        assert!(ran.code == Some(0) && ran.out.contains("refuses it"), "{ran:?}");
+    }
+}
+
+#[test]
 fn whoever_watches_is_asked_as_questions_come() {
     let [_, (home, _kernel)] = alone_and_running();
     let mut watch = AtTerminal::run(&home, "permissions watch");

@@ -36,7 +36,6 @@ use std::time::Duration;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_security::access::AccessGate;
 use mgp_security::definition::DefinitionKind;
-use mgp_security::permission::PermissionGate;
 use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
 use mgp_types::{
     BoxFuture, BoxedService, Error, Gate as _, Object, Principal, Request, Response, Session, StreamId, code,
@@ -66,6 +65,7 @@ pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
 use crate::call::meter::MeterGate;
+use crate::call_policy::CallPolicy;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -237,10 +237,10 @@ impl Upstream {
         self.of(agent)?.shared.description()?.instructions
     }
 
-    /// Returns the gate that decides what the server may do, on the connection of this agent if that has begun.
-    pub(crate) fn permissions(&self, agent: &Principal) -> Option<PermissionGate> {
+    /// Returns the rules about calls on the connection of this agent, if that has begun.
+    pub(crate) fn policy(&self, agent: &Principal) -> Option<CallPolicy> {
         let connection = self.on(&self.line(agent))?;
-        connection.shared.back.get().map(|back| back.permissions.clone())
+        connection.shared.back.get().map(|back| back.policy.clone())
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.

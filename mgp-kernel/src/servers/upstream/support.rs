@@ -11,12 +11,12 @@ use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
 use mgp_security::definition::DefinitionGuardLayer;
-use mgp_security::permission::PermissionGate;
 use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
 use super::server_notifications::ServerNotifications;
+use crate::call_policy::CallPolicy;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::policies::Policies;
@@ -72,8 +72,8 @@ pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
 /// The layers in front of one server, made once for all its incarnations.
 pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) service: S,
-    /// The gate that decides what the server may do, and negotiates that with each incarnation.
-    pub(crate) permissions: PermissionGate,
+    /// The rules about its calls, of which that of permissions negotiates with each incarnation.
+    pub(crate) policy: CallPolicy,
     /// The guard of the definitions of its tools, which is notified when they change.
     pub(crate) definitions: DefinitionGuardLayer,
     /// The gate with the owners of its tasks, which is notified of their status.

@@ -1,0 +1,101 @@
+//! The answers of all rules to a call that is not made.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mgp_types::{ClientFolders, Error, LOCAL_AGENT, Method, Object, Principal, RawJson, Request, code};
+use serde::{Deserialize, Serialize};
+
+use super::definition_status::ShownDefinitionStatus;
+use super::operation::{Operation, OperatorCall};
+use super::tools::standing;
+use crate::call_policy::{AskedRule, RuleAnswer};
+use crate::terminal::{TextForm, TextWriter, printable};
+
+/// Asks every rule about a call, and does not make it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ExplainCall {
+    /// The name by which clients call the tool.
+    pub(crate) name: String,
+    pub(crate) arguments: RawJson,
+    /// The agent that would call; the client of this user if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agent: Option<String>,
+    /// The folder in which the client of the agent would work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// What would become of a call, and the rules that decide about it, in their order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ExplainedCall {
+    pub(crate) name: String,
+    pub(crate) agent: String,
+    /// The strictest answer.
+    pub(crate) verdict: RuleAnswer,
+    pub(crate) rules: Vec<AskedRule>,
+}
+
+impl Operation for ExplainCall {
+    type Reply = ExplainedCall;
+
+    async fn run(self, call: &OperatorCall) -> Result<ExplainedCall, Error> {
+        let Self { name, arguments, agent, folder } = self;
+        let agent = agent.unwrap_or_else(|| LOCAL_AGENT.to_owned());
+        let unknown = || Error::new(code::TOOL_NOT_FOUND, format!("there is no tool `{name}`"));
+        let tool =
+            Arc::clone(&call.kernel.tools.catalog.snapshot().called(&name).ok_or_else(unknown)?.resolved);
+        let caller = Principal::new(agent.clone());
+        let upstream = call.kernel.fleet.get(tool.server.as_str());
+        let policy = upstream.and_then(|upstream| upstream.policy(&caller)).ok_or_else(|| {
+            let message = format!("the server `{}` has no connection that `{agent}` could use", tool.server);
+            Error::new(code::SERVER_NOT_READY, message)
+        })?;
+        let mut params = Object::new();
+        params.set("name", tool.written_name());
+        params.set("arguments", arguments);
+        let mut request = Request::call(Method::TOOLS_CALL, params);
+        request.context.principal = Some(caller);
+        request.context.folders = Some(Arc::new(ClientFolders::of_process(folder)));
+        request.context.tool = Some(Arc::clone(&tool));
+        let mut rules = policy.explain(request);
+        let held = standing(&call.kernel.policies.definitions, &tool).filter(ShownDefinitionStatus::is_held);
+        let definition = AskedRule {
+            rule: "definition".to_owned(),
+            answer: if held.is_some() { RuleAnswer::Refuses } else { RuleAnswer::Allows },
+            reason: held.map(|standing| standing.reason).unwrap_or_default(),
+        };
+        // Calls meet it between scopes and arguments.
+        rules.insert(2, definition);
+        let has = |answer| rules.iter().any(|asked| asked.answer == answer);
+        let strictest = [RuleAnswer::Refuses, RuleAnswer::Asks].into_iter().find(|answer| has(*answer));
+        Ok(ExplainedCall { name, agent, verdict: strictest.unwrap_or(RuleAnswer::Allows), rules })
+    }
+}
+
+impl TextForm for ExplainedCall {
+    fn write(&self, out: &mut TextWriter) -> io::Result<()> {
+        let row = |asked: &AskedRule| {
+            let answer = match asked.answer {
+                RuleAnswer::Allows => "allows it",
+                RuleAnswer::Asks => "asks a person",
+                RuleAnswer::Refuses => "refuses it",
+            };
+            [asked.rule.clone(), answer.to_owned(), printable(&asked.reason)]
+        };
+        out.table(&["RULE", "ANSWER", "WHY"], self.rules.iter().map(row), "no rules")
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let what = match self.verdict {
+            RuleAnswer::Allows => "would be made",
+            RuleAnswer::Asks => "would wait for a person",
+            RuleAnswer::Refuses => "would be refused",
+        };
+        vec![format!(
+            "this call of {} by {} {what}; limits and budgets were not asked",
+            self.name, self.agent
+        )]
+    }
+}

@@ -163,6 +163,10 @@ impl MethodRule {
         if name.starts_with(OF_OPERATORS.method) {
             return Some(&OF_OPERATORS);
         }
+        // Most requests are calls of tools.
+        if name == OF_CALLS.method {
+            return Some(OF_CALLS);
+        }
         let index = RULES.binary_search_by(|rule| rule.method.cmp(name)).ok()?;
         RULES.get(index)
     }
@@ -248,9 +252,7 @@ impl Request {
 impl Method {
     /// Returns the role of the method for calls in progress.
     pub fn role(&self) -> WorkRole {
-        // Most requests are calls of tools.
-        let rule = if *self == Self::TOOLS_CALL { None } else { self.rule() };
-        rule.map_or(WorkRole::Begins, |rule| rule.role)
+        self.rule().map_or(WorkRole::Begins, |rule| rule.role)
     }
 
     /// Returns the row of the method in the table of methods; `None` for a method without a row.
@@ -273,6 +275,15 @@ macro_rules! rules {
         }),+]
     };
 }
+
+/// The row of calls of tools.
+const OF_CALLS: &MethodRule = {
+    let mut row = 0;
+    while !matches!(RULES[row].concern, RequestConcern::Tool) {
+        row += 1;
+    }
+    &RULES[row]
+};
 
 /// The row of the methods of a kernel's operators, whose names begin so.
 const OF_OPERATORS: MethodRule = MethodRule {

@@ -93,6 +93,9 @@ impl EntryTable {
         tool: Option<&str>,
         moment: DecisionTime,
     ) -> Option<(AccessPermission, AccessSource, &StoredEntry)> {
+        if self.pairs.is_empty() && self.patterns.entries().next().is_none() {
+            return None;
+        }
         if tool.is_some()
             && let Some(stored) = self.narrowest(agent, server, tool, moment)
         {

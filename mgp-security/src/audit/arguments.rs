@@ -1,5 +1,7 @@
 //! The setting for how much of a call's arguments the audit trail records.
 
+use std::sync::Arc;
+
 use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
 use mgp_types::json::ObjectWriter;
@@ -48,23 +50,27 @@ impl ArgumentRecording {
 
 /// A secret without which nobody can find out arguments by their digest.
 #[derive(Clone)]
-pub struct DigestKey([u8; 32]);
+pub struct DigestKey {
+    /// The inner and the outer hash of HMAC, which have read the key.
+    hashes: Arc<[Sha256; 2]>,
+}
 
 impl DigestKey {
     /// Returns the key with these bytes.
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+    pub fn new(bytes: [u8; 32]) -> Self {
+        let padded = |with: u8| {
+            let mut block = [with; BLOCK];
+            block.iter_mut().zip(bytes).for_each(|(byte, key)| *byte ^= key);
+            Sha256::new_with_prefix(block)
+        };
+        Self { hashes: Arc::new([padded(0x36), padded(0x5c)]) }
     }
 
     /// Returns the HMAC-SHA-256 (RFC 2104) of `message`.
     fn authenticate(&self, message: &[u8]) -> Digest {
-        let padded = |with: u8| {
-            let mut block = [with; BLOCK];
-            block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte ^= key);
-            Sha256::new_with_prefix(block)
-        };
-        let inner = padded(0x36).chain_update(message).finalize();
-        <[u8; 32]>::from(padded(0x5c).chain_update(inner).finalize()).into()
+        let [inner, outer] = &*self.hashes;
+        let inner = inner.clone().chain_update(message).finalize();
+        <[u8; 32]>::from(outer.clone().chain_update(inner).finalize()).into()
     }
 }
 

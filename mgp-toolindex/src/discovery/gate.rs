@@ -59,7 +59,9 @@ impl Gate for ToolDiscoveryGate {
 
     fn enter(&self, request: &mut Request) -> Flow<DiscoveredCall> {
         let _ = UnlistedCallGate::new().enter(request);
-        if let Some(asked) = DiscoveryRequest::of(request) {
+        if request.context.tool.is_none()
+            && let Some(asked) = DiscoveryRequest::of(request)
+        {
             return Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()));
         }
         if request.method == Method::TOOLS_CALL {

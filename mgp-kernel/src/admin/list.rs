@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(with(ProofNeed::Others), tightening);
         let reading = [
             "access/list", "audit/export", "audit/query", "audit/head", "audit/verify", "config/unmatched",
-            "config/show", "status", "yield", "keys/list", "operators/token", "operators/prove",
+            "config/show", "explain", "status", "yield", "keys/list", "operators/token", "operators/prove",
             "operators/standing", "operators/passphrase", "permissions/list", "permissions/pending",
             "permissions/show", "permissions/watch", "pins/list", "pins/diff", "registrations/list",
             "server/logs", "servers", "stats", "tools",

@@ -114,6 +114,7 @@ impl CallEffects {
             _ if self.is_reader => CallEffect::Reads,
             Value::Bool(true) if is_in(MemberList::GivesAccess) => CallEffect::GivesAccess,
             Value::Bool(true) if is_in(MemberList::Destroys) => CallEffect::Destroys,
+            Value::Bool(false) if is_in(MemberList::Hides) => CallEffect::GivesAccess,
             Value::Number(count) if count.as_f64() == Some(0.0) && is_in(MemberList::DestroysAtZero) => {
                 CallEffect::Destroys
             }
@@ -140,6 +141,7 @@ impl CallEffects {
             ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
             ArgumentNature::Command => of_command(text),
             ArgumentNature::Code => of_code(text),
+            _ if is_mutation(text) => CallEffect::Sends,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
             }
@@ -196,6 +198,12 @@ fn may_be_there(path: &Path) -> bool {
 
 fn worst(effects: impl Iterator<Item = CallEffect>) -> CallEffect {
     effects.max().unwrap_or_default()
+}
+
+/// Returns whether a text is an operation of GraphQL that changes something.
+fn is_mutation(text: &str) -> bool {
+    let behind = text.trim_start().strip_prefix("mutation");
+    behind.is_some_and(|behind| !behind.starts_with(char::is_alphanumeric) && behind.contains('{'))
 }
 
 /// Returns the effect of a member that says who pays, who sees something, or to whom it goes on.

@@ -7,6 +7,7 @@ use super::list;
 pub(super) enum MemberList {
     Destroys,
     GivesAccess,
+    Hides,
     Invites,
     Purchase,
     Forwards,
@@ -19,9 +20,10 @@ pub(super) enum MemberList {
 }
 
 impl MemberList {
-    const ALL: [(Self, &str); 11] = [
+    const ALL: [(Self, &str); 12] = [
         (Self::Destroys, "flag that destroys"),
         (Self::GivesAccess, "flag that gives access"),
+        (Self::Hides, "flag that hides"),
         (Self::Invites, "member that invites"),
         (Self::Purchase, "member of a purchase"),
         (Self::Forwards, "member that forwards"),

@@ -42,7 +42,7 @@ async fn until(talk: &mut Talk, method: &str, is_wanted: impl Fn(&str) -> bool) 
 }
 
 fn announce(talk: &mut Talk, list: &str) {
-    let answer = talk.ask("tools/call", &json!({"name": "files.announce", "arguments": {"list": list}}));
+    let answer = talk.ask("tools/call", &json!({"name": "files.mark_changed", "arguments": {"list": list}}));
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     assert!(answer["error"].is_null(), "{answer}");
 }

@@ -90,7 +90,7 @@ fn answer_file(method: &str, cursor: Option<&str>) -> String {
 
 /// Serves on this process' standard input and output: `execute_command` runs its `command` by a shell, `read_file` reads
 /// its `path`, `wait_for` runs its `script`, `nightly` runs `nightly.sh` of its folder by a shell, `delete_everything` and `echo`
-/// return their arguments, `fail` fails, `announce` tells that its `list` has changed, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
+/// return their arguments, `fail` fails, `mark_changed` tells that its `list` has changed, `answer_as` returns the JSON in its `result` under the JSON-RPC id in its `id`; `resources/read`
 /// reads a `file:` URI. It asks for roots at the start and when they change, and notes them in the file `roots`. What a test [has it answer](answers) it answers instead.
 pub(crate) fn serve() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(2).unwrap());
@@ -121,7 +121,7 @@ pub(crate) fn serve() -> ExitCode {
             .unwrap();
             continue;
         }
-        if params["name"] == "announce" {
+        if params["name"] == "mark_changed" {
             let list = params["arguments"]["list"].as_str().unwrap();
             writeln!(out, r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#).unwrap();
         }
@@ -159,7 +159,7 @@ fn answer(method: &str, params: &Value, folder: &Path) -> Result<Value, String> 
             tool("wait_for", "Waits.", "script"),
             tool("answer_as", "Answers as it is told to.", "result"),
             tool("fail", "Fails.", "text"),
-            tool("announce", "Tells that a list has changed.", "list"),
+            tool("mark_changed", "Tells that a list has changed.", "list"),
         ]}),
         "resources/list" => json!({"resources": []}),
         "resources/templates/list" => json!({"resourceTemplates": [

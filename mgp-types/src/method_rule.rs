@@ -176,6 +176,11 @@ impl MethodRule {
         RULES.iter()
     }
 
+    /// Returns whether the methods are those of a kernel's operators, which go no further than that kernel.
+    pub fn is_of_operators(&self) -> bool {
+        self.method == OF_OPERATORS.method
+    }
+
     /// Returns whether `sender` sends such messages.
     pub fn is_sent_by(&self, sender: MessageSender) -> bool {
         self.sender == MessageSender::Both || self.sender == sender

@@ -84,7 +84,9 @@ impl OperationRules {
             return Ok(());
         }
         let drafted = match MethodRule::of(request) {
-            Some(rule) if !rule.is_sent_by(MessageSender::Client) => return Err(self.unknown(request)),
+            Some(rule) if !rule.is_sent_by(MessageSender::Client) || rule.is_of_operators() => {
+                return Err(self.unknown(request));
+            }
             Some(rule) if !rule.gates.has(GateKind::Validators) => return Ok(()),
             Some(rule) => match rule.concern {
                 RequestConcern::Prompt => of_prompt(request),
@@ -300,3 +302,20 @@ fn refused(request: &Request, finding: &Finding) -> Error {
 
 /// The largest number of characters of a method that an error shows.
 const MAX_NAME_CHARS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use mgp_types::mgp::TrustLevel;
+
+    use super::*;
+
+    #[test]
+    fn methods_of_operators_of_servers_and_of_nobody_reach_no_server() {
+        let gate = OperationsGate::new("s".into(), ToolRules::new(TrustLevel::Standard));
+        for method in ["kernel/stop", "roots/list", "vendor/x"] {
+            let mut request = Request::call(method, Object::new());
+            let Flow::Answer(Err(error)) = gate.enter(&mut request) else { panic!("{method} passes") };
+            assert_eq!(error.code(), code::METHOD_NOT_FOUND, "{method}");
+        }
+    }
+}

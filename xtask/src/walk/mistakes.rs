@@ -26,6 +26,8 @@ impl Walk {
 }
 
 fn try_mistake(home: &Home, mistake: &Mistake) -> Result<String> {
+    // The kernel of the mistake before may be there still, and follow the new file only when an operator has it.
+    home.ended(&mut home.mgp(&["stop"]))?;
     home.configure(&format!("[kernel]\nlinger = 0\n\n{}", mistake.servers))?;
     let ended = home.ended(&mut home.mgp(mistake.command))?;
     let output = format!("{}{}", ended.out, ended.errors);

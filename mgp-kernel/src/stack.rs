@@ -166,8 +166,8 @@ impl ServerStack {
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, policy, definitions, tasks } = layers(shared, way)?;
-        Ok(Self { service: BoxedService::new(service), policy, definitions, tasks })
+        let ServerStack { service, policy, tasks } = layers(shared, way)?;
+        Ok(Self { service: BoxedService::new(service), policy, tasks })
     }
 }
 
@@ -186,13 +186,6 @@ fn layers(
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
     let policy = policy(shared)?;
-    let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
-        .configured(settings::configured_server(&config, server)?);
-    let definitions = match &line.agent {
-        None => definitions,
-        Some(agent) => definitions.of_agent(&agent.access_id()),
-    };
     // A program that ends takes its tasks with it; with other servers they outlive the connection.
     let tasks = tables.task_owners.of(line, server);
     let safe = settings::passed_methods(&server.safe_methods)?;
@@ -245,12 +238,12 @@ fn layers(
             // does not have ends here, unless the operator passes it.
             OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(shared.passed.clone(), safe),
         ],
-        definitions,
+        policy.definitions.clone(),
         gates![
             RepeatedHeadersGate,
             policy.arguments.clone(),
             policy.asks.clone(),
-            policy.flows.clone(),
+            policies.flows.clone(),
             policy.permissions.clone(),
             // A call that was made is judged again like any other, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),
@@ -277,7 +270,7 @@ fn layers(
         sending,
         => way
     ];
-    Ok(ServerStack { service, policy, definitions, tasks })
+    Ok(ServerStack { service, policy, tasks })
 }
 
 /// Makes the rules about the calls of a server.
@@ -285,6 +278,13 @@ fn policy(shared: &ConnectionShared) -> Result<CallPolicy, StartError> {
     let ConnectionShared { support, config: server, line, .. } = shared;
     let ServerSupport { policies, audit, tools, .. } = &**support;
     let (config, id) = (support.config.load(), line.server.clone());
+    let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
+    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
+        .configured(settings::configured_server(&config, server)?);
+    let definitions = match &line.agent {
+        None => definitions,
+        Some(agent) => definitions.of_agent(&agent.access_id()),
+    };
     let approver = approvers_of(&support.config, policies, audit, &shared.asked);
     let folder = support.folder(server, line);
     let protected = paths::protected(&config, server, &policies.own_files, &folder);
@@ -295,9 +295,9 @@ fn policy(shared: &ConnectionShared) -> Result<CallPolicy, StartError> {
     Ok(CallPolicy {
         access: AccessGate::new(policies.access.clone()).for_server(id.clone()),
         scopes: ScopeGate::new(policies.scopes.clone()),
+        definitions,
         arguments: settings::validate(&config, validators),
         asks: policies.asks.clone(),
-        flows: policies.flows.clone(),
         permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
         confirmation: ConfirmationGate::new(confirmed, approver),
     })

@@ -98,7 +98,7 @@ pub enum KeyPermission {
 pub enum WorkRole {
     /// The method begins work.
     Begins,
-    /// The method reports that the receiver is there.
+    /// The method tells something, or asks whether the receiver is there.
     Tells,
     /// The method ends calls.
     Ends,
@@ -342,29 +342,29 @@ const RULES: &[MethodRule] = rules! {
     "mgp/tools/session"                           Client Call   Own        AllTools Begins  Acts  [];
     "mgp/tools/session/evict"                     Client Call   Own        AllTools Begins  Acts  [];
     "mgp/tools/validate"                          Client Call   Own        SomeTool Begins  Acts  [];
-    "notifications/cancelled"                     Both   Notify Session    Any      Begins  Acts  [];
-    "notifications/elicitation/complete"          Server Notify Report     Register Begins  Acts  [];
-    "notifications/initialized"                   Client Notify Session    Any      Begins  Acts  [];
-    "notifications/message"                       Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.audit"                     Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.callback.request"          Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.event"                     Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.lifecycle"                 Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.session.lifecycle"         Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.stream.chunk"              Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool Begins  Acts  [Access];
-    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register Begins  Acts  [];
-    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool Begins  Acts  [Access];
-    "notifications/mgp.stream.progress"           Server Notify Report     Register Begins  Acts  [];
-    "notifications/progress"                      Both   Notify Session    Any      Begins  Acts  [];
-    "notifications/prompts/list_changed"          Server Notify Report     Register Begins  Acts  [];
-    "notifications/resources/list_changed"        Server Notify Report     Register Begins  Acts  [];
-    "notifications/resources/updated"             Server Notify Report     Register Begins  Acts  [];
-    "notifications/roots/list_changed"            Client Notify Session    Any      Begins  Acts  [];
-    "notifications/subscriptions/acknowledged"    Server Notify Report     Register Begins  Acts  [];
-    "notifications/tasks"                         Server Notify Report     Register Begins  Acts  [];
-    "notifications/tasks/status"                  Both   Notify Report     SomeTool Begins  Acts  [Access];
-    "notifications/tools/list_changed"            Server Notify Report     Register Begins  Acts  [];
+    "notifications/cancelled"                     Both   Notify Session    Any      Tells   Acts  [];
+    "notifications/elicitation/complete"          Server Notify Report     Register Tells   Acts  [];
+    "notifications/initialized"                   Client Notify Session    Any      Tells   Acts  [];
+    "notifications/message"                       Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.audit"                     Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.callback.request"          Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.event"                     Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.lifecycle"                 Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.session.lifecycle"         Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.stream.chunk"              Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool Tells   Acts  [Access];
+    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register Tells   Acts  [];
+    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool Tells   Acts  [Access];
+    "notifications/mgp.stream.progress"           Server Notify Report     Register Tells   Acts  [];
+    "notifications/progress"                      Both   Notify Session    Any      Tells   Acts  [];
+    "notifications/prompts/list_changed"          Server Notify Report     Register Tells   Acts  [];
+    "notifications/resources/list_changed"        Server Notify Report     Register Tells   Acts  [];
+    "notifications/resources/updated"             Server Notify Report     Register Tells   Acts  [];
+    "notifications/roots/list_changed"            Client Notify Session    Any      Tells   Acts  [];
+    "notifications/subscriptions/acknowledged"    Server Notify Report     Register Tells   Acts  [];
+    "notifications/tasks"                         Server Notify Report     Register Tells   Acts  [];
+    "notifications/tasks/status"                  Both   Notify Report     SomeTool Tells   Acts  [Access];
+    "notifications/tools/list_changed"            Server Notify Report     Register Tells   Acts  [];
     "ping"                                        Both   Call   Session    Any      Tells   Reads [];
     "prompts/get"                                 Client Call   Prompt     Read     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
     "prompts/list"                                Client Call   List       Read     Begins  Reads [Access Definitions];
@@ -454,17 +454,15 @@ mod tests {
     #[test]
     fn what_ends_or_feeds_work_or_tells_of_health_is_vital_and_calls_are_not() {
         let call = |method: &str| Request::call(method, Params::new());
-        for rule in RULES.iter().filter(|rule| rule.kind == RequestKind::Call) {
-            let is_vital = !matches!(rule.role, WorkRole::Begins | WorkRole::Follows);
-            assert_eq!(call(rule.method).is_vital(), is_vital, "{}", rule.method);
-        }
+        let calls = RULES.iter().filter(|rule| rule.kind == RequestKind::Call).map(|rule| rule.method);
+        let vital = [
+            "mgp/callback/respond", "mgp/events/unsubscribe", "mgp/health/ping", "mgp/health/status",
+            "mgp/lifecycle/shutdown", "mgp/permission/grant", "mgp/permission/response", "mgp/stream/cancel",
+            "ping", "resources/unsubscribe", "server/discover", "tasks/cancel", "tasks/update",
+        ];
+        assert_eq!(calls.filter(|method| call(method).is_vital()).collect::<Vec<_>>(), vital);
         assert!(Request::notify("notifications/cancelled", Params::new()).is_vital());
-        for method in ["mgp/health/ping", "tasks/cancel", "mgp/callback/respond", "kernel/status"] {
-            assert!(call(method).is_vital(), "{method}");
-        }
-        for method in ["tools/call", "tools/list", "vendor/ping", "subscriptions/listen", "tasks/get"] {
-            assert!(!call(method).is_vital(), "{method}");
-        }
+        assert!(call("kernel/status").is_vital() && !call("vendor/ping").is_vital());
     }
 
     #[test]

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use mgp_types::{ClientFolders, Error, LOCAL_AGENT, Method, Object, Principal, RawJson, Request, code};
 use serde::{Deserialize, Serialize};
 
-use super::definition_status::ShownDefinitionStatus;
 use super::operation::{Operation, OperatorCall};
-use super::tools::standing;
 use crate::call_policy::{AskedRule, RuleAnswer};
 use crate::terminal::{TextForm, TextWriter, printable};
 
@@ -27,7 +25,7 @@ pub(crate) struct ExplainCall {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// What would become of a call, and the rules that decide about it, in their order.
+/// The outcome that a call would have, and the answers of the rules that decide about it, in their order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ExplainedCall {
     pub(crate) name: String,
@@ -58,16 +56,8 @@ impl Operation for ExplainCall {
         let mut request = Request::call(Method::TOOLS_CALL, params);
         request.context.principal = Some(caller);
         request.context.folders = Some(Arc::new(ClientFolders::of_process(folder)));
-        request.context.tool = Some(Arc::clone(&tool));
-        let mut rules = policy.explain(request);
-        let held = standing(&call.kernel.policies.definitions, &tool).filter(ShownDefinitionStatus::is_held);
-        let definition = AskedRule {
-            rule: "definition".to_owned(),
-            answer: if held.is_some() { RuleAnswer::Refuses } else { RuleAnswer::Allows },
-            reason: held.map(|standing| standing.reason).unwrap_or_default(),
-        };
-        // Calls meet it between scopes and arguments.
-        rules.insert(2, definition);
+        request.context.tool = Some(tool);
+        let rules = policy.explain(request).await;
         let has = |answer| rules.iter().any(|asked| asked.answer == answer);
         let strictest = [RuleAnswer::Refuses, RuleAnswer::Asks].into_iter().find(|answer| has(*answer));
         Ok(ExplainedCall { name, agent, verdict: strictest.unwrap_or(RuleAnswer::Allows), rules })
@@ -94,7 +84,7 @@ impl TextForm for ExplainedCall {
             RuleAnswer::Refuses => "would be refused",
         };
         vec![format!(
-            "this call of {} by {} {what}; limits and budgets were not asked",
+            "this call of {} by {} {what}; limits, budgets and flows were not asked",
             self.name, self.agent
         )]
     }

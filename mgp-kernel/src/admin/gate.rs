@@ -104,9 +104,6 @@ async fn refuse(
     Err(error)
 }
 
-/// The beginning of the names of all methods of operators.
-pub(crate) const PREFIX: &str = "kernel/";
-
 /// The methods of agents for which an operator is bound by no rule.
 const OF_AGENTS: [&str; 7] = [
     "tools/call",

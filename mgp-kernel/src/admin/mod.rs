@@ -26,4 +26,4 @@ pub(crate) mod servers;
 pub(crate) mod status;
 pub(crate) mod tools;
 
-pub(crate) use self::gate::{PREFIX, ProofGate, answer, is_for_agents};
+pub(crate) use self::gate::{ProofGate, answer, is_for_agents};

@@ -145,7 +145,7 @@ impl HeldTool {
 }
 
 /// Returns the status of a tool's definition on any connection to its server, if it is held or flagged there.
-pub(super) fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
+fn standing(definitions: &DefinitionGuard, tool: &ResolvedTool) -> Option<ShownDefinitionStatus> {
     let name = DefinitionName::new(DefinitionKind::Tool, tool.name.as_str());
     let found = definitions.found().into_iter();
     let mut holders =

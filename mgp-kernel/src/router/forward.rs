@@ -43,6 +43,12 @@ impl RouterFuture {
         Self::Done(Some(Err(error)))
     }
 
+    /// Returns the answer of a section's gate to one of its methods.
+    pub(super) fn answered_by<G: Gate>(gate: &G, mut request: Request) -> Self {
+        let method = request.method.clone();
+        Self::decided(method, gate.enter(&mut request))
+    }
+
     /// Returns the answer of a section to one of its methods. A method that the section lets pass does not exist for this
     /// peer.
     pub(super) fn decided<P: Send + 'static>(method: Method, flow: Flow<P>) -> Self {

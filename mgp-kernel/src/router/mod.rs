@@ -122,26 +122,20 @@ impl Routes {
             | method::PERMISSION_GRANT => {
                 RouterFuture::decided(request.method.clone(), own.permissions.answer(&mut request))
             }
-            method::ACCESS_QUERY => {
-                RouterFuture::decided(request.method.clone(), own.access.enter(&mut request))
-            }
+            method::ACCESS_QUERY => RouterFuture::answered_by(&own.access, request),
             method::ACCESS_GRANT | method::ACCESS_REVOKE => RouterFuture::of(this.change_access(request)),
             method::DISCOVERY_LIST | method::DISCOVERY_REGISTER | method::DISCOVERY_DEREGISTER => {
-                RouterFuture::decided(request.method.clone(), own.registry.enter(&mut request))
+                RouterFuture::answered_by(&own.registry, request)
             }
             method::EVENTS_SUBSCRIBE
             | method::EVENTS_UNSUBSCRIBE
             | method::EVENTS_REPLAY
-            | OwnSubscriptions::METHOD => {
-                RouterFuture::decided(request.method.clone(), own.events.enter(&mut request))
-            }
+            | OwnSubscriptions::METHOD => RouterFuture::answered_by(&own.events, request),
             method::TOOLS_DISCOVER
             | method::TOOLS_REQUEST
             | method::TOOLS_SESSION
-            | method::TOOLS_SESSION_EVICT => {
-                RouterFuture::decided(request.method.clone(), own.tools.enter(&mut request))
-            }
-            name if name.starts_with(admin::PREFIX) => {
+            | method::TOOLS_SESSION_EVICT => RouterFuture::answered_by(&own.tools, request),
+            _ if request.method.rule().is_some_and(MethodRule::is_of_operators) => {
                 RouterFuture::of(admin::answer(Arc::clone(&own.operators), request))
             }
             // A method that is in the table of methods and has come this far is none that a client sends to a kernel.
@@ -152,10 +146,10 @@ impl Routes {
 
     /// Answers a call of a name that no server's tool has: of a tool that stands for a method of tool discovery, or of
     /// none.
-    fn to_unresolved(&self, mut request: Request) -> Result<RouterFuture, Error> {
+    fn to_unresolved(&self, request: Request) -> Result<RouterFuture, Error> {
         let is_method = request.params.text("name").is_some_and(|name| method::of_tool(&name).is_some());
         if is_method {
-            return Ok(RouterFuture::decided(request.method.clone(), self.own.tools.enter(&mut request)));
+            return Ok(RouterFuture::answered_by(&self.own.tools, request));
         }
         missing::tool(&self.visibility, &self.config, &request)
     }
@@ -186,10 +180,9 @@ impl Routes {
     }
 
     /// Changes who has access, and notifies the agent whom that concerns.
-    async fn change_access(self: Arc<Self>, mut request: Request) -> Result<Response, Error> {
+    async fn change_access(self: Arc<Self>, request: Request) -> Result<Response, Error> {
         let change = request.params.to().ok();
-        let method = request.method.clone();
-        let outcome = RouterFuture::decided(method, self.own.access.enter(&mut request)).await;
+        let outcome = RouterFuture::answered_by(&self.own.access, request).await;
         if let (Some(change), Ok(_)) = (change, &outcome) {
             self.changes.access_changed(&change);
         }

@@ -84,13 +84,14 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
         }
         //= mgp §11.2
         //# finishing in-flight requests, rejecting new ones
-        let visit = match request.role() {
-            _ if request.kind == RequestKind::Notify => None,
-            WorkRole::Apart => None,
-            _ => match AdmittedCall::begin(self.life.run(), &request) {
-                Ok(visit) => Some(visit),
-                Err(error) => return LifecycleFuture::refused(error),
-            },
+        let visit = match request.kind {
+            RequestKind::Call if request.role() != WorkRole::Apart => {
+                match AdmittedCall::begin(self.life.run(), &request) {
+                    Ok(visit) => Some(visit),
+                    Err(error) => return LifecycleFuture::refused(error),
+                }
+            }
+            _ => None,
         };
         self.pass(request, visit)
     }

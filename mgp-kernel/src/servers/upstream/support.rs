@@ -10,7 +10,6 @@ use mgp_discovery::registry::Registry;
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
 use mgp_security::access::TaskOwnersGate;
-use mgp_security::definition::DefinitionGuardLayer;
 use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
@@ -72,10 +71,9 @@ pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
 /// The layers in front of one server, made once for all its incarnations.
 pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) service: S,
-    /// The rules about its calls, of which that of permissions negotiates with each incarnation.
+    /// The rules about its calls, of which that of permissions negotiates with each incarnation, and the guard of
+    /// definitions is notified when they change.
     pub(crate) policy: CallPolicy,
-    /// The guard of the definitions of its tools, which is notified when they change.
-    pub(crate) definitions: DefinitionGuardLayer,
     /// The gate with the owners of its tasks, which is notified of their status.
     pub(crate) tasks: TaskOwnersGate,
 }

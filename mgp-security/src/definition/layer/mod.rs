@@ -108,6 +108,14 @@ impl DefinitionGuardLayer {
         self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Checks that the definition of the called tool is admitted, by the list that was examined last.
+    ///
+    /// # Errors
+    /// 1010 if the definition is held back, or no such tool is listed.
+    pub fn admits(&self, call: &Request) -> Result<(), Error> {
+        self.0.admit(call, &UsedDefinitions::Tool)
+    }
+
     /// Returns those of the texts that the server tells a model about itself which may reach one; `None` for each other.
     /// Each has a name: `instructions`, `description`. A refusal is recorded.
     ///

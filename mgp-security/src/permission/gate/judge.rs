@@ -109,6 +109,33 @@ impl PermissionGate {
         if undecided.is_empty() { RequestAdmission::Pass } else { RequestAdmission::Wait(undecided) }
     }
 
+    /// Returns the permissions about which an operator would be asked before the request goes on.
+    ///
+    /// # Errors
+    /// The gate would refuse the request, or the needs of the server are not settled yet.
+    pub fn questions(&self, request: &Request) -> Result<Vec<Permission>, Error> {
+        let undecided = match self.admit(request) {
+            RequestAdmission::Pass => return Ok(Vec::new()),
+            RequestAdmission::Refused(error) => return Err(error),
+            RequestAdmission::Wait(undecided) => undecided,
+            RequestAdmission::Negotiating => return Err(not_ready(self.server(), None, request)),
+        };
+        let (now, mut asked) = (self.0.book.now(), Vec::new());
+        for permission in undecided {
+            let judged = match self.0.settings.say(&permission, now) {
+                SettingsDecision::Ask => PermissionJudgement::Undecided { expired: false },
+                SettingsDecision::Approved(terms, scope) => {
+                    PermissionJudgement::Approved { terms, scope, by: Cow::Borrowed("configuration") }
+                }
+                SettingsDecision::Denied => {
+                    PermissionJudgement::Refused(PermissionRefusal::Denied { until: None })
+                }
+            };
+            self.weigh(judged, &permission, request, true, &mut asked)?;
+        }
+        Ok(asked)
+    }
+
     /// Returns the decision about `permission` at `now`, for its user.
     pub(super) fn judge<'a>(
         &'a self,

@@ -87,14 +87,6 @@ impl PermissionGate {
         &self.0.server
     }
 
-    /// Returns the permissions that nobody decided about, and for which a call would wait.
-    pub fn undecided(&self, request: &Request) -> Vec<Permission> {
-        match self.admit(request) {
-            RequestAdmission::Wait(undecided) => undecided,
-            _ => Vec::new(),
-        }
-    }
-
     pub(super) fn book(&self) -> &GrantBook {
         &self.0.book
     }
@@ -155,7 +147,10 @@ impl PermissionGate {
         let mut negotiating = self.0.negotiating.subscribe();
         // Who has waited long enough is told how things stand.
         let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
-        self.undecided(request)
+        match self.admit(request) {
+            RequestAdmission::Wait(undecided) => undecided,
+            _ => Vec::new(),
+        }
     }
 
     /// Waits for an operator, and returns the guard for what was granted for the call alone.

@@ -1,5 +1,5 @@
-//! The order of the layers and gates, from the outside in. It is a security decision, so all of it stands here, with
-//! its reasons; `ARCHITECTURE.md` follows a call through them.
+//! The order of the layers and gates behind the session of a connection, from the outside in. It is a security decision, so
+//! all of it stands here, with its reasons; `ARCHITECTURE.md` follows a call through them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub(crate) struct ClientStack {
     sections: Sections,
     audit: AuditLayer,
     cancelling: StreamLayer,
-    asking: ParkedCallLayer,
+    parking: ParkedCallLayer,
     concurrency: ConcurrencyLimit,
     faults: ArgumentFaultsGate,
     router: Router,
@@ -78,7 +78,7 @@ impl ClientStack {
         let own = OwnMethods::new(sections, tools);
         Self {
             sections: sections.clone(),
-            asking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
+            parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
             cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
             concurrency: settings::agent_calls_at_once(&config.load()),
@@ -89,7 +89,7 @@ impl ClientStack {
 
     /// Ends the calls that wait for a client that is away, and parks no more.
     pub(crate) fn stop_asking(&self) {
-        self.asking.close();
+        self.parking.close();
     }
 
     /// Returns the service that answers one connection, whose client `auth` lets in.
@@ -119,12 +119,14 @@ impl ClientStack {
             ],
             // The fallback tool is held to the same rules, and recorded like one that was asked for.
             fallback::layer(visibility.catalog.clone(), Arc::clone(fleet), audit.port()),
-            // Outside of every decision, or the record would miss denials; inside of the gate that writes refusals.
+            // Outside of every decision about a known caller, or the record would miss denials; inside of `RejectGate`, which
+            // writes them for the client.
             self.audit,
             // A client can stop its call anywhere, also where the call waits for a person or in line.
             self.cancelling,
-            // A call that waited for an answer goes on where it was, and passes none of the layers above again.
-            self.asking,
+            // A call that asked its client something goes on where it was when the client comes back with the answer, and
+            // passes none of the layers above again.
+            self.parking,
             gates![
                 // From here on the tool of a call is known.
                 ResolveToolGate {
@@ -141,7 +143,7 @@ impl ClientStack {
             // An agent's calls wait for its own places. Requests that end work or ask about health pass, and so do methods
             // of operators.
             SendingLayer::new().places(self.concurrency.clone()),
-            // Nothing new begins while the kernel drains.
+            // Nothing new begins while the kernel drains. The router answers the methods of health.
             LifecycleLayer::new(life.clone()).answered_behind(),
             gates![
                 // Whoever lists tools, a client that knows nothing of their security is told nothing of it.
@@ -240,12 +242,14 @@ fn layers(
         ],
         policy.definitions.clone(),
         gates![
+            // The gates of this set wait for people, and the rules above may have changed meanwhile.
+            policy.again(),
             RepeatedHeadersGate,
             policy.arguments.clone(),
-            policy.asks.clone(),
+            policy.ask_rules.clone(),
             policies.flows.clone(),
             policy.permissions.clone(),
-            // A call that was made is judged again like any other, and nobody is asked about it.
+            // A repeated call with the key of one that was made has passed the same rules, and nobody is asked about it.
             ReplayGate::new(keys.clone(), effects),
             // A human sees the arguments that were checked, and what the human saw is what is forwarded.
             policy.confirmation.clone(),
@@ -263,7 +267,7 @@ fn layers(
             OwnNameGate { server: server.id.as_str().into(), audit: Arc::clone(audit) },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),
-            // Nobody further in knows the ids of agents.
+            // Servers see keys and transactions under ids of the kernel, never under those of agents.
             effect_ids,
         ],
         // Within whatever waits for people.
@@ -297,7 +301,7 @@ fn policy(shared: &ConnectionShared) -> Result<CallPolicy, StartError> {
         scopes: ScopeGate::new(policies.scopes.clone()),
         definitions,
         arguments: settings::validate(&config, validators),
-        asks: policies.asks.clone(),
+        ask_rules: policies.asks.clone(),
         permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
         confirmation: ConfirmationGate::new(confirmed, approver),
     })

@@ -28,7 +28,7 @@ use crate::visibility::Visibility;
 
 /// The innermost service of the stack of clients. Clones share their state.
 ///
-/// A request for one server goes there with its bytes, in which nothing is changed but the name by which the server
+/// A request for one server goes there with its bytes, in which the router changes nothing but the name by which the server
 /// knows the requested item; the answer of the server comes back as it is, errors included. Answers of all servers are
 /// put together here. Nothing is held between requests but lists, and the servers of tasks.
 #[derive(Clone)]

@@ -9,9 +9,9 @@ use mgp_types::mgp::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::host::{Host, Plain, ask, claude, quiet, refused, say, with_person};
+use crate::host::{Host, Plain, ask, claude, quiet, refused, say, until_listed, with_person};
 use crate::runner::tests;
-use crate::scripted::{Script, defined};
+use crate::scripted::{Script, defined, tool};
 use crate::sections::raw::ERAS;
 use crate::talking;
 
@@ -25,6 +25,7 @@ tests![
     a_tool_that_declares_it_is_confirmed_and_its_question_is_shown,
     a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool,
     a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool,
+    a_call_that_was_approved_is_not_made_if_access_or_its_definition_changed_before,
 ];
 
 /// A server whose tool is dangerous; nobody has permitted it for good.
@@ -333,4 +334,38 @@ async fn a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool
     let (outcome, ()) = tokio::join!(call, deciding);
     assert!(is_done(&outcome), "{outcome:?}");
     assert_eq!(script.calls().len(), 2);
+}
+
+async fn a_call_that_was_approved_is_not_made_if_access_or_its_definition_changed_before() {
+    let list = |description: &str| {
+        let more = json!({"requires_confirmation": true, "description": description});
+        let tell = serde_json::from_str(&tool("tell", "Tells.")).unwrap();
+        [defined("publish", &["a"], &more), tell].into_iter().collect::<Value>().to_string()
+    };
+    let deny = json!({
+        "agent_id": "robot", "server_id": "site", "tool_name": "publish", "entry_type": "tool_grant",
+        "permission": "deny", "justification": "a test",
+    });
+    for changes_definition in [false, true] {
+        let script = Script::new(&list("Publishes a page."));
+        let host = asking_host(&script).await;
+        let (robot, other, operator) =
+            (host.client("robot").await, host.client("other").await, host.operator().await);
+        let call = robot.call_tool("site.publish", json!({"a": "1"})).into_future();
+        let deciding = async {
+            let question = host.questions(1).await.remove(0);
+            if changes_definition {
+                script.tools(&list("Publishes a page, and mails it."));
+                say(&other, "site.tell", json!({})).await;
+                until_listed(&other, |names| !names.contains(&"site.publish".to_owned())).await;
+            } else {
+                ask(&operator, "mgp/access/grant", deny.clone()).await;
+            }
+            ask(&operator, YES, json!({"id": question["id"]})).await;
+        };
+        let (outcome, ()) = tokio::join!(call, deciding);
+        let code = outcome.unwrap_err().code();
+        assert_eq!(code, if changes_definition { 1010 } else { 1001 });
+        assert!(script.calls().iter().all(|call| !call.starts_with("publish")), "{:?}", script.calls());
+    }
 }

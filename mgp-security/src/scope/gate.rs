@@ -10,8 +10,8 @@ use crate::refusal::refusal;
 /// A gate that refuses calls of tools for which the caller lacks a scope.
 ///
 /// The gate stands behind [`AccessGate`](crate::access::AccessGate), in front of one server. It reads
-/// `context.principal`, `context.scopes` and `context.tool`, and fills `context.trail`. It takes the session token out of every request,
-/// so that no server sees one. A missing scope is refused with 1000, whose recovery details name it; a token that is not
+/// `context.principal`, `context.scopes` and `context.tool`, and fills `context.trail`. It moves the session token of every request
+/// to its extensions, so that no server sees one. A missing scope is refused with 1000, whose recovery details name it; a token that is not
 /// known with 1002, and one whose session is over with 1003. Requests that call no tool pass: only tools ask for
 /// scopes. Where nobody is held to scopes, the gate reads a flag and nothing else. It never waits.
 #[derive(Debug, Clone)]
@@ -23,13 +23,13 @@ impl ScopeGate {
         Self(book)
     }
 
-    fn admit(&self, request: &Request, token: Option<&SecretDigest>) -> Result<(), Error> {
+    fn admit(&self, request: &Request) -> Result<(), Error> {
         let is_held = request.context.scopes.is_some() || self.0.is_in_use();
         if request.method != Method::TOOLS_CALL || !is_held {
             return Ok(());
         }
         let verdict = match &request.context.tool {
-            Some(tool) => self.0.judge(request, token, tool),
+            Some(tool) => self.0.judge(request, request.extensions.get::<SecretDigest>(), tool),
             None => Err(refusal(code::PERMISSION_DENIED, "the scopes that the tool needs are not known")),
         };
         verdict.inspect_err(|error| {
@@ -41,15 +41,19 @@ impl ScopeGate {
 }
 
 impl Gate for ScopeGate {
-    type Pass = Option<SecretDigest>;
+    type Pass = ();
 
-    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let token = if self.0.is_in_use() { take_from(request) } else { None };
-        self.admit(request, token.as_ref()).map(|()| token).into()
+    fn enter(&self, request: &mut Request) -> Flow {
+        if self.0.is_in_use()
+            && let Some(token) = take_from(request)
+        {
+            request.extensions.insert(token);
+        }
+        self.admit(request).into()
     }
 
     /// Refuses a call whose scopes ended while it waited.
-    fn recheck(&self, token: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
-        self.admit(request, token.as_ref())
+    fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
+        self.admit(request)
     }
 }

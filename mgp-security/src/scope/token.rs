@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq as _;
 /// guess, and 256 random bits cannot be guessed. It would cost every request milliseconds, which anybody could make
 /// the process spend.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SecretDigest(pub(crate) [u8; 32]);
+pub(crate) struct SecretDigest(pub(crate) [u8; 32]);
 
 impl SecretDigest {
     pub(crate) fn of(secret: &str) -> Self {

@@ -108,12 +108,15 @@ impl DefinitionGuardLayer {
         self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Checks that the definition of the called tool is admitted, by the list that was examined last.
+    /// Checks that the definitions which a request uses are admitted, by the lists that were examined last.
     ///
     /// # Errors
-    /// 1010 if the definition is held back, or no such tool is listed.
-    pub fn admits(&self, call: &Request) -> Result<(), Error> {
-        self.0.admit(call, &UsedDefinitions::Tool)
+    /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
+    pub fn admits(&self, request: &Request) -> Result<(), Error> {
+        match UsedDefinitions::by(request)? {
+            Some(used) => self.0.admit(request, &used),
+            None => Ok(()),
+        }
     }
 
     /// Returns those of the texts that the server tells a model about itself which may reach one; `None` for each other.

@@ -1,8 +1,5 @@
 //! Keys in messages: the member `auth` beside `params`, as clients of the tool registry send it.
 
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,106 +8,43 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Either, Limited};
 use hyper::body::Incoming;
-use mgp_security::GateFuture;
 use mgp_transport::http::HttpBody;
 use mgp_types::ext::{projection, registry_error_data};
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, RawJson, Revision, code};
-use tower_layer::Layer;
-use tower_service::Service;
 
 use super::paths::page;
 use super::request_trace::request_trace;
 use crate::running::RunningConfig;
 
-/// A layer that takes the key out of the member `auth` of a message and hands it on as the header `Authorization`, if
-/// the configuration says so. Makes [`AuthMember`] services.
-///
-/// The layer stands outside of all that looks at keys, so that a key in a message is checked, counted and removed like
-/// one in the header, and no code further in meets it. A request with the header is left as it is. A refused caller is
-/// told so in the form of the tool registry's errors.
-#[derive(Clone)]
-pub(super) struct AuthMemberLayer {
-    pub(super) config: Arc<RunningConfig>,
-}
-
-impl<S> Layer<S> for AuthMemberLayer {
-    type Service = AuthMember<S>;
-
-    fn layer(&self, inner: S) -> AuthMember<S> {
-        AuthMember { inner, config: self.config.clone() }
-    }
-}
-
-/// The service of [`AuthMemberLayer`].
-#[derive(Clone)]
-pub(super) struct AuthMember<S> {
-    inner: S,
-    config: Arc<RunningConfig>,
-}
-
 /// The body of a request: as it comes in, or as it was read.
 pub(super) type MessageBody = Either<Incoming, HttpBody>;
 
-type Answer = Result<Response<HttpBody>, Infallible>;
-
-impl<S> AuthMember<S> {
-    /// Returns whether the request may have a key in its message.
-    fn concerns(&self, request: &Request<Incoming>) -> bool {
-        let headers = request.headers();
-        let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-        request.uri().path() == ENDPOINT
-            && request.method() == Method::POST
-            && kind.get(..JSON.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(JSON))
-            && !headers.contains_key(AUTHORIZATION)
-            && self.config.load().listen.auth_member
+/// Takes the key out of the member `auth` of a message and hands it on as the header `Authorization`, if the configuration
+/// says so. Returns the request with the caller to whom refusals of the key are [explained](explained), if the message may
+/// have had one. A request with the header is left as it is.
+///
+/// # Errors
+/// The refusal of a caller whose message is too long, or has no key in the member, in the form of the tool registry's errors.
+pub(super) async fn keyed(
+    config: &RunningConfig,
+    request: Request<Incoming>,
+) -> Result<(Request<MessageBody>, Option<Caller>), Response<HttpBody>> {
+    if !may_have_key(config, &request) {
+        return Ok((request.map(Either::Left), None));
     }
-}
-
-impl<S> Service<Request<Incoming>> for AuthMember<S>
-where
-    S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send,
-{
-    type Response = Response<HttpBody>;
-    type Error = Infallible;
-    type Future = GateFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<Incoming>) -> Self::Future {
-        if !self.concerns(&request) {
-            return GateFuture::passed(self.inner.call(request.map(Either::Left)));
-        }
-        // The clone takes the place of the service that was ready.
-        let clone = self.inner.clone();
-        let inner = std::mem::replace(&mut self.inner, clone);
-        GateFuture::waiting(answer(inner, request))
-    }
-}
-
-/// Answers a request whose message may have a key.
-async fn answer<S>(mut inner: S, request: Request<Incoming>) -> Answer
-where
-    S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>,
-{
     let (mut head, body) = request.into_parts();
     let read = tokio::time::timeout(LONGEST_READ, Limited::new(body, MAX_BYTES).collect()).await;
     let Ok(Ok(body)) = read else {
         let why = "a message with its key in `auth` has 1 MiB at most, and comes within 30 seconds; send the key of \
                    others in the header `Authorization`";
         let error = Error::invalid_request(why);
-        return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE, &error, &Caller::of(&head, None)));
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &error, &Caller::of(&head, None)));
     };
     let body = body.to_bytes();
     // What is no message, the server of the protocol knows to refuse.
-    let Ok(mut message) = Object::parse(body.clone()) else { return inner.call(with_body(head, body)).await };
+    let Ok(mut message) = Object::parse(body.clone()) else { return Ok((with_body(head, body), None)) };
     let caller = Caller::of(&head, message.get("id"));
     let body = match message.remove("auth") {
         None => body,
@@ -119,11 +53,20 @@ where
                 head.headers.insert(AUTHORIZATION, header);
                 message.to_raw().to_bytes()
             }
-            Err(error) => return Ok(refused(StatusCode::UNAUTHORIZED, &error, &caller)),
+            Err(error) => return Err(refused(StatusCode::UNAUTHORIZED, &error, &caller)),
         },
     };
-    let response = inner.call(with_body(head, body)).await?;
-    Ok(explained(response, &caller))
+    Ok((with_body(head, body), Some(caller)))
+}
+
+fn may_have_key(config: &RunningConfig, request: &Request<Incoming>) -> bool {
+    let headers = request.headers();
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    request.uri().path() == ENDPOINT
+        && request.method() == Method::POST
+        && kind.get(..JSON.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(JSON))
+        && !headers.contains_key(AUTHORIZATION)
+        && config.load().listen.auth_member
 }
 
 fn with_body(mut head: Parts, body: Bytes) -> Request<MessageBody> {
@@ -150,7 +93,7 @@ fn bearer(auth: &RawJson) -> Result<HeaderValue, Error> {
 }
 
 /// The part of a request that its refusal repeats.
-struct Caller {
+pub(super) struct Caller {
     headers: HeaderMap,
     id: Option<RawJson>,
 }
@@ -168,7 +111,7 @@ impl Caller {
 }
 
 /// Returns a refusal of the caller's key with the reason in its body; other responses stay as they are.
-fn explained(response: Response<HttpBody>, caller: &Caller) -> Response<HttpBody> {
+pub(super) fn explained(response: Response<HttpBody>, caller: &Caller) -> Response<HttpBody> {
     // A refusal in JSON is one of the protocol.
     if response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON)) {
         return response;

@@ -3,22 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 
-use mgp_security::audit::AuditLog;
-use mgp_security::permission::PendingApprovals;
-use mgp_toolindex::Index;
-
 use crate::call::meter::{BOUNDS, MeterReading};
-use crate::servers::fleet::Fleet;
+use crate::sections::Sections;
 use crate::servers::upstream::ServerShared;
 
 /// Returns all counts in the text format of Prometheus.
-pub(crate) fn exposition(
-    fleet: &Fleet,
-    index: &Index,
-    pending: &PendingApprovals,
-    log: &AuditLog,
-    sessions: usize,
-) -> String {
+pub(super) fn exposition(kernel: &Sections, sessions: usize) -> String {
+    let Sections { fleet, tools, policies, audit, .. } = kernel;
     let servers: Vec<_> =
         fleet.all().into_iter().map(|server| (label(server.id().as_str()), server)).collect();
     let mut out = String::new();
@@ -53,10 +44,15 @@ pub(crate) fn exposition(
         writeln(&mut out, format_args!("mgp_server_state{{server=\"{label}\",state=\"{state}\"}} 1"));
     }
     for (name, kind, help, value) in [
-        ("mgp_tools", "gauge", "Tools in the catalog.", index.snapshot().len() as u64),
-        ("mgp_approvals_waiting", "gauge", "Questions that wait for a human.", pending.list().len() as u64),
+        ("mgp_tools", "gauge", "Tools in the catalog.", tools.index.snapshot().len() as u64),
+        (
+            "mgp_approvals_waiting",
+            "gauge",
+            "Questions that wait for a human.",
+            policies.pending.list().len() as u64,
+        ),
         ("mgp_http_sessions", "gauge", "Sessions of clients over HTTP that are open.", sessions as u64),
-        ("mgp_audit_events_total", "counter", "Events in the record.", log.head().seq),
+        ("mgp_audit_events_total", "counter", "Events in the record.", audit.log.head().seq),
     ] {
         family(&mut out, name, kind, help);
         writeln(&mut out, format_args!("{name} {value}"));

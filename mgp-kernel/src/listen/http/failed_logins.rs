@@ -1,45 +1,24 @@
 //! The record of requests that were refused for lack of a key or token that holds.
 
-use std::convert::Infallible;
-use std::future::Future;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::header::AUTHORIZATION;
-use http::{HeaderValue, StatusCode, Uri};
-use mgp_transport::http::{ConnectionAddrs, HttpBody};
+use http::{HeaderValue, Request, StatusCode, Uri};
+use mgp_transport::http::ConnectionAddrs;
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use mgp_types::{Object, is_hidden};
 use parking_lot::Mutex;
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use crate::record::AuditTrail;
 
-/// The address of a client, marked on its connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ClientAddress(IpAddr);
-
-impl ClientAddress {
-    pub(super) const fn of(ends: ConnectionAddrs) -> Self {
-        Self(ends.peer.ip())
-    }
-}
-
-/// A layer that records failed logins: from where, to which path, by which key or with which claims. Makes
-/// [`RecordsFailedLogins`] services.
+/// A recorder of failed logins: from where, to which path, by which key or with which claims.
 ///
 /// Anybody can fail to log in, so no more than [`MAX_A_MINUTE`] are recorded each minute, and the next event says how many
 /// there were beside.
-#[derive(Clone)]
-pub(super) struct FailedLoginsLayer(Arc<FailedLogins>);
-
-struct FailedLogins {
+pub(super) struct FailedLogins {
     audit: Arc<AuditTrail>,
     counted: Mutex<LoginCounts>,
 }
@@ -52,104 +31,53 @@ struct LoginCounts {
     beside: u32,
 }
 
-impl FailedLoginsLayer {
+impl FailedLogins {
     pub(super) fn new(audit: Arc<AuditTrail>) -> Self {
-        Self(Arc::new(FailedLogins { audit, counted: Mutex::default() }))
-    }
-}
-
-impl<S> Layer<S> for FailedLoginsLayer {
-    type Service = RecordsFailedLogins<S>;
-
-    fn layer(&self, inner: S) -> RecordsFailedLogins<S> {
-        RecordsFailedLogins { inner, logins: Arc::clone(&self.0) }
-    }
-}
-
-/// The service of [`FailedLoginsLayer`].
-#[derive(Clone)]
-pub(super) struct RecordsFailedLogins<S> {
-    inner: S,
-    logins: Arc<FailedLogins>,
-}
-
-impl<S, B> Service<http::Request<B>> for RecordsFailedLogins<S>
-where
-    S: Service<http::Request<B>, Response = http::Response<HttpBody>, Error = Infallible>,
-{
-    type Response = http::Response<HttpBody>;
-    type Error = Infallible;
-    type Future = LoginFuture<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
+        Self { audit, counted: Mutex::default() }
     }
 
-    fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let login = LoginAttempt {
-            logins: Arc::clone(&self.logins),
-            authorization: request.headers().get(AUTHORIZATION).cloned(),
-            address: request.extensions().get::<ClientAddress>().copied(),
-            uri: request.uri().clone(),
-        };
-        LoginFuture { inner: self.inner.call(request), login }
-    }
-}
-
-pin_project! {
-    /// The future of [`RecordsFailedLogins`].
-    pub(super) struct LoginFuture<F> {
-        #[pin]
-        inner: F,
-        login: LoginAttempt,
-    }
-}
-
-impl<F: Future<Output = Result<http::Response<HttpBody>, Infallible>>> Future for LoginFuture<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let Ok(response) = ready!(this.inner.poll(cx));
-        this.login.note(response.status());
-        Poll::Ready(Ok(response))
-    }
-}
-
-/// The things by which a request tried to log in.
-struct LoginAttempt {
-    logins: Arc<FailedLogins>,
-    authorization: Option<HeaderValue>,
-    address: Option<ClientAddress>,
-    uri: Uri,
-}
-
-impl LoginAttempt {
-    /// Records the attempt if it failed.
-    fn note(&self, status: StatusCode) {
+    /// Records an attempt if it failed, by the status of its answer.
+    pub(super) fn note(&self, login: &LoginAttempt, status: StatusCode) {
         let is_failed = status == StatusCode::UNAUTHORIZED
-            || (status == StatusCode::FORBIDDEN && self.authorization.is_some());
+            || (status == StatusCode::FORBIDDEN && login.authorization.is_some());
         if !is_failed {
             return;
         }
-        let audit = &self.logins.audit;
-        let minute = audit.clock.now().as_millis() / 60_000;
-        let Some(beside) = self.logins.counted.lock().count(minute) else { return };
+        let minute = self.audit.clock.now().as_millis() / 60_000;
+        let Some(beside) = self.counted.lock().count(minute) else { return };
         let kind = EventType::Custom("dev.cloto.mgp.login_failed".into());
-        let mut event = audit
+        let mut event = self
+            .audit
             .event(kind, Actor::new(ActorType::Agent, "anonymous"), Outcome::Blocked)
             .with_detail("status", &status.as_u16())
-            .with_detail("path", &shown(self.uri.path()));
-        if let Some(ClientAddress(address)) = self.address {
+            .with_detail("path", &shown(login.uri.path()));
+        if let Some(address) = login.address {
             event = event.with_detail("address", &address.to_canonical());
         }
-        for (name, value) in self.credential() {
+        for (name, value) in login.credential() {
             event = event.with_detail(name, &value);
         }
         if beside > 0 {
             event = event.with_detail("unrecorded_before", &beside);
         }
-        audit.log.record_now(vec![event]);
+        self.audit.log.record_now(vec![event]);
+    }
+}
+
+/// The things by which a request tried to log in.
+pub(super) struct LoginAttempt {
+    authorization: Option<HeaderValue>,
+    address: Option<IpAddr>,
+    uri: Uri,
+}
+
+impl LoginAttempt {
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
+        Self {
+            authorization: request.headers().get(AUTHORIZATION).cloned(),
+            address: request.extensions().get::<ConnectionAddrs>().map(|ends| ends.peer.ip()),
+            uri: request.uri().clone(),
+        }
     }
 
     /// Returns what the credential says of itself, which nobody has proved: nothing of it is secret.

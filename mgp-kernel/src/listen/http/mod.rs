@@ -11,27 +11,110 @@ mod peer_user;
 mod request_trace;
 mod tokens;
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use http::Extensions;
+use http::{Extensions, Request, Response};
+use hyper::body::Incoming;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
-use mgp_transport::http::{HttpConfig, serve_layered_until};
+use mgp_security::oauth::ResourceServer;
+use mgp_transport::Accept;
+use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
 use tokio::net::TcpListener;
-use tower_layer::Stack;
+use tower_layer::{Layer as _, layer_fn};
+use tower_service::Service;
 
-use self::auth_member::AuthMemberLayer;
+use self::auth_member::MessageBody;
 use self::certificate::ListenCertificate;
 pub(super) use self::certificate::check_certificate;
-use self::doors::DoorsLayer;
-use self::exposition::exposition;
-use self::failed_logins::{ClientAddress, FailedLoginsLayer};
-use self::foreign::SameUserLayer;
-use self::paths::HttpPathsLayer;
+use self::doors::Door;
+use self::failed_logins::{FailedLogins, LoginAttempt};
+use self::foreign::LoopbackPeer;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
+
+/// The kernel as requests over HTTP meet it, in front of the server of the protocol.
+struct HttpFront {
+    kernel: Kernel,
+    http: HttpConfig,
+    tokens: Option<ResourceServer>,
+    logins: FailedLogins,
+}
+
+type Answer = Result<Response<HttpBody>, Infallible>;
+
+/// Answers a request as it comes in: at the paths that take no key, or by `inner`, which checks keys.
+///
+/// A key in a message is taken out before all that looks at keys, so that it is checked, counted and removed like one in the
+/// header. Other users of this machine are refused without a key, and that is recorded like any other failed login.
+async fn answer<S>(front: Arc<HttpFront>, mut inner: S, request: Request<Incoming>) -> Answer
+where
+    S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>,
+{
+    let (head, body) = request.into_parts();
+    if let Some(page) = paths::open(&front, &head) {
+        return Ok(page);
+    }
+    let request = Request::from_parts(head, body);
+    let (request, caller) = match auth_member::keyed(&front.kernel.sections().config, request).await {
+        Ok(keyed) => keyed,
+        Err(refusal) => return Ok(refusal),
+    };
+    let (login, peer) = (LoginAttempt::of(&request), LoopbackPeer::without_key(&request));
+    let is_foreign = match peer {
+        Some(peer) => peer.is_foreign().await,
+        None => false,
+    };
+    let response = if is_foreign { foreign::refused() } else { inner.call(request).await? };
+    front.logins.note(&login, response.status());
+    Ok(match &caller {
+        Some(caller) => auth_member::explained(response, caller),
+        None => response,
+    })
+}
+
+/// Answers a request whose key was checked: at the path of the metrics, at a door, or by the protocol.
+async fn answer_known<A: Accept>(
+    front: Arc<HttpFront>,
+    routes: Routes<A>,
+    request: Request<MessageBody>,
+) -> Answer {
+    let (head, body) = request.into_parts();
+    if let Some(page) = paths::metrics(&front, &head) {
+        return Ok(page);
+    }
+    let kernel = front.kernel.sections();
+    match Door::at(head.uri.path(), &kernel.config) {
+        Some(door) => Ok(Box::pin(doors::open(door, routes.server().clone(), head, body, kernel)).await),
+        None => routes.handle(Request::from_parts(head, body)).await,
+    }
+}
+
+/// A service whose answers are those of a function.
+#[derive(Clone)]
+struct FnService<F>(F);
+
+impl<B, F, Answering> Service<Request<B>> for FnService<F>
+where
+    F: Fn(Request<B>) -> Answering,
+    Answering: Future<Output = Answer>,
+{
+    type Response = Response<HttpBody>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Answering {
+        (self.0)(request)
+    }
+}
 
 impl Kernel {
     /// Serves clients over HTTP on `socket` until `stop` is done: `/mcp` in both eras, HTTP+SSE beside it, `/healthz`,
@@ -48,8 +131,7 @@ impl Kernel {
         socket: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let Sections { config: running, policies, audit, data, tools, fleet, lifecycle, .. } =
-            self.sections();
+        let Sections { config: running, policies, audit, data, .. } = self.sections();
         let config = running.load_full();
         data.serve_at(socket.local_addr()?).map_err(io::Error::other)?;
         let required = config.listen.keys_required() || !socket.local_addr()?.ip().is_loopback();
@@ -83,31 +165,25 @@ impl Kernel {
             http = http.tls(certificate.tls());
         }
         http = http.mark_connections(move |ends| {
-            let mut marks = if required { Extensions::new() } else { foreign::mark(ends) };
-            marks.insert(ClientAddress::of(ends));
+            let mut marks = Extensions::new();
+            if !required {
+                marks.insert(LoopbackPeer::new(ends));
+            }
+            marks.insert(ends);
             Some(marks)
         });
-        // The health paths are open to clients without a key, the metrics are not.
-        let beside = Arc::new(http.clone());
-        let (of, sessions) = (self.sections().clone(), beside.clone());
-        let figures = move || {
-            exposition(
-                &of.fleet,
-                &of.tools.index,
-                &of.policies.pending,
-                &of.audit.log,
-                sessions.open_sessions(),
-            )
-        };
-        let doors = DoorsLayer { config: running.clone(), catalog: tools.catalog.clone() };
-        let layer = Stack::new(doors, HttpPathsLayer::metrics(beside.clone(), running.clone(), figures));
-        let layer = Stack::new(layer, guard);
-        let layer = Stack::new(layer, SameUserLayer);
-        let layer = Stack::new(layer, FailedLoginsLayer::new(Arc::clone(audit)));
-        let layer = Stack::new(layer, AuthMemberLayer { config: running.clone() });
-        let (fleet, lifecycle) = (fleet.clone(), lifecycle.clone());
-        let open = HttpPathsLayer::open(beside, fleet, lifecycle, tokens.clone(), data.clone());
-        let layer = Stack::new(layer, open);
+        let front = Arc::new(HttpFront {
+            kernel: self.clone(),
+            http: http.clone(),
+            tokens: tokens.clone(),
+            logins: FailedLogins::new(Arc::clone(audit)),
+        });
+        let layer = layer_fn(|routes: Routes<_>| {
+            let known = Arc::clone(&front);
+            let known = FnService(move |request| answer_known(Arc::clone(&known), routes.clone(), request));
+            let (front, checked) = (Arc::clone(&front), guard.layer(known));
+            FnService(move |request| answer(Arc::clone(&front), checked.clone(), request))
+        });
         let serving = serve_layered_until(socket, self.accept_remote(&auth), http, layer, stop);
         let ending = async {
             match &tokens {

@@ -9,57 +9,27 @@ mod inner;
 mod rest;
 
 use std::borrow::Cow;
-use std::convert::Infallible;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Body;
-use mgp_discovery::catalog::Catalog;
-use mgp_security::GateFuture;
 use mgp_transport::Accept;
-use mgp_transport::http::{HttpBody, ResponseFuture, Routes};
+use mgp_transport::http::{HttpBody, HttpServer};
 use mgp_types::mgp::TraceId;
 use mgp_types::{Error, RawJson};
 use percent_encoding::percent_decode_str;
-use tower_layer::Layer;
-use tower_service::Service;
 
 use self::inner::InnerCalls;
 use super::auth_member::MessageBody;
 use super::paths::page;
 use crate::running::RunningConfig;
-
-/// A layer that serves the doors which the configuration opens, around the routes of the protocol. Makes [`Doors`]
-/// services.
-#[derive(Clone)]
-pub(super) struct DoorsLayer {
-    pub(super) config: Arc<RunningConfig>,
-    pub(super) catalog: Catalog,
-}
-
-impl<A: Accept> Layer<Routes<A>> for DoorsLayer {
-    type Service = Doors<A>;
-
-    fn layer(&self, inner: Routes<A>) -> Doors<A> {
-        Doors { inner, doors: self.clone() }
-    }
-}
-
-/// The service of [`DoorsLayer`].
-#[derive(Clone)]
-pub(super) struct Doors<A: Accept> {
-    inner: Routes<A>,
-    doors: DoorsLayer,
-}
+use crate::sections::Sections;
 
 /// A door, with what its path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Door {
+pub(super) enum Door {
     /// `POST /tools/NAME`: calls a tool.
     Tool(String),
     /// `GET /catalog`: lists all tools.
@@ -76,7 +46,7 @@ enum Door {
 
 impl Door {
     /// Returns the door at a path, if the configuration opens it.
-    fn at(path: &str, config: &RunningConfig) -> Option<Self> {
+    pub(super) fn at(path: &str, config: &RunningConfig) -> Option<Self> {
         let config = config.load();
         let door = match path {
             "/catalog" => Self::Catalog,
@@ -118,35 +88,15 @@ fn decoded(part: &str) -> Option<String> {
     percent_decode_str(part).decode_utf8().ok().map(Cow::into_owned)
 }
 
-impl<A: Accept> Service<Request<MessageBody>> for Doors<A> {
-    type Response = Response<HttpBody>;
-    type Error = Infallible;
-    type Future = GateFuture<ResponseFuture<A, MessageBody>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<MessageBody>) -> Self::Future {
-        let Some(door) = Door::at(request.uri().path(), &self.doors.config) else {
-            return GateFuture::passed(self.inner.call(request));
-        };
-        let (head, body) = request.into_parts();
-        let calls = InnerCalls::new(self.inner.server().clone(), head);
-        let max_bytes = self.doors.config.connection_limits().max_frame_bytes;
-        let catalog = self.doors.catalog.clone();
-        GateFuture::waiting(async move { Ok(open(calls, catalog, door, body, max_bytes).await) })
-    }
-}
-
 /// Answers a request at a door.
-async fn open<A: Accept>(
-    calls: InnerCalls<A>,
-    catalog: Catalog,
+pub(super) async fn open<A: Accept>(
     door: Door,
+    server: HttpServer<A>,
+    head: Parts,
     body: MessageBody,
-    max_bytes: usize,
+    kernel: &Sections,
 ) -> Response<HttpBody> {
+    let calls = InnerCalls::new(server, head);
     if calls.head().method != door.method() {
         let why = format!("send {} here", door.method());
         let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace());
@@ -156,7 +106,10 @@ async fn open<A: Accept>(
         return refusal;
     }
     let body = match door.method() {
-        Method::POST => json_body(calls.head(), body, max_bytes).await,
+        Method::POST => {
+            let max_bytes = kernel.config.connection_limits().max_frame_bytes;
+            json_body(calls.head(), body, max_bytes).await
+        }
         _ => Ok(Bytes::new()),
     };
     let body = match body {
@@ -169,17 +122,13 @@ async fn open<A: Accept>(
         Door::OpenApi => documents::openapi(&calls).await,
         Door::Manifest => documents::manifest(&calls).await,
         Door::Permissions => rest::check_permission(&calls, body).await,
-        Door::Envelopes => Ok(envelopes::call(&calls, &catalog, body).await),
+        Door::Envelopes => Ok(envelopes::call(&calls, &kernel.tools.catalog, body).await),
     };
     answer.unwrap_or_else(|error| rest::failed(&error, calls.trace()))
 }
 
 /// Returns the bytes of a body that says to be JSON.
-async fn json_body<B: Body<Error: Into<Box<dyn std::error::Error + Send + Sync>>>>(
-    head: &Parts,
-    body: B,
-    max_bytes: usize,
-) -> Result<Bytes, (StatusCode, String)> {
+async fn json_body(head: &Parts, body: MessageBody, max_bytes: usize) -> Result<Bytes, (StatusCode, String)> {
     let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {

@@ -1,4 +1,7 @@
 //! The servers of the demo. Each is a process of its own: this program, with the name of the server.
+//!
+//! Most tools stand in a file, each with the one answer that it always gives: the demo and the figures of its tools need
+//! definitions like those of real servers. Only the tools by whose work a step shows something do any.
 
 mod files;
 mod office;
@@ -6,8 +9,10 @@ mod shell;
 
 use std::path::PathBuf;
 
-use anyhow::bail;
-use mgp_server_sdk::ToolError;
+use anyhow::{Context as _, bail};
+use mgp_server_sdk::{Server, Tool, ToolError};
+use mgp_types::RawJson;
+use mgp_types::mgp::ToolSecurity;
 
 /// The ids of the servers, with their descriptions.
 pub(super) const ALL: [(&str, &str); 3] = [
@@ -22,12 +27,40 @@ pub(super) const ALL: [(&str, &str); 3] = [
 /// Fails if there is no such server, or if the connection broke.
 pub(super) async fn serve(name: &str) -> anyhow::Result<()> {
     let server = match name {
-        "files" => files::server(),
+        "files" => files::server()?,
         "office" => office::server()?,
-        "shell" => shell::server(),
+        "shell" => shell::server()?,
         _ => bail!("there is no server `{name}`; there are {}", ALL.map(|(name, _)| name).join(", ")),
     };
     Ok(server.serve_stdio().await?)
+}
+
+/// A tool with its one answer.
+#[derive(Debug, serde::Deserialize)]
+struct ScriptedTool {
+    name: String,
+    description: String,
+    schema: RawJson,
+    #[serde(default)]
+    read_only: bool,
+    security: Option<ToolSecurity>,
+    answer: String,
+}
+
+/// Adds the tools of a file to a server.
+fn scripted(server: Server, tools: &str) -> anyhow::Result<Server> {
+    let tools: Vec<ScriptedTool> = serde_json::from_str(tools).context("the tools of the server")?;
+    Ok(tools.into_iter().fold(server, |server, scripted| {
+        let ScriptedTool { name, description, schema, read_only, security, answer } = scripted;
+        let mut tool = Tool::with_schema(name, description, schema);
+        if read_only {
+            tool = tool.read_only();
+        }
+        if let Some(security) = &security {
+            tool = tool.security(security);
+        }
+        server.tool(tool, move |_: RawJson| std::future::ready(answer.clone()))
+    }))
 }
 
 /// Returns the working directory, in which the servers work.
@@ -47,7 +80,7 @@ mod tests {
 
     #[test]
     fn there_are_more_tools_than_anybody_wants_in_a_prompt() {
-        let servers = [files::server(), office::server().unwrap(), shell::server()];
+        let servers = [files::server(), office::server(), shell::server()].map(Result::unwrap);
         let tools: usize = servers.iter().map(|server| server.tools().len()).sum();
         // So many are worth a search, whatever the budget.
         assert!(tools >= 35, "only {tools} tools");

@@ -1,6 +1,5 @@
 //! The demo's shell server.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use mgp_server_sdk::{Server, Tool, ToolError};
 use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
 use tokio::process::Command;
 
-use super::here;
+use super::{here, scripted};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct CommandLine {
@@ -16,18 +15,10 @@ struct CommandLine {
     command: String,
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Script {
-    /// What the script is called.
-    name: String,
-    /// The script, in Python.
-    code: String,
-}
-
 /// Returns a server that runs commands in the working directory, and declares itself as dangerous as any shell. In
 /// truth it runs only commands that change nothing, so that the demo is safe on any machine, whatever the kernel lets
 /// through.
-pub(super) fn server() -> Server {
+pub(super) fn server() -> anyhow::Result<Server> {
     let offer = Offer::new(ExtensionSet::from_names(["security"]))
         .with_permissions_required([Permission::ShellExecute.as_str()]);
     let runs = ToolSecurity::new(RiskLevel::Dangerous)
@@ -35,20 +26,9 @@ pub(super) fn server() -> Server {
         .with_side_effects([SideEffect::Process, SideEffect::Filesystem])
         .with_validator(ValidatorName::Sandbox)
         .with_reversible(false);
-    let saves = ToolSecurity::new(RiskLevel::Moderate)
-        .with_permissions([Permission::ShellExecute])
-        .with_side_effects([SideEffect::Filesystem])
-        .with_validator(ValidatorName::CodeSafety);
-    Server::new("shell", "1.0.0")
-        .mgp(offer)
-        .tool(
-            Tool::new("run_command", "Runs a command and shows what it prints.").security(&runs),
-            async |CommandLine { command }: CommandLine| run(&here()?, &command).await,
-        )
-        .tool(
-            Tool::new("save_script", "Keeps a Python script for later use.").security(&saves),
-            async |Script { name, code }: Script| save(&here()?, &name, &code),
-        )
+    let run_command = Tool::new("run_command", "Runs a command and shows what it prints.").security(&runs);
+    Ok(scripted(Server::new("shell", "1.0.0").mgp(offer), include_str!("shell.json"))?
+        .tool(run_command, async |CommandLine { command }: CommandLine| run(&here()?, &command).await))
 }
 
 async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {
@@ -70,15 +50,6 @@ async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {
     }
 }
 
-fn save(folder: &Path, name: &str, code: &str) -> Result<String, ToolError> {
-    let stands = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(stands) {
-        return Err(ToolError::new("a name has up to 64 letters, digits and `_`"));
-    }
-    fs::write(folder.join(name).with_extension("py"), code)?;
-    Ok(format!("{name}.py has {} lines", code.lines().count()))
-}
-
 /// Programs that change nothing, whatever they are given.
 const HARMLESS: [&str; 4] = ["echo", "ls", "pwd", "wc"];
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -94,13 +65,5 @@ mod tests {
         for command in ["rm -rf /", "", "sh -c ls", "/bin/ls"] {
             assert!(run(place.path(), command).await.is_err(), "{command}");
         }
-    }
-
-    #[test]
-    fn a_script_is_saved_where_it_belongs() {
-        let place = tempfile::tempdir().unwrap();
-        assert_eq!(save(place.path(), "double", "a\nb\n").unwrap(), "double.py has 2 lines");
-        assert!(save(place.path(), "../double", "").is_err());
-        assert_eq!(fs::read_to_string(place.path().join("double.py")).unwrap(), "a\nb\n");
     }
 }

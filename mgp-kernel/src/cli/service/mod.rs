@@ -1,12 +1,13 @@
 //! `mgp service`: installs the kernel as a service of the system, which stays while clients come and go.
 
+use std::collections::HashMap;
 use std::env;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::context::CommandContext;
 use super::proof;
@@ -51,25 +52,29 @@ struct ServiceReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
     /// The commands that the user has to run.
-    commands: &'static [&'static str],
+    commands: Vec<String>,
 }
 
-/// The ways in which a service manager runs the kernel, as a user or as one that exists only for the service, so that no
+/// The way in which a service manager runs the kernel, as a user or as one that exists only for the service, so that no
 /// program of a person reaches the files of the kernel. Paths that are not absolute lie in the home of the user.
-#[derive(Debug)]
+///
+/// The group of the system's service is that of the operators, who may enter the folder of the socket and nothing else.
+#[derive(Debug, Deserialize)]
 struct ServicePlan {
-    /// The files with their texts, in which `{command}` stands for the command line.
-    files: &'static [(&'static str, &'static str)],
+    /// The files, each with the name of its text, in which `{command}` stands for the command line.
+    files: Vec<(String, String)>,
     /// The link by which the service manager starts the service with the system, where that is a file of its own.
-    link: Option<&'static str>,
-    /// The form of an argument in the command line.
-    quoted: fn(&str) -> String,
+    link: Option<String>,
+    /// True if the file of the service is XML.
+    #[serde(default)]
+    is_xml: bool,
     /// The options that name the places of the kernel, and the socket at which operators reach it; a service of the user has
     /// those of the user.
-    places: &'static [&'static str],
-    socket: Option<&'static str>,
-    after_install: &'static [&'static str],
-    after_uninstall: &'static [&'static str],
+    #[serde(default)]
+    places: Vec<String>,
+    socket: Option<PathBuf>,
+    after_install: Vec<String>,
+    after_uninstall: Vec<String>,
 }
 
 pub(super) async fn run(cx: &CommandContext, service: ServiceCommand) -> Result<Exit, Failure> {
@@ -89,7 +94,7 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
     let own: Vec<_> = own.filter(|_| !wanted.whose.system).collect();
     let command = plan.command(&program, &own, &wanted.http);
     let paths = plan.paths()?;
-    let texts = plan.files.iter().map(|(_, text)| text.replace("{command}", &command));
+    let texts = plan.files.iter().map(|(_, name)| text(name).replace("{command}", &command));
     let files: Vec<_> = paths.iter().zip(texts).collect();
     if wanted.print {
         let files = files.iter().map(|(path, text)| format!("# {}\n{text}", path.display()));
@@ -109,7 +114,7 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
 fn uninstall(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, Failure> {
     let plan = ServicePlan::of(whose);
     let files = plan.paths()?;
-    for path in files.iter().cloned().chain(plan.link.map(in_home).transpose()?) {
+    for path in files.iter().cloned().chain(plan.link.as_deref().map(in_home).transpose()?) {
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritten(&path, &error)),
             _ => {}
@@ -122,8 +127,8 @@ async fn status(cx: &CommandContext, whose: ServiceAccountArgs) -> Result<Exit, 
     let plan = ServicePlan::of(whose);
     let files = plan.paths()?;
     let installed = files.iter().all(|path| path.is_file());
-    let commands = if installed { &[] } else { plan.after_install };
-    let socket = plan.socket.map_or_else(|| cx.read().map(|read| read.socket), |socket| Ok(socket.into()))?;
+    let commands = if installed { Vec::new() } else { plan.after_install };
+    let socket = plan.socket.map_or_else(|| cx.read().map(|read| read.socket), Ok)?;
     let running = Some(socket::connect(&socket).await.is_ok());
     show_report(cx, &ServiceReport { files, installed, running, commands })
 }
@@ -155,13 +160,17 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
 }
 
 impl ServicePlan {
-    const fn of(whose: ServiceAccountArgs) -> &'static Self {
-        match (cfg!(target_os = "macos"), whose.system) {
-            (false, false) => &SYSTEMD_OF_USER,
-            (false, true) => &SYSTEMD_OF_SYSTEM,
-            (true, false) => &LAUNCHD_OF_USER,
-            (true, true) => &LAUNCHD_OF_SYSTEM,
-        }
+    fn of(whose: ServiceAccountArgs) -> Self {
+        let manager = if cfg!(target_os = "macos") { "launchd" } else { "systemd" };
+        Self::named(manager, if whose.system { "system" } else { "user" })
+    }
+
+    fn named(manager: &str, whose: &str) -> Self {
+        let mut plans: HashMap<String, HashMap<String, Self>> =
+            serde_json::from_str(include_str!("plans.json"))
+                .expect("the file is part of the program, and its tests read it");
+        let plan = plans.get_mut(manager).and_then(|plans| plans.remove(whose));
+        plan.expect("each manager has a plan for a user and one for the system")
     }
 
     fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
@@ -171,7 +180,7 @@ impl ServicePlan {
     /// Returns the command line of the kernel, with the options `own` of the user's.
     fn command(&self, program: &Path, own: &[(&str, PathBuf)], http: &str) -> String {
         let mut arguments = vec![program.display().to_string()];
-        arguments.extend(self.places.iter().map(|place| (*place).to_owned()));
+        arguments.extend(self.places.iter().cloned());
         for (option, path) in own {
             arguments.extend([(*option).to_owned(), path.display().to_string()]);
         }
@@ -179,7 +188,8 @@ impl ServicePlan {
         if self.socket.is_some() {
             arguments.push("--group-operates".to_owned());
         }
-        arguments.iter().map(|argument| (self.quoted)(argument)).collect::<String>().trim_end().to_owned()
+        let quoted = if self.is_xml { element } else { quoted };
+        arguments.iter().map(|argument| quoted(argument)).collect::<String>().trim_end().to_owned()
     }
 }
 
@@ -208,60 +218,17 @@ fn element(argument: &str) -> String {
     format!("    <string>{text}</string>\n")
 }
 
-const SYSTEMD_OF_USER: ServicePlan = ServicePlan {
-    files: &[(".config/systemd/user/mgp.service", include_str!("own.service"))],
-    link: Some(".config/systemd/user/default.target.wants/mgp.service"),
-    quoted,
-    places: &[],
-    socket: None,
-    after_install: &["systemctl --user daemon-reload", "systemctl --user enable --now mgp"],
-    after_uninstall: &["systemctl --user stop mgp", "systemctl --user daemon-reload"],
-};
-
-/// The group of the system's service is that of the operators, who may enter the folder of the socket and nothing else.
-/// `ProtectProc` is not set, because the kernel looks up the ancestors of processes that connect, so the processes of
-/// others have to stay visible.
-const SYSTEMD_OF_SYSTEM: ServicePlan = ServicePlan {
-    files: &[
-        ("/etc/sysusers.d/mgp.conf", "g mgp-operators -\nu mgp - \"MGP kernel\" /var/lib/mgp\n"),
-        ("/etc/systemd/system/mgp.service", include_str!("system.service")),
-    ],
-    link: Some("/etc/systemd/system/multi-user.target.wants/mgp.service"),
-    quoted,
-    places: &["--config", "/etc/mgp/mgp.toml", "--state", "/var/lib/mgp", "--socket", "/run/mgp/mgp.sock"],
-    socket: Some("/run/mgp/mgp.sock"),
-    after_install: &[
-        "systemd-sysusers",
-        "systemctl daemon-reload",
-        "systemctl enable --now mgp",
-        "mgp --socket /run/mgp/mgp.sock operators passphrase",
-    ],
-    after_uninstall: &["systemctl stop mgp", "systemctl daemon-reload"],
-};
-
-const LAUNCHD_OF_USER: ServicePlan = ServicePlan {
-    files: &[("Library/LaunchAgents/dev.cloto.mgp.plist", include_str!("own.plist"))],
-    link: None,
-    quoted: element,
-    places: &[],
-    socket: None,
-    after_install: &["launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/dev.cloto.mgp.plist"],
-    after_uninstall: &["launchctl bootout gui/$(id -u)/dev.cloto.mgp"],
-};
-
-const LAUNCHD_OF_SYSTEM: ServicePlan = ServicePlan {
-    files: &[("/Library/LaunchDaemons/dev.cloto.mgp.plist", include_str!("system.plist"))],
-    link: None,
-    quoted: element,
-    places: &["--config", "/etc/mgp/mgp.toml", "--state", "/var/db/mgp", "--socket", "/var/run/mgp/mgp.sock"],
-    socket: Some("/var/run/mgp/mgp.sock"),
-    after_install: &[
-        "sysadminctl -addUser _mgp -roleAccount; dseditgroup -o create mgp-operators",
-        "launchctl bootstrap system /Library/LaunchDaemons/dev.cloto.mgp.plist",
-        "mgp --socket /var/run/mgp/mgp.sock operators passphrase",
-    ],
-    after_uninstall: &["launchctl bootout system/dev.cloto.mgp"],
-};
+/// Returns the text of a file of a service. `ProtectProc` is not set in the units, because the kernel looks up the ancestors of
+/// processes that connect, so the processes of others have to stay visible.
+fn text(name: &str) -> &'static str {
+    match name {
+        "own.service" => include_str!("own.service"),
+        "own.plist" => include_str!("own.plist"),
+        "system.plist" => include_str!("system.plist"),
+        "sysusers.conf" => include_str!("sysusers.conf"),
+        _ => include_str!("system.service"),
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -270,24 +237,28 @@ mod tests {
     #[test]
     fn what_a_path_holds_is_no_syntax_of_the_unit() {
         let own = [("--config", PathBuf::from("/srv/\"a\".toml"))];
-        let command = SYSTEMD_OF_USER.command(Path::new("/opt/m g%p/mgp"), &own, "127.0.0.1:7332");
+        let command = ServicePlan::named("systemd", "user").command(
+            Path::new("/opt/m g%p/mgp"),
+            &own,
+            "127.0.0.1:7332",
+        );
         let expected = r#""/opt/m g%%p/mgp" "--config" "/srv/\"a\".toml" "serve""#;
         assert!(command.starts_with(expected) && !command.contains("group-operates"), "{command}");
-        let command = LAUNCHD_OF_USER.command(Path::new("/a<b>&c"), &[], "");
+        let command = ServicePlan::named("launchd", "user").command(Path::new("/a<b>&c"), &[], "");
         assert!(command.contains("<string>/a&lt;b&gt;&amp;c</string>"));
     }
 
     #[test]
     fn the_systems_kernel_runs_as_a_user_of_its_own_and_lets_its_group_operate_it() {
-        let [(_, users), (_, text)] = SYSTEMD_OF_SYSTEM.files else { unreachable!() };
+        let (users, unit) = (text("sysusers.conf"), text("system.service"));
         for line in
             ["User=mgp\n", "Group=mgp-operators\n", "StateDirectoryMode=0700\n", "CapabilityBoundingSet=\n"]
         {
-            assert!(text.contains(line), "{line}{text}");
+            assert!(unit.contains(line), "{line}{unit}");
         }
-        let command = SYSTEMD_OF_SYSTEM.command(Path::new("/usr/bin/mgp"), &[], "");
+        let command = ServicePlan::named("systemd", "system").command(Path::new("/usr/bin/mgp"), &[], "");
         assert!(command.ends_with("\"--group-operates\"") && users.contains("u mgp "), "{command}");
-        let [(_, own)] = SYSTEMD_OF_USER.files else { unreachable!() };
+        let own = text("own.service");
         assert!(!own.contains("User="), "{own}");
     }
 }

@@ -104,13 +104,8 @@ impl ToolCreator for ModelToolCreator {
         capabilities: &'a [String],
     ) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            match self.create(context, request, capabilities).await {
-                Ok(()) => true,
-                Err(error) => {
-                    tracing::info!(%error, "no tool is made");
-                    false
-                }
-            }
+            let created = self.create(context, request, capabilities).await;
+            created.inspect_err(|error| tracing::info!(%error, "no tool is made")).is_ok()
         })
     }
 }
@@ -130,11 +125,8 @@ fn permitted(config: &Config, context: &Context) -> Result<Principal, Error> {
 
 /// Returns the params that ask the client's model for the code.
 fn instruction(request: &RequestTools, wanted: &[String]) -> Object {
-    let text = format!(
-        "{INSTRUCTION}\n\nIt has to be able to: {}\nIt is for: {}",
-        wanted.join("; "),
-        request.context
-    );
+    let text =
+        format!("{INSTRUCTION}\nIt has to be able to: {}\nIt is for: {}", wanted.join("; "), request.context);
     let mut params = Object::parse(r#"{"maxTokens":4096,"temperature":0}"#).unwrap_or_default();
     let message = serde_json::json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
     if let Ok(messages) = RawJson::from_value(&message) {
@@ -181,13 +173,7 @@ async fn tell(
     audit.log.record(event.with_detail("created", detail)).await
 }
 
-const INSTRUCTION: &str = "\
-No tool can do what you asked for. Write one in Python, as code and nothing else, with these four names at the top level:
-NAME, a short name in lower case with underscores;
-DESCRIPTION, a sentence that says what it does;
-INPUT_SCHEMA, a JSON Schema of type object as a dict;
-run(arguments), a function that takes a dict and returns something that json.dumps takes.
-Use no files, no network, no processes and only modules that compute, such as math, re, datetime, statistics and itertools.";
+const INSTRUCTION: &str = include_str!("instruction.txt");
 
 const HARNESS: &str = include_str!("harness.py");
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use mgp_discovery::registry::{CodeFile, InspectedCode, visible};
+use mgp_discovery::registry::{CodeFile, InspectedCode, Inspection, visible};
 use mgp_security::code_safety::{CodePolicy, Import, Language, Method, scan};
 use mgp_types::hex;
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
@@ -14,17 +14,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::modules::{self, ImportTarget};
 
-/// The reason why code cannot be inspected, or must not run.
-#[derive(Debug)]
-pub(super) enum CodeRefusal {
-    Rejected(Box<CodeRejection>),
-    Unreadable(String),
-}
-
 /// Reads the script and all files that it loads, each at the strictest level.
-pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, CodeRefusal> {
-    let unreadable =
-        |error: std::io::Error| CodeRefusal::Unreadable(format!("{}: {error}", script.display()));
+///
+/// # Errors
+/// The inspection says why the code cannot be inspected, or must not run.
+pub(super) fn read(script: &Path, language: &str) -> Result<InspectedCode, Inspection> {
+    let unreadable = |error: std::io::Error| Inspection::Unreadable(format!("{}: {error}", script.display()));
     let script = script.canonicalize().map_err(unreadable)?;
     let folder = script.parent().unwrap_or_else(|| Path::new("/")).to_owned();
     let mut reading = CodeReader {
@@ -57,18 +52,18 @@ struct CodeReader {
 
 impl CodeReader {
     /// Reads one file, and notes the files that it loads.
-    fn file(&mut self, file: &Path, language: &Language) -> Result<(), CodeRefusal> {
+    fn file(&mut self, file: &Path, language: &Language) -> Result<(), Inspection> {
         if self.files.len() >= MAX_FILES {
-            return Err(CodeRefusal::Unreadable(format!("it consists of more than {MAX_FILES} files")));
+            return Err(Inspection::Unreadable(format!("it consists of more than {MAX_FILES} files")));
         }
         let content =
-            read_file(file).map_err(|why| CodeRefusal::Unreadable(format!("{}: {why}", file.display())))?;
+            read_file(file).map_err(|why| Inspection::Unreadable(format!("{}: {why}", file.display())))?;
         self.bytes += content.len();
         if self.bytes > MAX_BYTES {
-            return Err(CodeRefusal::Unreadable(format!("its files have more than {MAX_BYTES} bytes")));
+            return Err(Inspection::Unreadable(format!("its files have more than {MAX_BYTES} bytes")));
         }
         let code = std::str::from_utf8(&content);
-        let code = code.map_err(|_| CodeRefusal::Unreadable(format!("{}: it is no text", file.display())))?;
+        let code = code.map_err(|_| Inspection::Unreadable(format!("{}: it is no text", file.display())))?;
         if modules::is_data(file) {
             self.files.insert(file.to_owned(), content);
             return Ok(());
@@ -88,37 +83,37 @@ impl CodeReader {
             }
         }
         if !wrong.is_empty() {
-            return Err(self.in_file(file, CodeRefusal::Rejected(Box::new(CodeRejection::new(wrong)))));
+            return Err(self.in_file(file, Inspection::Rejected(Box::new(CodeRejection::new(wrong)))));
         }
         self.next.extend(modules::settings(file));
         self.files.insert(file.to_owned(), content);
         Ok(())
     }
 
-    fn inspected(&self, code: &str, language: &Language) -> Result<Vec<Import>, CodeRefusal> {
+    fn inspected(&self, code: &str, language: &Language) -> Result<Vec<Import>, Inspection> {
         let declaration = CodeSafety::new(SafetyLevel::Strict).with_language(language.to_string());
         let policy =
             CodePolicy::new(&declaration).with_modules_beside(self.beside.iter().map(String::as_str));
         match scan(code, &policy) {
             Ok(scan) if scan.method != Method::SyntaxTree => {
-                Err(CodeRefusal::Unreadable(format!("nobody here can read {language}")))
+                Err(Inspection::Unreadable(format!("nobody here can read {language}")))
             }
             Ok(scan) => Ok(scan.imports),
-            Err(rejection) => Err(CodeRefusal::Rejected(Box::new(rejection))),
+            Err(rejection) => Err(Inspection::Rejected(Box::new(rejection))),
         }
     }
 
     /// Adds the name of the file to a refusal, if it is not the script.
-    fn in_file(&self, file: &Path, refused: CodeRefusal) -> CodeRefusal {
+    fn in_file(&self, file: &Path, refused: Inspection) -> Inspection {
         match refused {
-            CodeRefusal::Rejected(mut rejection) if !self.files.is_empty() => {
+            Inspection::Rejected(mut rejection) if !self.files.is_empty() => {
                 let name = visible(&file.strip_prefix(&self.folder).unwrap_or(file).display().to_string());
                 for violation in &mut rejection.violations {
                     *violation = format!("{name}: {violation}").into();
                 }
                 // The locations are those of one file, and nothing says which.
                 rejection.locations.clear();
-                CodeRefusal::Rejected(rejection)
+                Inspection::Rejected(rejection)
             }
             refused => refused,
         }
@@ -202,8 +197,9 @@ mod tests {
 
         fn read(&self, script: &str, language: &str) -> Result<InspectedCode, String> {
             read(&self.0.path().join(script), language).map_err(|refused| match refused {
-                CodeRefusal::Rejected(rejection) => rejection.violations.join("; "),
-                CodeRefusal::Unreadable(why) => why,
+                Inspection::Rejected(rejection) => rejection.violations.join("; "),
+                Inspection::Unreadable(why) => why,
+                refused => panic!("{refused:?}"),
             })
         }
     }

@@ -1,12 +1,10 @@
 //! The inspection of servers that register themselves.
 
-use std::path::Path;
-
 use async_trait::async_trait;
 use mgp_discovery::registry::{CodeInspector, Inspection, LaunchMethod, ProgramScript};
 use mgp_security::validator::sandbox::{CommandPolicy, check_command};
 
-use super::graph::{self, CodeRefusal};
+use super::graph;
 use crate::pattern_servers;
 
 /// An inspector that checks scripts and the files that they load with the code safety framework at its strictest level
@@ -19,8 +17,11 @@ impl CodeInspector for StrictInspector {
     async fn inspect(&self, script: ProgramScript<'_>) -> Inspection {
         let (path, language) = (script.path.to_owned(), script.language.to_owned());
         let shown = path.display().to_string();
-        let read = tokio::task::spawn_blocking(move || read(&path, &language)).await;
-        read.unwrap_or_else(|panic| Inspection::Unreadable(format!("{shown}: {panic}")))
+        match tokio::task::spawn_blocking(move || graph::read(&path, &language)).await {
+            Ok(Ok(code)) => Inspection::Harmless(Box::new(code)),
+            Ok(Err(refused)) => refused,
+            Err(panic) => Inspection::Unreadable(format!("{shown}: {panic}")),
+        }
     }
 
     fn judge_line(&self, command: &str, args: &[String]) -> Result<(), String> {
@@ -32,14 +33,6 @@ impl CodeInspector for StrictInspector {
         let line =
             LaunchMethod::Program { command: command.into(), args: args.to_vec(), env: Vec::new() }.line();
         check_command(&line, &CommandPolicy::default()).map_err(|finding| finding.to_string())
-    }
-}
-
-fn read(path: &Path, language: &str) -> Inspection {
-    match graph::read(path, language) {
-        Ok(code) => Inspection::Harmless(Box::new(code)),
-        Err(CodeRefusal::Rejected(rejection)) => Inspection::Rejected(rejection),
-        Err(CodeRefusal::Unreadable(why)) => Inspection::Unreadable(why),
     }
 }
 

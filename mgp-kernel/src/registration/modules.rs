@@ -183,7 +183,7 @@ fn plain(path: &Path) -> PathBuf {
 
 fn is_builtin(module: &str) -> bool {
     let root = module.split('/').next().unwrap_or(module);
-    BUILTIN.split_whitespace().any(|name| name == root)
+    BUILTIN.lines().any(|name| name == root)
 }
 
 const SETTINGS: &str = "package.json";
@@ -195,7 +195,4 @@ const SOURCES: &[(&str, &[&str])] =
     &[(".js", &[".ts", ".tsx"]), (".jsx", &[".tsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"])];
 
 /// The modules that are part of Node.
-const BUILTIN: &str = "\
-    assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events \
-    fs http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream \
-    string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib";
+const BUILTIN: &str = include_str!("builtin.txt");

@@ -37,35 +37,17 @@ where
     })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     Ok(if std::env::var("MGP_LOG_FORMAT").is_ok_and(|format| format == "json") {
-        lines
-            .json()
-            .map_event_format(|format| OneLineFormat { format, escape: Escape::Json })
-            .with_filter(targets)
-            .boxed()
+        lines.json().map_event_format(OneLineFormat).with_filter(targets).boxed()
     } else {
-        lines
-            .compact()
-            .map_event_format(|format| OneLineFormat { format, escape: Escape::Plain })
-            .with_filter(targets)
-            .boxed()
+        lines.compact().map_event_format(OneLineFormat).with_filter(targets).boxed()
     })
 }
 
 /// A format that writes each event as one line, and escapes characters that a terminal would act upon, or nobody would
 /// see: names and messages of peers are in it, and must neither begin a line nor change how another is shown.
-struct OneLineFormat<F> {
-    format: F,
-    escape: Escape,
-}
-
-/// The form of an escaped character.
-#[derive(Clone, Copy)]
-enum Escape {
-    /// The form of Rust: `\u{1b}`.
-    Plain,
-    /// The form of JSON: `\u001b`.
-    Json,
-}
+///
+/// They are escaped in the form of JSON, which lines in JSON need.
+struct OneLineFormat<F>(F);
 
 impl<S, N, F> FormatEvent<S, N> for OneLineFormat<F>
 where
@@ -80,16 +62,14 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let mut line = String::new();
-        self.format.format_event(context, Writer::new(&mut line), event)?;
+        self.0.format_event(context, Writer::new(&mut line), event)?;
         for c in line.trim_end_matches('\n').chars() {
-            match self.escape {
-                _ if !is_hidden(c) => out.write_char(c)?,
-                Escape::Plain => write!(out, "{}", c.escape_unicode())?,
-                Escape::Json => {
-                    for unit in c.encode_utf16(&mut [0; 2]) {
-                        write!(out, "\\u{unit:04x}")?;
-                    }
+            if is_hidden(c) {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
                 }
+            } else {
+                out.write_char(c)?;
             }
         }
         out.write_char('\n')
@@ -125,9 +105,9 @@ mod tests {
         let (to, format) = (lines.clone(), tracing_subscriber::fmt::layer().with_ansi(false));
         let layer = format.with_writer(move || to.clone());
         let layer: Box<dyn Layer<_> + Send + Sync> = if is_json {
-            layer.json().map_event_format(|format| OneLineFormat { format, escape: Escape::Json }).boxed()
+            layer.json().map_event_format(OneLineFormat).boxed()
         } else {
-            layer.compact().map_event_format(|format| OneLineFormat { format, escape: Escape::Plain }).boxed()
+            layer.compact().map_event_format(OneLineFormat).boxed()
         };
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::warn_span!("rpc", method = %"x\n\u{1b}[2J\u{202e}y");

@@ -8,6 +8,8 @@ mod parent;
 
 use mgp_discovery::config::model::TelemetrySettings;
 use mgp_transport::{Trace, TraceLayer};
+#[cfg(feature = "otlp")]
+use mgp_types::{Gate as _, Gated};
 use tower_layer::Layer;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -80,8 +82,8 @@ pub(crate) fn check(settings: &TelemetrySettings) -> Result<(), StartError> {
 /// Opens a span for each request, within the caller's span that `traceparent` names; the server gets the kernel's span
 /// as the parent.
 #[cfg(feature = "otlp")]
-pub(crate) fn traced<S>(service: S) -> parent::ExtractSpan<Trace<parent::InjectSpan<S>>> {
-    parent::ExtractSpan(TraceLayer::new().layer(parent::InjectSpan(service)))
+pub(crate) fn traced<S>(service: S) -> parent::ExtractSpan<Trace<Gated<parent::InjectSpan, S>>> {
+    parent::ExtractSpan(TraceLayer::new().layer(parent::InjectSpan.layer(service)))
 }
 
 /// Opens a span for each request. The caller's `traceparent` goes to the server as it is.

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::TelemetrySettings;
+use mgp_types::BoxFuture;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::hyper::HyperClient;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -111,10 +110,11 @@ impl RuntimeHttpClient {
 
 mgp_types::partial_debug!(RuntimeHttpClient);
 
-type HttpFuture<'a> = Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'a>>;
-
 impl HttpClient for RuntimeHttpClient {
-    fn send_bytes<'a, 'sending>(&'a self, request: Request<Bytes>) -> HttpFuture<'sending>
+    fn send_bytes<'a, 'sending>(
+        &'a self,
+        request: Request<Bytes>,
+    ) -> BoxFuture<'sending, Result<Response<Bytes>, HttpError>>
     where
         'a: 'sending,
         Self: 'sending,

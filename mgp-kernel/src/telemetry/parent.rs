@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::task;
 
-use mgp_types::{Error, RawJson, Request, Response, RpcService};
+use mgp_types::{Error, Flow, Gate, RawJson, Request, Response, RpcService};
 use opentelemetry::propagation::TextMapPropagator as _;
 use opentelemetry::trace::TraceContextExt as _;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -34,30 +34,24 @@ impl<S: RpcService> Service<Request> for ExtractSpan<S> {
     }
 }
 
-/// A service that passes the open span to the next peer that works on the request.
+/// A gate that passes the open span to the next peer that works on the request.
 #[derive(Debug, Clone)]
-pub(crate) struct InjectSpan<S>(pub(super) S);
+pub(crate) struct InjectSpan;
 
-impl<S: RpcService> Service<Request> for InjectSpan<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = S::Future;
+impl Gate for InjectSpan {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> task::Poll<Result<(), Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> S::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         let span = Span::current();
         if !span.is_disabled() {
             let context = span.context();
             if context.span().span_context().is_valid() {
                 let mut carried = HashMap::new();
                 TraceContextPropagator::new().inject_context(&context, &mut carried);
-                carry(&mut request, &carried);
+                carry(request, &carried);
             }
         }
-        self.0.call(request)
+        Flow::Pass(())
     }
 }
 

@@ -8,7 +8,8 @@ use mgp_discovery::config::model::RuleSource;
 use mgp_security::access::{AccessEntry, AccessError, AccessPolicy, StoredEntry};
 use mgp_security::{Clock, StoreError};
 use mgp_types::mgp::{
-    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, Glob, ServerId, Timestamp, ToolName,
+    AccessGrant, AccessPermission, AccessRevoke, AgentId, DefaultPolicy, EntryType, Glob, ServerId,
+    Timestamp, ToolName,
 };
 use mgp_types::{Principal, PrincipalKind};
 
@@ -18,14 +19,8 @@ use crate::changes::ChangeListeners;
 /// The rules that can become entries, and the default where there is no entry.
 pub(crate) struct AccessRules {
     default: DefaultPolicy,
-    entries: BTreeMap<AccessRuleKey, SourcedRule>,
-}
-
-/// The permission of a rule, and whose file has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct SourcedRule {
-    permission: AccessPermission,
-    source: RuleSource,
+    /// The permission of each rule, and whose file has it.
+    entries: BTreeMap<AccessRuleKey, (AccessPermission, RuleSource)>,
 }
 
 /// The agent, server and tool that a rule is about; no two entries have the same.
@@ -48,9 +43,8 @@ impl AccessRules {
             let entry = AccessEntry::new(&by(), grant(&key, rule.permission), now)
                 .map_err(|error| wrong(error.to_string()))?;
             let key = (entry.agent_id, entry.server_id, entry.tool_name);
-            let rule = SourcedRule { permission: rule.permission, source: rule.source };
-            if rules.insert(key, rule).is_some_and(|before: SourcedRule| before.permission != rule.permission)
-            {
+            let before = rules.insert(key, (rule.permission, rule.source));
+            if before.is_some_and(|(before, _)| before != rule.permission) {
                 return Err(wrong("another rule says the opposite; remove one of them".into()));
             }
         }
@@ -73,37 +67,18 @@ impl AccessRules {
         if self.default == DefaultPolicy::OptIn {
             self.hold_default(access, changes).await?;
         }
-        self.hold_entries(access, changes, clock).await?;
-        self.hold_default(access, changes).await
-    }
-
-    async fn hold_default(&self, access: &AccessPolicy, changes: &ChangeListeners) -> Result<(), StartError> {
-        if access.default_policy() == self.default {
-            return Ok(());
-        }
-        access.set_default_policy(&by(), None, self.default).await.map_err(unmade)?;
-        changes.all_may_use_other_servers();
-        Ok(())
-    }
-
-    async fn hold_entries(
-        &self,
-        access: &AccessPolicy,
-        changes: &ChangeListeners,
-        clock: &Clock,
-    ) -> Result<(), StartError> {
         let entries = access.entries();
         let made_here = entries.iter().filter(|stored| stored.entry.granted_by == CONFIGURATION);
         for stored in made_here {
             let key = key(stored);
             if !self.entries.contains_key(&key) {
                 access.revoke(&by(), None, revoke(key.clone())).await.map_err(unmade)?;
-                changes.may_use_other_servers(&key.0);
+                changes.may_use_others(Some(&key.0), EntryType::ServerGrant);
             }
         }
         let entries: BTreeMap<AccessRuleKey, _> =
             entries.iter().map(|stored| (key(stored), stored)).collect();
-        for (key, SourcedRule { permission, source }) in &self.entries {
+        for (key, (permission, source)) in &self.entries {
             let before = entries.get(key).map(|stored| &stored.entry);
             if *source == RuleSource::Folder && yields(key, *permission, entries.values(), clock.now()) {
                 let (agent, server) = (&key.0, &key.1);
@@ -123,8 +98,17 @@ impl AccessRules {
                 tracing::warn!(%agent, %server, by, "a rule of `mgp.toml` takes the place of an operator's entry");
             }
             access.grant(&by(), None, grant(key, *permission)).await.map_err(unmade)?;
-            changes.may_use_other_servers(&key.0);
+            changes.may_use_others(Some(&key.0), EntryType::ServerGrant);
         }
+        self.hold_default(access, changes).await
+    }
+
+    async fn hold_default(&self, access: &AccessPolicy, changes: &ChangeListeners) -> Result<(), StartError> {
+        if access.default_policy() == self.default {
+            return Ok(());
+        }
+        access.set_default_policy(&by(), None, self.default).await.map_err(unmade)?;
+        changes.may_use_others(None, EntryType::ServerGrant);
         Ok(())
     }
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use mgp_security::access::AccessPolicy;
 use mgp_types::agent_family;
-use mgp_types::mgp::{AccessRevoke, AgentId, EntryType};
+use mgp_types::mgp::{AgentId, EntryType};
 
 use super::ChangeListeners;
-use super::listener::ChangeListener;
 use super::pending_changes::ChangeMessage;
 use crate::servers::upstream::ListKind;
 
@@ -16,55 +15,27 @@ pub(crate) async fn tell_endings(changes: Arc<ChangeListeners>, access: AccessPo
     let mut endings = access.endings();
     loop {
         for ended in endings.next().await {
-            match ended.entry.tool_name {
-                Some(_) => changes.may_use_other_tools(&ended.entry.agent_id),
-                None => changes.may_use_other_servers(&ended.entry.agent_id),
-            }
+            let entry = &ended.entry;
+            let kind = entry.tool_name.as_ref().map_or(EntryType::ServerGrant, |_| EntryType::ToolGrant);
+            changes.may_use_others(Some(&entry.agent_id), kind);
         }
     }
 }
 
 impl ChangeListeners {
-    /// Notifies the agent whose access a grant or a revocation has changed.
-    pub(crate) fn access_changed(&self, change: &AccessRevoke) {
-        match change.entry_type {
-            EntryType::ToolGrant => self.may_use_other_tools(&change.agent_id),
-            EntryType::ServerGrant => self.may_use_other_servers(&change.agent_id),
-        }
-    }
-
-    /// Notifies the clients of `agent` of a change in what it may do with a server as a whole.
-    pub(crate) fn may_use_other_servers(&self, agent: &AgentId) {
+    /// Notifies the clients of `agent`, or all, of a change in what they may use: of servers as a whole, or of tools.
+    pub(crate) fn may_use_others(&self, agent: Option<&AgentId>, changed: EntryType) {
         self.tell_tools();
-        for listener in self.listeners_of(agent) {
-            self.tell_of(&listener, ListKind::ALL);
+        let lists = match changed {
+            EntryType::ServerGrant => &ListKind::ALL[..],
+            EntryType::ToolGrant => &[ListKind::Tools],
+        };
+        let is_it =
+            |id: &str| agent.is_none_or(|agent| [Some(id), agent_family(id)].contains(&Some(agent.as_str())));
+        for listener in self.listeners().into_iter().filter(|one| is_it(&one.principal.access_id())) {
+            for list in lists.iter().filter(|list| self.is_wanted(&listener, **list)) {
+                self.offer(&listener, ChangeMessage::List(*list));
+            }
         }
-    }
-
-    /// Notifies all clients of a change in what all agents may do with servers as a whole.
-    pub(crate) fn all_may_use_other_servers(&self) {
-        self.tell_tools();
-        for listener in self.listeners() {
-            self.tell_of(&listener, ListKind::ALL);
-        }
-    }
-
-    /// Notifies the clients of `agent` of a change in the tools that it may use.
-    pub(crate) fn may_use_other_tools(&self, agent: &AgentId) {
-        self.tell_tools();
-        for listener in self.listeners_of(agent) {
-            self.tell_of(&listener, [ListKind::Tools]);
-        }
-    }
-
-    fn tell_of(&self, listener: &Arc<ChangeListener>, lists: impl IntoIterator<Item = ListKind>) {
-        for list in lists.into_iter().filter(|list| self.is_wanted(listener, *list)) {
-            self.offer(listener, ChangeMessage::List(list));
-        }
-    }
-
-    fn listeners_of(&self, agent: &AgentId) -> impl Iterator<Item = Arc<ChangeListener>> {
-        let is_it = |id: &str| [Some(id), agent_family(id)].contains(&Some(agent.as_str()));
-        self.listeners().into_iter().filter(move |listener| is_it(&listener.principal.access_id()))
     }
 }

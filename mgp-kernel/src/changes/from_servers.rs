@@ -29,12 +29,12 @@ impl ServerNotifications for ChangeListeners {
 
     fn log_level(&self, line: &ConnectionKey, capabilities: &Object) -> Option<Severity> {
         // The server knows nothing of what an earlier connection was asked for.
-        self.levels.forget(line);
+        self.levels.lock().remove(line);
         self.level_to_ask_for(line, capabilities).map(|(level, _)| level)
     }
 
     fn ended(&self, line: &ConnectionKey) {
-        self.levels.forget(line);
+        self.levels.lock().remove(line);
     }
 
     fn task(&self, from: &ConnectionKey, status: &Request) {

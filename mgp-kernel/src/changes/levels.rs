@@ -12,20 +12,7 @@ use crate::servers::fan_out::{ask, has};
 use crate::servers::upstream::ConnectionKey;
 
 /// The log level that was last requested on each connection.
-#[derive(Default)]
-pub(super) struct LogLevels(Mutex<HashMap<ConnectionKey, Severity, RandomState>>);
-
-impl LogLevels {
-    /// Forgets the level of a connection, whose server did not take it.
-    pub(super) fn forget(&self, line: &ConnectionKey) {
-        self.0.lock().remove(line);
-    }
-
-    /// Notes the level as requested. Returns whether the server has to be asked for it.
-    fn is_news(&self, line: &ConnectionKey, level: Severity) -> bool {
-        self.0.lock().insert(line.clone(), level) != Some(level)
-    }
-}
+pub(super) type LogLevels = Mutex<HashMap<ConnectionKey, Severity, RandomState>>;
 
 /// Answers `logging/setLevel`: from now on the session gets messages that are at least as severe, and each server that
 /// it reaches is asked for the level that the most verbose session wants.
@@ -62,7 +49,7 @@ pub(super) async fn tell_levels(changes: &ChangeListeners) {
     }
     for (line, outcome) in ask(wanted).await {
         if let Err(error) = outcome {
-            changes.levels.forget(&line);
+            changes.levels.lock().remove(&line);
             tracing::debug!(server = %line, %error, "a server did not take a level of logging");
         }
     }
@@ -77,7 +64,7 @@ impl ChangeListeners {
         capabilities: &Object,
     ) -> Option<(Severity, Principal)> {
         let wanted = has(capabilities, &["logging"]).then(|| self.most_verbose(line))??;
-        self.levels.is_news(line, wanted.0).then_some(wanted)
+        (self.levels.lock().insert(line.clone(), wanted.0) != Some(wanted.0)).then_some(wanted)
     }
 
     /// Returns the least severe level that a session wants on the connection, and the principal of that session.

@@ -1,7 +1,7 @@
 //! The listeners of changes, and what each of them wants to know.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use foldhash::fast::RandomState;
@@ -119,10 +119,6 @@ impl ChangeListener {
     /// Returns the principal who wants to know of the resource, if the listener does.
     pub(super) fn holder(&self, resource: &ResourceKey) -> Option<Principal> {
         self.wanted.lock().uris.get(resource).map(|wish| wish.principal.clone())
-    }
-
-    pub(super) fn noted_as_listing(&self) {
-        self.lists_tools.store(true, Ordering::Relaxed);
     }
 }
 

@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use self::levels::LogLevels;
 use self::listener::{ChangeListener, WantedResource};
 use self::pending_changes::ChangeMessage;
-use self::watch::{ResourceKey, ResourceWatches};
+use self::watch::ResourceWatches;
 use crate::servers::fleet::Fleet;
 use crate::servers::task_locations::TaskLocations;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
@@ -130,9 +130,7 @@ impl ChangeListeners {
 
     /// Notes that the session takes messages from now on.
     pub(crate) fn ready(&self, context: &Context) {
-        let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) else {
-            return;
-        };
+        let Some(listener) = self.listener(context) else { return };
         if listener.mailbox.release() {
             self.push(&listener);
         }
@@ -141,8 +139,8 @@ impl ChangeListeners {
     /// Notes that the caller has a list of tools that the router made, so the caller is notified here when the list
     /// changes.
     pub(crate) fn lists_tools(&self, context: &Context) {
-        if let Some(listener) = context.session.as_ref().and_then(|session| self.session(session)) {
-            listener.noted_as_listing();
+        if let Some(listener) = self.listener(context) {
+            listener.lists_tools.store(true, Ordering::Relaxed);
         } else if let Some(principal) = &context.principal {
             let mut listing = self.listing.lock();
             if listing.len() < MAX_LISTING {
@@ -151,21 +149,8 @@ impl ChangeListeners {
         }
     }
 
-    /// Adds the resource that `wish` is about to those of the caller's session.
-    ///
-    /// # Errors
-    /// Fails if the session has as many subscriptions as it may, or if there is no session.
-    fn wish(&self, session: &Arc<Session>, key: ResourceKey, wish: WantedResource) -> Result<(), Error> {
-        let listener = self.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
-        listener.edit(|wanted| {
-            if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
-                let most = format!("a session subscribes to {MAX_SUBSCRIPTIONS} resources at most");
-                return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
-            }
-            // The old watch is held on, so nothing ends under the lock.
-            wanted.uris.insert(key, wish);
-            Ok(())
-        })
+    fn listener(&self, context: &Context) -> Option<Arc<ChangeListener>> {
+        self.session(context.session.as_ref()?)
     }
 
     fn session(&self, session: &Arc<Session>) -> Option<Arc<ChangeListener>> {
@@ -246,11 +231,17 @@ pub(crate) async fn subscribe(
     let line = line(&changes.fleet, server, context)?;
     let watch = changes.watches.watch(changes, &line, own, context).await?;
     let principal = context.principal.clone().ok_or_else(|| Error::internal("nobody asks"))?;
-    changes.wish(
-        session,
-        (line, own.into()),
-        WantedResource { shown: shown.into(), principal, _watch: watch },
-    )
+    let (key, wish) = ((line, own.into()), WantedResource { shown: shown.into(), principal, _watch: watch });
+    let listener = changes.session(session).ok_or_else(|| Error::invalid_request("there is no session"))?;
+    listener.edit(|wanted| {
+        if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains_key(&key) {
+            let most = format!("a session subscribes to {MAX_SUBSCRIPTIONS} resources at most");
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, most));
+        }
+        // The old watch is held on, so nothing ends under the lock.
+        wanted.uris.insert(key, wish);
+        Ok(())
+    })
 }
 
 /// Returns the connection on which the sender of a request is notified of what `server` has.
@@ -263,9 +254,7 @@ fn line(fleet: &Fleet, server: &ServerId, context: &Context) -> Result<Connectio
 
 /// Ends [`subscribe`].
 pub(crate) fn unsubscribe(changes: &ChangeListeners, context: &Context, shown: &str) {
-    let Some(listener) = context.session.as_ref().and_then(|session| changes.session(session)) else {
-        return;
-    };
+    let Some(listener) = changes.listener(context) else { return };
     let ended = listener.edit(|wanted| {
         let key = wanted.uris.iter().find(|(_, wish)| &*wish.shown == shown)?.0.clone();
         wanted.uris.remove(&key)

@@ -156,7 +156,7 @@ impl PendingChangesState {
         }
         if let Some(uri) = self.updated.pop_first() {
             let mut params = Object::new();
-            params.set("uri", text(&uri));
+            params.set("uri", RawJson::from_text(&uri));
             return Some(Request::notify(Method::RESOURCE_UPDATED, params));
         }
         let lost = std::mem::take(&mut self.lost);
@@ -165,10 +165,6 @@ impl PendingChangesState {
         }
         self.messages.pop_front()
     }
-}
-
-fn text(text: &str) -> RawJson {
-    RawJson::from_value(text).unwrap_or_else(|_| RawJson::null())
 }
 
 const MAX_UPDATED: usize = 1024;

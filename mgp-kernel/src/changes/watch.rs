@@ -15,7 +15,7 @@ use mgp_types::{
 };
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, oneshot};
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::ChangeListeners;
@@ -42,7 +42,7 @@ enum WatchSubscription {
     /// The subscription of a session, made by a request.
     Session,
     /// A request that listens until it is dropped.
-    Stateless { _listening: ListenTask },
+    Stateless { _listening: JoinSet<()> },
 }
 
 impl ResourceWatches {
@@ -110,7 +110,7 @@ impl ResourceWatch {
         let session = upstream.session_on(&self.line);
         let is_stateless = session.is_some_and(|session| session.describes_each_request());
         if is_stateless {
-            let listening = ListenTask::begin(&self.changes, &self.line, &self.uri, &principal).await?;
+            let listening = begin_listening(&self.changes, self.resource(), principal.clone()).await?;
             return Ok((principal, WatchSubscription::Stateless { _listening: listening }));
         }
         self.subscribe(&upstream, by.clone()).await?;
@@ -171,42 +171,31 @@ async fn take_back(
     *request.context = in_the_name_of(principal);
     timeout(LONGEST, upstream.call(request)).await.map_err(|_| late(server))??;
     // Another listener may want the resource by now, and the server may have got the two requests in either order.
-    let held = changes.watches.held(line, uri);
-    if let Some((principal, _)) = held.as_ref().and_then(|watch| watch.asked.get()) {
-        let mut request = Request::with_body(Method::RESOURCES_SUBSCRIBE, &SubscribeParams::new(&**uri))?;
-        *request.context = in_the_name_of(principal.clone());
-        timeout(LONGEST, upstream.call(request)).await.map_err(|_| late(server))??;
+    if let Some(watch) = changes.watches.held(line, uri)
+        && let Some((principal, _)) = watch.asked.get()
+    {
+        let asked = watch.subscribe(&upstream, in_the_name_of(principal.clone()));
+        timeout(LONGEST, asked).await.map_err(|_| late(server))??;
     }
     Ok(())
 }
 
-/// The task of a request that listens at a server without sessions, and is made again when it has ended.
-struct ListenTask(JoinHandle<()>);
-
-impl ListenTask {
-    async fn begin(
-        changes: &Weak<ChangeListeners>,
-        line: &ConnectionKey,
-        uri: &Arc<str>,
-        principal: &Principal,
-    ) -> Result<Self, Error> {
-        let server = &line.server;
-        let (first, received) = oneshot::channel();
-        let resource = (line.clone(), Arc::clone(uri));
-        let hearing =
-            ListenReceiver { changes: Weak::clone(changes), resource, first: Mutex::new(Some(first)) };
-        let listening = Self(tokio::spawn(listen(Arc::new(hearing), principal.clone())));
-        match timeout(LONGEST, received).await {
-            Ok(Ok(outcome)) => outcome.map(|()| listening),
-            Ok(Err(_)) => Err(gone(server)),
-            Err(_) => Err(late(server)),
-        }
-    }
-}
-
-impl Drop for ListenTask {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Starts a request that listens at a server without sessions, and is made again when it has ended, until the set is dropped.
+async fn begin_listening(
+    changes: &Weak<ChangeListeners>,
+    (line, uri): ResourceKey,
+    principal: Principal,
+) -> Result<JoinSet<()>, Error> {
+    let server = line.server.clone();
+    let (first, received) = oneshot::channel();
+    let first = Mutex::new(Some(first));
+    let hearing = ListenReceiver { changes: Weak::clone(changes), resource: (line, uri), first };
+    let mut listening = JoinSet::new();
+    listening.spawn(listen(Arc::new(hearing), principal));
+    match timeout(LONGEST, received).await {
+        Ok(Ok(outcome)) => outcome.map(|()| listening),
+        Ok(Err(_)) => Err(gone(&server)),
+        Err(_) => Err(late(&server)),
     }
 }
 

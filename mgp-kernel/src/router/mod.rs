@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::ext::{ExtensionId, OwnSubscriptions, transaction};
-use mgp_types::mgp::method;
+use mgp_types::mgp::{AccessRevoke, method};
 use mgp_types::{Error, Flow, Gate as _, Method, MethodRule, Request, RequestKind, Response};
 use tower_service::Service;
 
@@ -181,10 +181,10 @@ impl Routes {
 
     /// Changes who has access, and notifies the agent whom that concerns.
     async fn change_access(self: Arc<Self>, request: Request) -> Result<Response, Error> {
-        let change = request.params.to().ok();
+        let change: Option<AccessRevoke> = request.params.to().ok();
         let outcome = RouterFuture::answered_by(&self.own.access, request).await;
         if let (Some(change), Ok(_)) = (change, &outcome) {
-            self.changes.access_changed(&change);
+            self.changes.may_use_others(Some(&change.agent_id), change.entry_type);
         }
         outcome
     }

@@ -4,19 +4,18 @@
 //! tightens needs nobody. The keys that tighten are listed; every other key waits, a new one as well.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{Environment as _, ProcessEnvironment};
 use mgp_discovery::secrets::SecretStoreError;
-use mgp_discovery::{AtomicFile, Config, FileReaders};
 use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::proof::is_guarded;
-use crate::state_folder::users_state;
+use crate::state_folder::{read_json, users_state, write_json};
 
 /// The file in the kernel's state with the configuration that was accepted last.
 ///
@@ -51,7 +50,7 @@ impl AcceptedConfig {
         if !is_guarded(&self.secrets) {
             return (wanted.clone(), Vec::new());
         }
-        match self.read() {
+        match read_json::<Accepted>(&self.path) {
             Ok(Some(accepted)) => {
                 let (held, mut waiting) = wanted.held_to(&accepted.config);
                 waiting.extend(
@@ -76,10 +75,8 @@ impl AcceptedConfig {
             tracing::warn!(%error, "no secret is accepted");
             SecretDigests::new()
         });
-        let kept = serde_json::to_string(&Accepted { config: config.clone(), secrets })
-            .map_err(io::Error::from)
-            .and_then(|text| AtomicFile::put(&self.path, &text, FileReaders::Owner));
-        if let Err(error) = kept {
+        let accepted = Accepted { config: config.clone(), secrets };
+        if let Err(error) = write_json(&self.path, &accepted) {
             tracing::error!(path = %self.path.display(), %error, "the accepted configuration cannot be kept");
         }
     }
@@ -92,7 +89,8 @@ impl AcceptedConfig {
         if server.secret_references().is_empty() || !is_guarded(&self.secrets) {
             return Ok(());
         }
-        let accepted = self.read().map_err(|error| Error::internal(error.to_string()))?;
+        let accepted =
+            read_json::<Accepted>(&self.path).map_err(|error| Error::internal(error.to_string()))?;
         match accepted.and_then(|accepted| accepted.changed(std::slice::from_ref(server)).pop()) {
             None => Ok(()),
             Some(name) => Err(Error::invalid_params(format!(
@@ -100,14 +98,6 @@ impl AcceptedConfig {
                  `mgp reload` takes the change",
                 server.id
             ))),
-        }
-    }
-
-    fn read(&self) -> io::Result<Option<Accepted>> {
-        match std::fs::read(&self.path) {
-            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
         }
     }
 }

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_security::audit::{AuditLog, LogHead};
 use mgp_types::mgp::ServerId;
 use tokio::sync::watch;
 
 use crate::audit_log_ends::{LogEnd, holds};
+use crate::state_folder::{read_json, write_json};
 
 /// The last event of the record that each server was told.
 #[derive(Debug)]
@@ -81,20 +81,12 @@ impl ForwardedPositions {
 }
 
 fn read(file: &Path) -> io::Result<Positions> {
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Positions::new()),
-        Err(error) => return Err(error),
-    };
-    let ends: BTreeMap<ServerId, LogEnd> = serde_json::from_str(&text)?;
-    ends.into_iter().map(|(server, end)| Ok((server, end.read().map_err(io::Error::other)?))).collect()
+    let ends: BTreeMap<ServerId, LogEnd> = read_json(file)?.unwrap_or_default();
+    Ok(ends.into_iter().map(|(server, end)| (server, end.head())).collect())
 }
 
 fn write(file: &Path, known: &Positions) {
-    let ends: BTreeMap<&str, LogEnd> =
-        known.iter().map(|(server, head)| (server.as_str(), LogEnd::of(*head))).collect();
-    let written = serde_json::to_string(&ends).map_err(io::Error::from);
-    if let Err(error) = written.and_then(|text| AtomicFile::put(file, &text, FileReaders::Owner)) {
+    if let Err(error) = write_json(file, known) {
         tracing::error!(%error, "what servers were told of the record cannot be kept: they may be told it again");
     }
 }

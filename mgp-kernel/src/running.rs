@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use mgp_discovery::Config;
-use mgp_discovery::config::model::ServerConfig;
 use mgp_transport::{ConnectionLimits, MemoryBudget};
+use mgp_types::Context;
 use mgp_types::mgp::NameStyle;
-use mgp_types::{Context, Error};
 
 use crate::accepted::AcceptedConfig;
 use crate::settings;
@@ -19,7 +18,7 @@ pub(crate) struct RunningConfig {
     current: ArcSwap<Config>,
     /// The configuration as it was read last.
     wanted: ArcSwap<Config>,
-    accepted: AcceptedConfig,
+    pub(crate) accepted: AcceptedConfig,
     state: PathBuf,
     /// The memory for long messages of all connections.
     memory: MemoryBudget,
@@ -55,14 +54,6 @@ impl RunningConfig {
     /// Returns the configuration as it was read last.
     pub(crate) fn wanted(&self) -> Config {
         Config::clone(&self.wanted.load())
-    }
-
-    /// Checks that the secrets of a server are those that an operator accepted.
-    ///
-    /// # Errors
-    /// A secret was changed by somebody who did not give the passphrase.
-    pub(crate) fn check_secrets(&self, server: &ServerConfig) -> Result<(), Error> {
-        self.accepted.check_secrets(server)
     }
 
     /// Keeps the configuration that was read last as accepted, if nothing of it waits: from now on a passphrase guards it.

@@ -1,8 +1,19 @@
 //! The folders in which kernels keep their state.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use mgp_discovery::{AtomicFile, FileReaders};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
+
+/// Returns the user's folder for what programs keep of a kind, which `variable` names or else lies at `otherwise` in the home
+/// directory; `None` without a home.
+pub(crate) fn users_folder(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    Some(set.or_else(|| Some(std::env::home_dir()?.join(otherwise)))?.join("mgp"))
+}
 
 /// Returns the state directory of the kernel of a folder whose `mgp.toml` is `file`, in canonical form, within that of its user.
 pub(crate) fn folder_state(users: &Path, file: &Path) -> PathBuf {
@@ -21,6 +32,20 @@ pub(crate) fn users_state(state: &Path) -> &Path {
 pub(crate) fn states_of(users: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(users.join(FOLDER_KERNELS)).into_iter().flatten().flatten();
     std::iter::once(users.to_owned()).chain(folders.map(|entry| entry.path())).collect()
+}
+
+/// Reads a file of the state, which is JSON; `None` if there is no such file.
+pub(crate) fn read_json<T: DeserializeOwned>(file: &Path) -> io::Result<Option<T>> {
+    match std::fs::read(file) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file of the state as JSON, which only its owner may read.
+pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> io::Result<()> {
+    AtomicFile::put(file, &serde_json::to_string(value)?, FileReaders::Owner)
 }
 
 /// The folder within a user's state directory with the states of the kernels of folders.

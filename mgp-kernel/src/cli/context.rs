@@ -15,7 +15,7 @@ use mgp_discovery::{Config, FileReaders};
 use super::output::{Global, Output};
 use crate::Telemetry;
 use crate::listen::socket;
-use crate::state_folder::folder_state;
+use crate::state_folder::{folder_state, users_folder};
 use crate::terminal::Failure;
 
 /// The context of a command: the options that every command has, which say what kernel it is about, and its output.
@@ -90,7 +90,10 @@ impl CommandContext {
             (None, own) => {
                 let state = match own {
                     Some(own) => expanded(own),
-                    None => home("XDG_STATE_HOME", ".local/state")?.join("mgp"),
+                    None => users_folder("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
+                        Failure::usage("there is no home directory")
+                            .hint("name the folder with `--state DIR`")
+                    })?,
                 };
                 // The kernel of a folder with a file of its own runs beside the user's, which has the user's address.
                 match self.folder() {
@@ -278,15 +281,6 @@ fn is_trusted(locations: &Locations, file: &Path) -> bool {
 fn no_home() -> Failure {
     Failure::usage("there is no home directory for a configuration")
         .hint("name the file with `--config FILE`")
-}
-
-fn home(variable: &str, otherwise: &str) -> Result<PathBuf, Failure> {
-    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    of(variable)
-        .or_else(|| of("HOME").or_else(|| of("USERPROFILE")).map(|home| home.join(otherwise)))
-        .ok_or_else(|| {
-            Failure::usage("there is no home directory").hint("name the folder with `--state DIR`")
-        })
 }
 
 /// Returns a path of the configuration with `~` replaced by the home directory.

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::output::Output;
-use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel, known};
+use crate::models::{Downloader, InstallError, KNOWN, ModelStore, PublishedModel};
 use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
@@ -123,7 +123,7 @@ fn megabytes(bytes: u64) -> String {
 }
 
 fn model(name: &str) -> Result<&'static PublishedModel, String> {
-    known(name).ok_or_else(|| {
+    KNOWN.iter().find(|model| model.name == name).ok_or_else(|| {
         let names: Vec<_> = KNOWN.iter().map(|model| model.name).collect();
         format!(
             "there is no such model; there is {}. Other models are used from their folders, by `embedder = \

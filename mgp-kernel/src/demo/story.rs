@@ -224,6 +224,6 @@ pub(super) async fn record(stage: &DemoSetup, narration: &mut StepNarration) -> 
     narration.kernel(format!("{events} events, none changed; the chain ends in {}", head.hash));
     narration.fact("events", events);
     narration.fact("blocked", denied.len());
-    narration.fact("head", head.hash);
+    narration.fact("head", head.hash.to_string());
     Ok(())
 }

@@ -9,10 +9,12 @@ use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mgp_discovery::{AtomicFile, Config, FileReaders};
+use mgp_discovery::Config;
 use mgp_types::{hex, random_name};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::state_folder::{read_json, write_json};
 
 /// The properties of a kernel that clients compare before they share it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +46,7 @@ impl KernelNote {
     /// Reads the note of the kernel that keeps its state in `state`. A kernel that was killed, or could not listen, has left
     /// its note behind.
     pub(crate) fn read(state: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(state.join(FILE)).ok()?).ok()
+        read_json(&state.join(FILE)).ok()?
     }
 
     /// Writes the note.
@@ -52,7 +54,7 @@ impl KernelNote {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&self, state: &Path) -> io::Result<()> {
-        AtomicFile::put(&state.join(FILE), &serde_json::to_string(self)?, FileReaders::Owner)
+        write_json(&state.join(FILE), self)
     }
 
     /// Removes the note: the kernel ends in order.

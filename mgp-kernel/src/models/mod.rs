@@ -4,4 +4,4 @@ mod download;
 mod store;
 
 pub(crate) use self::download::Downloader;
-pub(crate) use self::store::{InstallError, KNOWN, ModelStore, PublishedModel, known};
+pub(crate) use self::store::{InstallError, KNOWN, ModelStore, PublishedModel};

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use super::download::{DownloadError, Downloader};
+use crate::state_folder::users_folder;
 
 /// A published model.
 #[derive(Debug, Deserialize)]
@@ -44,11 +45,6 @@ pub(crate) static KNOWN: LazyLock<Vec<PublishedModel>> = LazyLock::new(|| {
         .expect("the file is part of the program, and its test reads it")
 });
 
-/// Returns the model of this name.
-pub(crate) fn known(name: &str) -> Option<&'static PublishedModel> {
-    KNOWN.iter().find(|model| model.name == name)
-}
-
 /// The folder in which each installed model has a folder of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelStore {
@@ -75,9 +71,7 @@ impl ModelStore {
 
     /// Returns the store of the user, in the directory where the system has the data of programs; `None` without a home.
     pub(crate) fn of_user() -> Option<Self> {
-        let set = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let data = set.or_else(|| Some(std::env::home_dir()?.join(".local/share")))?;
-        Some(Self::new(data.join("mgp/models")))
+        Some(Self::new(users_folder("XDG_DATA_HOME", ".local/share")?.join("models")))
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -142,10 +136,8 @@ impl ModelStore {
 
     fn made(&self, model: &PublishedModel) -> Result<PathBuf, InstallError> {
         let path = self.folder(model);
-        match fs::create_dir_all(&path) {
-            Ok(()) => Ok(path),
-            Err(error) => Err(InstallError::File { path, error }),
-        }
+        fs::create_dir_all(&path).map_err(|error| InstallError::File { path: path.clone(), error })?;
+        Ok(path)
     }
 }
 

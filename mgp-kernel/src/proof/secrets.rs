@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
-use mgp_discovery::{AtomicFile, FileReaders};
 use mgp_types::mgp::Timestamp;
 use mgp_types::random_bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::state_folder::{read_json, write_json};
 
 /// The operators' passphrase and the tokens made with it, as digests in a file of the state. The file is read for each
 /// question, because several kernels of a user share it.
@@ -42,11 +43,7 @@ impl OperatorSecrets {
     }
 
     pub(super) fn read(&self) -> io::Result<StoredOperatorSecrets> {
-        match std::fs::read_to_string(&self.0) {
-            Ok(text) => serde_json::from_str(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StoredOperatorSecrets::default()),
-            Err(error) => Err(error),
-        }
+        Ok(read_json(&self.0)?.unwrap_or_default())
     }
 
     /// Sets the passphrase or, with `None`, that decisions take no proof, and makes all tokens worthless. Slow, because
@@ -54,7 +51,7 @@ impl OperatorSecrets {
     pub(super) fn set_passphrase(&self, passphrase: Option<&str>) -> io::Result<()> {
         let passphrase = passphrase.map(hashed).transpose()?;
         let without_proof = passphrase.is_none();
-        self.keep(&StoredOperatorSecrets { passphrase, without_proof, tokens: Vec::new() })
+        write_json(&self.0, &StoredOperatorSecrets { passphrase, without_proof, tokens: Vec::new() })
     }
 
     /// Makes a token that holds until `expires_at`.
@@ -63,12 +60,8 @@ impl OperatorSecrets {
         let mut known = self.read()?;
         known.tokens.retain(|token| token.expires_at > now);
         known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
-        self.keep(&known)?;
+        write_json(&self.0, &known)?;
         Ok(secret)
-    }
-
-    fn keep(&self, known: &StoredOperatorSecrets) -> io::Result<()> {
-        AtomicFile::put(&self.0, &serde_json::to_string(known)?, FileReaders::Owner)
     }
 }
 

@@ -21,7 +21,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mgp_types::BoxFuture;
 use rustls::RootCertStore;
-use tokio::fs::{self, File, OpenOptions};
+use tokio::fs::{self, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -145,7 +145,9 @@ impl Downloader {
             }
             status => return Err(DownloadError::Refused { url: url(), status }),
         };
-        let mut part = opened(path, have).await.map_err(at(path))?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(have > 0).write(true).truncate(have == 0);
+        let mut part = options.open(path).await.map_err(at(path))?;
         let mut body = answer.into_body();
         while let Ok(Some(Ok(frame))) = timeout(PATIENCE, body.frame()).await {
             let Ok(bytes) = frame.into_data() else { continue };
@@ -200,13 +202,6 @@ fn at(path: &Path) -> impl Fn(io::Error) -> DownloadError + use<> {
 
 async fn length(path: &Path) -> u64 {
     fs::metadata(path).await.map_or(0, |file| file.len())
-}
-
-/// Opens a part of which the first `have` bytes stay.
-async fn opened(path: &Path, have: u64) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    let part = options.create(true).append(have > 0).write(true).truncate(have == 0).open(path).await?;
-    Ok(part)
 }
 
 /// Returns whether an answer begins at this byte of the file.

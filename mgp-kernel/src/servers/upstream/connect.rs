@@ -121,7 +121,7 @@ fn limits(shared: &ConnectionShared) -> ConnectionLimits {
 
 /// Returns the endpoint of the server for the agent of this connection.
 fn endpoint(shared: &ConnectionShared) -> Result<Endpoint, Error> {
-    shared.support.config.check_secrets(&shared.config)?;
+    shared.support.config.accepted.check_secrets(&shared.config)?;
     let expanded = shared.config.expanded(&ProcessEnvironment).map_err(|fault| {
         Error::invalid_params(format!("the server `{}` cannot be reached: {fault}", shared.server))
     })?;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use crate::call::meter::{BOUNDS, MeterReading};
 use crate::sections::Sections;
@@ -86,10 +87,6 @@ fn label(text: &str) -> String {
     text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "microseconds of a lifetime are fewer than a double counts exactly"
-)]
 fn seconds(micros: u64) -> f64 {
-    micros as f64 / 1e6
+    Duration::from_micros(micros).as_secs_f64()
 }

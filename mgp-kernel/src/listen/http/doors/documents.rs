@@ -20,7 +20,7 @@ pub(super) async fn catalog<A: Accept>(calls: &InnerCalls<A>) -> Result<Response
 
 /// Answers with the manifest, unless the caller has it already.
 pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
-    let known = calls.head().headers.get(IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let known = calls.head.headers.get(IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
     let manifest = without_meta(&calls.call(method::MANIFEST_GET, Object::new()).await?);
     let revision = Object::from_raw(&manifest).ok().and_then(|it| Some(it.text("revision")?.into_owned()));
     let Some(tag) = revision.map(|revision| format!("\"{revision}\"")) else {

@@ -19,23 +19,15 @@ use crate::listen::http::request_trace::request_trace;
 pub(super) struct InnerCalls<A: Accept> {
     server: HttpServer<A>,
     /// The head of the request at the door, whose sender makes the calls.
-    head: Parts,
+    pub(super) head: Parts,
     /// The trace of the request at the door, by which the record knows all calls that are made of it.
-    trace: TraceId,
+    pub(super) trace: TraceId,
 }
 
 impl<A: Accept> InnerCalls<A> {
     /// Creates the calls for a request. Its trace is that of `traceparent`, or a new one.
     pub(super) fn new(server: HttpServer<A>, head: Parts) -> Self {
         Self { server, trace: request_trace(&head.headers), head }
-    }
-
-    pub(super) const fn head(&self) -> &Parts {
-        &self.head
-    }
-
-    pub(super) const fn trace(&self) -> TraceId {
-        self.trace
     }
 
     /// Calls `method` with these parameters, for the sender of the request at the door.

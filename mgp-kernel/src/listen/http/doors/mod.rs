@@ -97,9 +97,9 @@ pub(super) async fn open<A: Accept>(
     kernel: &Sections,
 ) -> Response<HttpBody> {
     let calls = InnerCalls::new(server, head);
-    if calls.head().method != door.method() {
+    if calls.head.method != door.method() {
         let why = format!("send {} here", door.method());
-        let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace());
+        let mut refusal = door.refusal(StatusCode::METHOD_NOT_ALLOWED, why, calls.trace);
         if let Ok(method) = HeaderValue::try_from(door.method().as_str()) {
             refusal.headers_mut().insert(ALLOW, method);
         }
@@ -108,13 +108,13 @@ pub(super) async fn open<A: Accept>(
     let body = match door.method() {
         Method::POST => {
             let max_bytes = kernel.config.connection_limits().max_frame_bytes;
-            json_body(calls.head(), body, max_bytes).await
+            json_body(&calls.head, body, max_bytes).await
         }
         _ => Ok(Bytes::new()),
     };
     let body = match body {
         Ok(body) => body,
-        Err((status, why)) => return door.refusal(status, why, calls.trace()),
+        Err((status, why)) => return door.refusal(status, why, calls.trace),
     };
     let answer = match door {
         Door::Tool(name) => rest::call(&calls, &name, body).await,
@@ -124,7 +124,7 @@ pub(super) async fn open<A: Accept>(
         Door::Permissions => rest::check_permission(&calls, body).await,
         Door::Envelopes => Ok(envelopes::call(&calls, &kernel.tools.catalog, body).await),
     };
-    answer.unwrap_or_else(|error| rest::failed(&error, calls.trace()))
+    answer.unwrap_or_else(|error| rest::failed(&error, calls.trace))
 }
 
 /// Returns the bytes of a body that says to be JSON.

@@ -154,29 +154,18 @@ fn insufficient_scope(details: Option<&Object>) -> String {
     format!("Bearer error=\"insufficient_scope\", scope=\"{}\"", missing.join(" "))
 }
 
-/// Returns the status that stands for a structured error.
+/// Returns the status that stands for a structured error, by the table of statuses.
 fn status(error: &Error, structured: &StructuredError) -> StatusCode {
-    match &*structured.code {
-        // The arguments fit the tool, and the kernel does not let them pass.
-        "INVALID_INPUT" if matches!(error.code(), code::VALIDATION_BLOCKED | code::CODE_SAFETY_VIOLATION) => {
-            StatusCode::FORBIDDEN
-        }
-        TOOL_FAILED => StatusCode::UNPROCESSABLE_ENTITY,
-        "INVALID_INPUT" | "INVALID_PARAMETERS" => StatusCode::BAD_REQUEST,
-        "AUTHENTICATION_REQUIRED" | "TOKEN_EXPIRED" => StatusCode::UNAUTHORIZED,
-        "PERMISSION_DENIED"
-        | "SCOPE_INSUFFICIENT"
-        | "CONFIRMATION_REQUIRED"
-        | "CONFIRMATION_INVALID"
-        | "CONFIRMATION_DECLINED" => StatusCode::FORBIDDEN,
-        "RESOURCE_NOT_FOUND" | "UNSUPPORTED_OPERATION" => StatusCode::NOT_FOUND,
-        "CONFLICT" | "IDEMPOTENCY_CONFLICT" | "TRANSACTION_CONFLICT" => StatusCode::CONFLICT,
-        "PAYLOAD_TOO_LARGE" => StatusCode::PAYLOAD_TOO_LARGE,
-        "RATE_LIMIT_EXCEEDED" | "QUOTA_EXHAUSTED" => StatusCode::TOO_MANY_REQUESTS,
-        "SERVER_UNAVAILABLE" => StatusCode::SERVICE_UNAVAILABLE,
-        "OPERATION_TIMEOUT" | "TIMEOUT" => StatusCode::GATEWAY_TIMEOUT,
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    let word = &*structured.code;
+    // The arguments fit the tool, and the kernel does not let them pass.
+    if word == "INVALID_INPUT"
+        && matches!(error.code(), code::VALIDATION_BLOCKED | code::CODE_SAFETY_VIOLATION)
+    {
+        return StatusCode::FORBIDDEN;
     }
+    let mut rows = include_str!("statuses.txt").lines().filter_map(|row| row.split_once(' '));
+    let row = rows.find(|(known, _)| *known == word);
+    row.and_then(|(_, status)| status.parse().ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 #[cfg(test)]

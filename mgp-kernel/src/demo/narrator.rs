@@ -4,39 +4,29 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::Options;
 
-/// The one who says or does something in a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum DemoActor {
-    Agent,
-    Kernel,
-    Operator,
-}
-
-/// The account of one step: the lines of each actor, and the figures.
+/// The account of one step: the lines, each with the name of who says or does something, and the figures.
 #[derive(Debug, Default)]
 pub(super) struct StepNarration {
-    lines: Vec<(DemoActor, String)>,
+    lines: Vec<(&'static str, String)>,
     facts: Map<String, Value>,
 }
 
 impl StepNarration {
     pub(super) fn agent(&mut self, text: impl Into<String>) {
-        self.lines.push((DemoActor::Agent, text.into()));
+        self.lines.push(("agent", text.into()));
     }
 
     pub(super) fn kernel(&mut self, text: impl Into<String>) {
-        self.lines.push((DemoActor::Kernel, text.into()));
+        self.lines.push(("kernel", text.into()));
     }
 
     pub(super) fn operator(&mut self, text: impl Into<String>) {
-        self.lines.push((DemoActor::Operator, text.into()));
+        self.lines.push(("operator", text.into()));
     }
 
     /// Adds a figure for programs, beside the text for people.
@@ -124,14 +114,14 @@ impl<W: Write> DemoNarrator<W> {
             let faint = self.style(Style::new().dimmed());
             writeln!(self.out, "\n{bold}{}. {title}{bold:#} {faint}({ms} ms){faint:#}", self.steps)?;
             for (who, text) in &narration.lines {
-                let (name, style) = match who {
-                    DemoActor::Agent => ("agent", AnsiColor::Cyan.on_default()),
-                    DemoActor::Kernel => ("kernel", AnsiColor::Green.on_default()),
-                    DemoActor::Operator => ("operator", AnsiColor::Yellow.on_default()),
+                let color = match *who {
+                    "agent" => AnsiColor::Cyan,
+                    "kernel" => AnsiColor::Green,
+                    _ => AnsiColor::Yellow,
                 };
-                let style = self.style(style);
+                let style = self.style(color.on_default());
                 for (number, line) in text.trim_end().lines().enumerate() {
-                    let name = if number == 0 { name } else { "" };
+                    let name = if number == 0 { who } else { "" };
                     writeln!(self.out, "   {style}{name:8}{style:#}  {line}")?;
                 }
             }

@@ -10,7 +10,7 @@ use mgp_transport::Wire;
 use mgp_types::Principal;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::mgp::{DiscoverTools, ExtensionSet, Offer, ServerState, ShutdownReason};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep};
 
@@ -157,36 +157,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Returns what would stand in `mgp.toml`: the servers, started by `program`, and the restrictions that a careful
-/// person puts on them.
+/// Returns the configuration with the servers, started by `program`, which may touch `folder`.
 fn config(program: &Path, folder: &Path) -> anyhow::Result<Config> {
-    let program = program.to_str().context("this program lies at a path that is no text")?;
-    let folder = folder.to_str().context("the temporary folder lies at a path that is no text")?;
-    let servers = servers::ALL.map(|(id, description)| {
-        json!({
-            "id": id,
-            "description": description,
-            "command": program,
-            "args": ["demo-server", id],
-            "cwd": folder,
-            "backoff_base_ms": 100,
-        })
-    });
-    let config = json!({
-        "servers": servers,
-        "permissions": {
-            "policy": "interactive",
-            "grants": [
-                { "server": "files", "permission": "filesystem.read" },
-                { "server": "files", "permission": "filesystem.write" },
-            ],
-        },
-        // So few tools would all fit into the budget.
-        "tools": { "level": "L3" },
-        "validators": { "roots": [folder] },
-        "audit": { "durability": "sync", "arguments": "redacted" },
-    });
-    serde_json::from_value(config).context("the demo's configuration")
+    // Texts of JSON are texts of TOML, too.
+    let text = |path: &Path| serde_json::to_string(path).context("a path of the demo is no text");
+    let toml =
+        include_str!("demo.toml").replace("{program}", &text(program)?).replace("{folder}", &text(folder)?);
+    let (config, _) = Config::parse(Path::new("demo.toml"), &toml).context("the demo's configuration")?;
+    Ok(config)
 }
 
 #[cfg(test)]

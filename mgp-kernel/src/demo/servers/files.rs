@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use mgp_server_sdk::{Server, Tool, ToolError};
-use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity};
+use mgp_server_sdk::{Server, ToolError};
+use mgp_types::mgp::{ExtensionSet, Offer, Permission};
 
 use super::{here, scripted};
 
@@ -29,16 +29,11 @@ pub(super) fn server() -> anyhow::Result<Server> {
         Permission::FilesystemRead.as_str(),
         Permission::FilesystemWrite.as_str(),
     ]);
-    let reads = ToolSecurity::new(RiskLevel::Safe).with_permissions([Permission::FilesystemRead]);
-    let writes = ToolSecurity::new(RiskLevel::Moderate)
-        .with_permissions([Permission::FilesystemWrite])
-        .with_side_effects([SideEffect::Filesystem]);
-    let reading = Tool::new("read_file", "Reads the text of a file.").read_only().security(&reads);
-    let writing =
-        Tool::new("write_file", "Writes a text to a file, in place of what was in it.").security(&writes);
-    Ok(scripted(Server::new("files", "1.0.0").mgp(offer), include_str!("files.json"))?
-        .tool(reading, async |FilePath { path }: FilePath| read(&here()?, &path))
-        .tool(writing, async |Write { path, content }: Write| write(&here()?, &path, &content)))
+    let server = Server::new("files", "1.0.0").mgp(offer);
+    scripted(server, include_str!("files.json"), |server, tool, name| match name {
+        "read_file" => server.tool(tool, async |FilePath { path }: FilePath| read(&here()?, &path)),
+        _ => server.tool(tool, async |Write { path, content }: Write| write(&here()?, &path, &content)),
+    })
 }
 
 fn file(folder: &Path, path: &str) -> Result<PathBuf, ToolError> {

@@ -1,7 +1,7 @@
 //! The servers of the demo. Each is a process of its own: this program, with the name of the server.
 //!
 //! Most tools stand in a file, each with the one answer that it always gives: the demo and the figures of its tools need
-//! definitions like those of real servers. Only the tools by whose work a step shows something do any.
+//! definitions like those of real servers. Only the tools by whose work a step shows something have no answer there.
 
 mod files;
 mod office;
@@ -14,12 +14,8 @@ use mgp_server_sdk::{Server, Tool, ToolError};
 use mgp_types::RawJson;
 use mgp_types::mgp::ToolSecurity;
 
-/// The ids of the servers, with their descriptions.
-pub(super) const ALL: [(&str, &str); 3] = [
-    ("files", "Files of one folder"),
-    ("office", "Mail, appointments and issues"),
-    ("shell", "Commands and scripts"),
-];
+/// The ids of the servers.
+pub(super) const ALL: [&str; 3] = ["files", "office", "shell"];
 
 /// Serves the server of this name on standard input and output, until the client is gone.
 ///
@@ -30,12 +26,12 @@ pub(super) async fn serve(name: &str) -> anyhow::Result<()> {
         "files" => files::server()?,
         "office" => office::server()?,
         "shell" => shell::server()?,
-        _ => bail!("there is no server `{name}`; there are {}", ALL.map(|(name, _)| name).join(", ")),
+        _ => bail!("there is no server `{name}`; there are {}", ALL.join(", ")),
     };
     Ok(server.serve_stdio().await?)
 }
 
-/// A tool with its one answer.
+/// A tool, with its one answer or none.
 #[derive(Debug, serde::Deserialize)]
 struct ScriptedTool {
     name: String,
@@ -44,22 +40,29 @@ struct ScriptedTool {
     #[serde(default)]
     read_only: bool,
     security: Option<ToolSecurity>,
-    answer: String,
+    answer: Option<String>,
 }
 
-/// Adds the tools of a file to a server.
-fn scripted(server: Server, tools: &str) -> anyhow::Result<Server> {
+/// Adds the tools of a file to a server, by `add` those without an answer, which it knows by their names.
+fn scripted(
+    server: Server,
+    tools: &str,
+    add: impl Fn(Server, Tool, &str) -> Server,
+) -> anyhow::Result<Server> {
     let tools: Vec<ScriptedTool> = serde_json::from_str(tools).context("the tools of the server")?;
     Ok(tools.into_iter().fold(server, |server, scripted| {
         let ScriptedTool { name, description, schema, read_only, security, answer } = scripted;
-        let mut tool = Tool::with_schema(name, description, schema);
+        let mut tool = Tool::with_schema(&*name, description, schema);
         if read_only {
             tool = tool.read_only();
         }
         if let Some(security) = &security {
             tool = tool.security(security);
         }
-        server.tool(tool, move |_: RawJson| std::future::ready(answer.clone()))
+        match answer {
+            Some(answer) => server.tool(tool, move |_: RawJson| std::future::ready(answer.clone())),
+            None => add(server, tool, &name),
+        }
     }))
 }
 

@@ -11,7 +11,7 @@ use super::scripted;
 pub(super) fn server() -> anyhow::Result<Server> {
     let server = Server::new("office", "1.0.0").mgp(Offer::new(ExtensionSet::from_names(["security"])));
     let counted = AtomicU64::new(0);
-    Ok(scripted(server, include_str!("office.json"))?
+    Ok(scripted(server, include_str!("office.json"), |server, _, _| server)?
         .tool(Tool::new("count", "Counts the calls since the server started."), move || {
             ready(counted.fetch_add(1, Ordering::Relaxed) + 1)
         })

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mgp_server_sdk::{Server, Tool, ToolError};
-use mgp_types::mgp::{ExtensionSet, Offer, Permission, RiskLevel, SideEffect, ToolSecurity, ValidatorName};
+use mgp_server_sdk::{Server, ToolError};
+use mgp_types::mgp::{ExtensionSet, Offer, Permission};
 use tokio::process::Command;
 
 use super::{here, scripted};
@@ -21,14 +21,10 @@ struct CommandLine {
 pub(super) fn server() -> anyhow::Result<Server> {
     let offer = Offer::new(ExtensionSet::from_names(["security"]))
         .with_permissions_required([Permission::ShellExecute.as_str()]);
-    let runs = ToolSecurity::new(RiskLevel::Dangerous)
-        .with_permissions([Permission::ShellExecute])
-        .with_side_effects([SideEffect::Process, SideEffect::Filesystem])
-        .with_validator(ValidatorName::Sandbox)
-        .with_reversible(false);
-    let run_command = Tool::new("run_command", "Runs a command and shows what it prints.").security(&runs);
-    Ok(scripted(Server::new("shell", "1.0.0").mgp(offer), include_str!("shell.json"))?
-        .tool(run_command, async |CommandLine { command }: CommandLine| run(&here()?, &command).await))
+    let server = Server::new("shell", "1.0.0").mgp(offer);
+    scripted(server, include_str!("shell.json"), |server, tool, _| {
+        server.tool(tool, async |CommandLine { command }: CommandLine| run(&here()?, &command).await)
+    })
 }
 
 async fn run(folder: &Path, command: &str) -> Result<String, ToolError> {

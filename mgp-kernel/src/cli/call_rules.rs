@@ -7,9 +7,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use mgp_discovery::config::model::FolderRule;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, ToolPattern};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::context::CommandContext;
+use super::input::word;
 use super::proof;
 use crate::terminal::{Exit, Failure, or_dash};
 
@@ -79,7 +80,7 @@ pub(super) struct AskedCalls {
     #[arg(long, value_name = "ID")]
     agent: Option<Box<str>>,
     /// Only the calls with this effect
-    #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::WORDS).try_map(effect))]
+    #[arg(long, value_parser = PossibleValuesParser::new(CallEffect::WORDS).try_map(word::<CallEffect>))]
     effect: Option<CallEffect>,
 }
 
@@ -133,8 +134,4 @@ const fn meaning(ask: Asking) -> &'static str {
         Asking::Always => "a person is asked about each call",
         Asking::Refuse => "calls are refused",
     }
-}
-
-fn effect(word: String) -> Result<CallEffect, serde_json::Error> {
-    serde_json::from_value(Value::String(word))
 }

@@ -23,7 +23,7 @@ pub(super) struct ClientLocations {
 impl ClientLocations {
     pub(super) fn this() -> Result<Self, Failure> {
         let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = set("HOME").or_else(|| set("USERPROFILE")).ok_or_else(|| {
+        let home = env::home_dir().ok_or_else(|| {
             Failure::usage("there is no home directory, so no clients are found").hint("set HOME")
         })?;
         let project = env::current_dir()
@@ -97,7 +97,7 @@ fn folder_of(path: &Path) -> Option<&OsStr> {
     path.parent().and_then(Path::file_name)
 }
 
-/// Returns the client whose format yields the most servers for a file.
+/// Returns the client whose format yields the most servers for a file, of several the one that stands first.
 fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
     let format = match path.extension().and_then(OsStr::to_str) {
         Some("json" | "jsonc") => Some(Format::Json),
@@ -106,7 +106,7 @@ fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
         _ => None,
     };
     let mut best: Option<(usize, ClientKind)> = None;
-    for kind in SHAPES {
+    for kind in ClientKind::ALL {
         if format.is_some_and(|format| format != kind.format()) {
             continue;
         }
@@ -118,18 +118,6 @@ fn by_content(path: &Path, text: &str) -> Option<ClientKind> {
     }
     best.map(|(_, kind)| kind)
 }
-
-/// A client for each structure that files have, the usual one first.
-const SHAPES: [ClientKind; 8] = [
-    ClientKind::ClaudeDesktop,
-    ClientKind::VsCode,
-    ClientKind::Zed,
-    ClientKind::Opencode,
-    ClientKind::Crush,
-    ClientKind::Codex,
-    ClientKind::Continue,
-    ClientKind::Goose,
-];
 
 #[cfg(test)]
 mod tests {

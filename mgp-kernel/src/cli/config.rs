@@ -32,14 +32,8 @@ pub(super) async fn run(cx: &CommandContext, command: ConfigCommand) -> Result<E
     match command {
         ConfigCommand::Check => check(cx),
         ConfigCommand::Show(show) => operate(cx, show).await,
-        ConfigCommand::Schema => {
-            cx.output.write(mgp_discovery::config::schema().as_bytes())?;
-            Ok(Exit::Done)
-        }
-        ConfigCommand::Reference => {
-            cx.output.write(mgp_discovery::config::reference().as_bytes())?;
-            Ok(Exit::Done)
-        }
+        ConfigCommand::Schema => cx.output.print(mgp_discovery::config::schema().as_bytes()),
+        ConfigCommand::Reference => cx.output.print(mgp_discovery::config::reference().as_bytes()),
     }
 }
 

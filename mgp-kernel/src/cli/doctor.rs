@@ -13,7 +13,7 @@ use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use super::pins::pins;
 use super::proof::WITHOUT_PROOF;
-use super::server_advice::{ServerEnvironment, VariableHint, missed, suggestion};
+use super::server_advice::{missed, suggestion};
 use super::server_commands::{last_lines, told_of};
 use crate::admin::audit::{VerifiedLog, VerifyLog};
 use crate::admin::config::ListUnmatched;
@@ -209,7 +209,6 @@ async fn variables(
 ) -> Result<Vec<DoctorFinding>, Failure> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     let is_inherited = |name: &str| is_needed(name) || config.passes_variable(name);
-    let surroundings = ServerEnvironment { is_inherited: &is_inherited, set: &set };
     let mut findings = Vec::new();
     for server in config.servers.iter().filter(|server| server.enabled) {
         let Some(row) = servers.iter().find(|row| row.id.as_str() == server.id) else { continue };
@@ -217,15 +216,15 @@ async fn variables(
         let mut lines = last_lines(link, &read).await?.lines;
         lines.extend(row.last_error.clone());
         let runs = row.state == ServerState::Connected;
-        findings.extend(missed(server, &lines, &surroundings).into_iter().map(|missed| {
+        findings.extend(missed(server, &lines, &set, is_inherited).into_iter().map(|missed| {
             let (id, name) = (&server.id, &missed.name);
-            let detail = match &missed.sign {
-                VariableHint::Line(written) => format!("{id} is not given {name}, and wrote: {written}"),
-                VariableHint::Name => {
+            let detail = match &missed.line {
+                Some(written) => format!("{id} is not given {name}, and wrote: {written}"),
+                None => {
                     format!("{id} is not given {name}, which is set here and probably meant for this server")
                 }
             };
-            let ok = runs || missed.sign == VariableHint::Name;
+            let ok = runs || missed.line.is_none();
             DoctorFinding::of("environment", ok, detail).hint(Some(missed.remedy()))
         }));
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
+use serde::de::DeserializeOwned;
+
 use crate::terminal::Failure;
 
 /// Returns the text of a file, or of standard input if the path is `-`.
@@ -21,6 +23,11 @@ pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
         return Err(Failure::usage(format!("{} is longer than {MAX_BYTES} bytes", path.display())));
     }
     Ok(text)
+}
+
+/// Reads a word of the command line in the form that configurations have it.
+pub(super) fn word<T: DeserializeOwned>(word: String) -> Result<T, serde_json::Error> {
+    serde_json::from_value(serde_json::Value::String(word))
 }
 
 /// Returns whether there is a terminal at which a person can be asked.

@@ -1,10 +1,11 @@
 //! `mgp man` and `mgp completions`: manual pages and completion scripts of all commands.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use serde_json::json;
 
 use super::args::Cli;
@@ -15,46 +16,30 @@ use crate::terminal::{Exit, Failure};
 pub(super) fn run(output: &Output, dir: Option<&Path>) -> Result<Exit, Failure> {
     let mut root = Cli::command();
     root.build();
-    match dir {
-        None => {
-            output.write(&page(&root)?)?;
-        }
-        Some(folder) => {
-            fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
-            let mut files = Vec::new();
-            write_pages(&root, "mgp", folder, &mut files)?;
-            output.show(&json!({ "files": files }), |_, _| Ok(()))?;
-        }
-    }
-    Ok(Exit::Done)
+    let Some(folder) = dir else {
+        let mut page = Vec::new();
+        Man::new(root).render(&mut page).map_err(|error| unwritten(Path::new("the page"), &error))?;
+        return output.print(&page);
+    };
+    let mut files = Vec::new();
+    let written = fs::create_dir_all(folder).and_then(|()| write_pages(&root, folder, &mut files));
+    written.map_err(|error| unwritten(folder, &error))?;
+    output.show(&json!({ "files": files }), |_, _| Ok(()))
 }
 
 /// Prints a completion script for a shell.
 pub(super) fn completions(output: &Output, shell: Shell) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "mgp", &mut script);
-    output.write(&script)?;
-    Ok(Exit::Done)
+    output.print(&script)
 }
 
-fn write_pages(command: &Command, name: &str, folder: &Path, files: &mut Vec<String>) -> Result<(), Failure> {
-    let path = folder.join(format!("{name}.1"));
-    fs::write(&path, page(command)?).map_err(|error| unwritten(&path, &error))?;
-    files.push(path.display().to_string());
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
-        write_pages(inner, &format!("{name}-{}", inner.get_name()), folder, files)?;
-    }
-    Ok(())
+fn write_pages(command: &Command, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    files.push(Man::new(command.clone()).generate_to(folder)?);
+    let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    inner.try_for_each(|inner| write_pages(inner, folder, files))
 }
 
-fn page(command: &Command) -> Result<Vec<u8>, Failure> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone())
-        .render(&mut page)
-        .map_err(|error| Failure::usage(format!("the page cannot be written: {error}")))?;
-    Ok(page)
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("{} cannot be written: {error}", path.display()))
 }

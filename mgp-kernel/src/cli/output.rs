@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use clap::{Args, ValueEnum};
+use clap::{Args, ColorChoice};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::Interest;
@@ -38,16 +38,6 @@ pub(super) struct Global {
     /// Sets when the output has colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: ColorChoice,
-}
-
-/// The choice of when the output has colours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum ColorChoice {
-    /// Use colours on a terminal
-    #[default]
-    Auto,
-    Always,
-    Never,
 }
 
 /// The output of a command, in the form that the options ask for.
@@ -133,7 +123,12 @@ impl Output {
             plain(value, &mut text).map_err(|error| unwritten(&error))?;
             text.into_bytes()
         };
-        self.write(&out).map(|_| Exit::Done)
+        self.print(&out)
+    }
+
+    /// Prints bytes as they are, which nobody has to read.
+    pub(super) fn print(&self, bytes: &[u8]) -> Result<Exit, Failure> {
+        self.write(bytes).map(|_| Exit::Done)
     }
 
     /// Prints `value` as JSON, or the line `text`.

@@ -126,7 +126,10 @@ async fn several(link: &KernelLink, wanted: &PinApproveArgs) -> Result<Exit, Fai
     if !taken.is_empty() {
         let mut shown = Vec::new();
         let _ = taken.iter().try_for_each(|diff| diff.write_findings(&mut shown));
-        let question = format!("approve {}?", counted(taken.len()));
+        let question = match taken.len() {
+            1 => "approve this definition?".to_owned(),
+            number => format!("approve these {number} definitions?"),
+        };
         agreed(&shown, &question, wanted.yes).await?;
     }
     let mut approved = Vec::new();
@@ -198,8 +201,4 @@ async fn agreed(shown: &[u8], question: &str, yes: bool) -> Result<(), Failure> 
             .hint("`--yes` approves without asking"));
     }
     if agrees(question).await? { Ok(()) } else { Err(Failure::usage("nothing was approved")) }
-}
-
-fn counted(number: usize) -> String {
-    if number == 1 { "this definition".to_owned() } else { format!("these {number} definitions") }
 }

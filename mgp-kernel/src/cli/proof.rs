@@ -167,9 +167,10 @@ pub(super) async fn chosen() -> Result<String, Failure> {
 
 /// Returns how a person is asked for a proof.
 pub(super) const fn prompt(needed: NeededProof) -> &'static str {
-    match needed {
-        NeededProof::Account => "password of this account: ",
-        _ => "operators' passphrase: ",
+    if matches!(needed, NeededProof::Account) {
+        "password of this account: "
+    } else {
+        "operators' passphrase: "
     }
 }
 

@@ -9,33 +9,19 @@ use mgp_discovery::config::model::ServerConfig;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MissedVariable {
     pub(super) name: String,
-    pub(super) sign: VariableHint,
+    /// The line that the server wrote about the variable; `None` for one that is only named after the server.
+    pub(super) line: Option<String>,
     /// True if the variable is set where the command runs.
     pub(super) is_set: bool,
 }
 
-/// The reason why a server probably needs a variable.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum VariableHint {
-    /// The server wrote this line about the variable.
-    Line(String),
-    /// The variable is named after the server.
-    Name,
-}
-
-/// The environment of a server: the variables that are set, and those that the server is given.
-pub(super) struct ServerEnvironment<'a> {
-    /// A function that returns whether the server is given a variable of the kernel's environment.
-    pub(super) is_inherited: &'a dyn Fn(&str) -> bool,
-    /// The names of the variables that are set where the command runs.
-    pub(super) set: &'a BTreeSet<String>,
-}
-
-/// Returns the variables that a program probably misses, by the lines that it wrote last and by its name.
+/// Returns the variables that a program probably misses, by the lines that it wrote last and by its name. `set` are the names of
+/// the variables that are set where the command runs, of which the server is given those that `is_inherited` names.
 pub(super) fn missed(
     server: &ServerConfig,
     log: &[String],
-    surroundings: &ServerEnvironment<'_>,
+    set: &BTreeSet<String>,
+    is_inherited: impl Fn(&str) -> bool,
 ) -> Vec<MissedVariable> {
     if server.command.is_none() {
         return Vec::new();
@@ -43,24 +29,23 @@ pub(super) fn missed(
     let own = |name: &str| {
         server.env.contains_key(name) || server.agents.values().any(|own| own.env.contains_key(name))
     };
-    let is_given =
-        |name: &str| own(name) || (surroundings.set.contains(name) && (surroundings.is_inherited)(name));
+    let is_given = |name: &str| own(name) || (set.contains(name) && is_inherited(name));
     let mut found: Vec<MissedVariable> = Vec::new();
-    let mut add = |name: &str, sign: VariableHint| {
+    let mut add = |name: &str, line: Option<String>| {
         if !is_given(name) && found.iter().all(|known| known.name != name) {
-            let is_set = surroundings.set.contains(name);
-            found.push(MissedVariable { name: name.to_owned(), sign, is_set });
+            let is_set = set.contains(name);
+            found.push(MissedVariable { name: name.to_owned(), line, is_set });
         }
     };
     for line in log.iter().rev() {
         for name in complained_about(line) {
-            add(name, VariableHint::Line(line.trim().to_owned()));
+            add(name, Some(line.trim().to_owned()));
         }
     }
     let words = names_of(server);
-    for name in surroundings.set {
+    for name in set {
         if is_named_after(name, &words) {
-            add(name, VariableHint::Name);
+            add(name, None);
         }
     }
     found
@@ -183,8 +168,7 @@ mod tests {
         let json = serde_json::json!({"id": "x", "command": "npx", "args": args, "env": {env: "1"}});
         let server = serde_json::from_value(json).unwrap();
         let set = set.iter().map(|name| (*name).to_owned()).collect();
-        let surroundings = ServerEnvironment { is_inherited: &|name| name == "HTTPS_PROXY", set: &set };
-        let found = missed(&server, &[log.to_owned()], &surroundings);
+        let found = missed(&server, &[log.to_owned()], &set, |name| name == "HTTPS_PROXY");
         found.into_iter().map(|variable| variable.name).collect()
     }
 

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use mgp_discovery::FileReaders;
 use mgp_discovery::config::ConfigFile;
 use mgp_discovery::config::model::{ServerConfig, TransportKind};
@@ -13,7 +14,7 @@ use mgp_discovery::launch::{LaunchError, PreparedLaunch, RequiredInput, ServerJs
 use serde_json::json;
 
 use super::context::{CommandContext, ConfigScope};
-use super::input::read_text;
+use super::input::{read_text, word};
 use crate::terminal::{Exit, Failure, printable};
 
 #[derive(Debug, Args)]
@@ -33,9 +34,9 @@ pub(super) struct AddServerArgs {
     /// A header of requests to the server; ${NAME} and ${secret:NAME} work as in --env
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
     header: Vec<(String, String)>,
-    /// The transport, if not the default: stdio with a command, http with a URL
-    #[arg(long, value_enum, value_name = "HOW")]
-    transport: Option<TransportArg>,
+    /// The transport, if not the default: stdio with a command, http with a URL; sse is the older HTTP+SSE
+    #[arg(long, value_name = "HOW", value_parser = PossibleValuesParser::new(TRANSPORTS).try_map(word::<TransportKind>))]
+    transport: Option<TransportKind>,
     /// The purpose of the server, in one line
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -43,16 +44,6 @@ pub(super) struct AddServerArgs {
     package: PackageArgs,
     #[command(flatten)]
     scope: ConfigScope,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum TransportArg {
-    /// Standard input and output
-    Stdio,
-    /// Streamable HTTP
-    Http,
-    /// The older HTTP+SSE
-    Sse,
 }
 
 #[derive(Debug, Args)]
@@ -98,14 +89,13 @@ impl AddServerArgs {
         server.env = self.env.into_iter().collect();
         server.headers = self.header.into_iter().collect();
         server.description = self.description;
-        server.transport = self.transport.map(|transport| match transport {
-            TransportArg::Stdio => TransportKind::Stdio,
-            TransportArg::Http => TransportKind::Http,
-            TransportArg::Sse => TransportKind::Sse,
-        });
+        server.transport = self.transport;
         server
     }
 }
+
+/// The transports of servers that commands add.
+const TRANSPORTS: [&str; 3] = ["stdio", "http", "sse"];
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());

@@ -5,11 +5,9 @@ use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use mgp_discovery::config::Severity;
-use mgp_discovery::tool_spec::{
-    self, LintReport, SchemaCheck, SpecDocument, ToolDiff, ToolInterface, ToolVersion, lint,
-};
+use mgp_discovery::tool_spec::{self, SchemaCheck, SpecDocument, ToolDiff, ToolInterface, ToolVersion, lint};
 use mgp_security::Schema;
 use mgp_types::RawJson;
 use mgp_types::ext::{ERROR_DETAIL_SCHEMA, TOOL_CALL_SCHEMA, TOOL_RESULT_SCHEMA};
@@ -42,8 +40,8 @@ pub(super) enum SpecCommand {
     /// Print the JSON Schema of a form of envelopes, for validators and generators of code
     Schema {
         /// The form that the schema describes
-        #[arg(value_name = "FORM")]
-        form: EnvelopeForm,
+        #[arg(value_name = "FORM", value_parser = FORMS.map(|(form, _)| form))]
+        form: String,
     },
 }
 
@@ -73,30 +71,25 @@ pub(super) struct GenerateArgs {
     tool_version: ToolVersion,
 }
 
-/// A form whose schema is printed.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum EnvelopeForm {
-    ToolCall,
-    ToolResult,
-    ErrorDetail,
-}
+/// The forms of envelopes, each with its schema.
+const FORMS: [(&str, &str); 3] = [
+    ("tool-call", TOOL_CALL_SCHEMA),
+    ("tool-result", TOOL_RESULT_SCHEMA),
+    ("error-detail", ERROR_DETAIL_SCHEMA),
+];
 
 pub(super) async fn run(cx: &CommandContext, command: SpecCommand) -> Result<Exit, Failure> {
     match command {
         SpecCommand::Lint(args) => check(cx, &args).await,
         SpecCommand::Generate(args) => generate(cx, args).await,
         SpecCommand::Diff { old, new } => diff(cx, &old, &new).await,
-        SpecCommand::Schema { form } => schema(&cx.output, form),
+        SpecCommand::Schema { form } => schema(&cx.output, &form),
     }
 }
 
 /// Prints a schema as it is kept, so that its members stay in the order in which people read them.
-fn schema(output: &Output, form: EnvelopeForm) -> Result<Exit, Failure> {
-    let text = match form {
-        EnvelopeForm::ToolCall => TOOL_CALL_SCHEMA,
-        EnvelopeForm::ToolResult => TOOL_RESULT_SCHEMA,
-        EnvelopeForm::ErrorDetail => ERROR_DETAIL_SCHEMA,
-    };
+fn schema(output: &Output, form: &str) -> Result<Exit, Failure> {
+    let text = FORMS.iter().find(|(known, _)| *known == form).map_or("", |(_, text)| text);
     let schema = RawJson::parse(text).map_err(|error| Failure::usage(error.to_string()))?;
     output.show(&schema, |_, out| write!(out, "{text}"))
 }
@@ -163,11 +156,7 @@ async fn check(cx: &CommandContext, args: &LintArgs) -> Result<Exit, Failure> {
             counts.map(|(number, what)| format!("{number} {what}{}", if number == 1 { "" } else { "s" }));
         writeln!(out, "{}", counts.join(", "))
     })?;
-    Ok(verdict(&report))
-}
-
-fn verdict(report: &LintReport) -> Exit {
-    if report.errors() == 0 { Exit::Done } else { Exit::Tool }
+    Ok(if report.errors() == 0 { Exit::Done } else { Exit::Tool })
 }
 
 async fn tools_if(cx: &CommandContext, source: Option<&str>) -> Result<Vec<ToolInterface>, Failure> {

@@ -106,27 +106,21 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let exit = match (error.origin(), error.code()) {
-            (_, code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED | code::AUTH_EXPIRED) => {
+        let exit = match error.code() {
+            code::PERMISSION_DENIED | code::ACCESS_DENIED | code::AUTH_REQUIRED | code::AUTH_EXPIRED => {
                 Exit::Auth
             }
-            (Origin::Connection | Origin::Timeout, _)
-            | (
-                _,
-                code::SERVER_NOT_READY
-                | code::SERVER_DRAINING
-                | code::SERVER_RESTARTING
-                | code::UPSTREAM_UNAVAILABLE
-                | code::TIMEOUT,
-            ) => Exit::Unreachable,
-            (
-                _,
-                code::INVALID_PARAMS
-                | code::METHOD_NOT_FOUND
-                | code::INVALID_REQUEST
-                | code::TOOL_NOT_FOUND
-                | code::TOOL_DISABLED,
-            ) => Exit::Usage,
+            _ if matches!(error.origin(), Origin::Connection | Origin::Timeout) => Exit::Unreachable,
+            code::SERVER_NOT_READY
+            | code::SERVER_DRAINING
+            | code::SERVER_RESTARTING
+            | code::UPSTREAM_UNAVAILABLE
+            | code::TIMEOUT => Exit::Unreachable,
+            code::INVALID_PARAMS
+            | code::METHOD_NOT_FOUND
+            | code::INVALID_REQUEST
+            | code::TOOL_NOT_FOUND
+            | code::TOOL_DISABLED => Exit::Usage,
             _ => Exit::Tool,
         };
         let message = with_causes(error.message(), &error);

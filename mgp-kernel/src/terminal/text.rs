@@ -81,12 +81,8 @@ impl TextWriter {
     ) -> io::Result<()> {
         let last = cells.len().saturating_sub(1);
         for (column, cell) in cells.enumerate() {
-            write!(self, "{cell}")?;
-            if column < last {
-                let width = widths.get(column).copied().unwrap_or(0);
-                let gap = width.saturating_sub(cell.chars().count()) + 2;
-                write!(self, "{:gap$}", "")?;
-            }
+            let width = widths.get(column).copied().unwrap_or(0);
+            if column < last { write!(self, "{cell:width$}  ")? } else { write!(self, "{cell}")? }
         }
         Ok(())
     }

@@ -68,12 +68,9 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Fail
         }
     }
     let (report, text, added) = report(&path, import, sources, &mut taking)?;
-    if !import.dry_run {
-        // The secrets are stored before the configuration refers to them. They also complete servers that are already
-        // configured.
-        if !taking.stored.is_empty() {
-            user_store(&ProcessEnvironment)?.set(taking.stored.clone())?;
-        }
+    // The secrets are stored before the configuration refers to them. They also complete servers that are already configured.
+    if !import.dry_run && !taking.stored.is_empty() {
+        user_store(&ProcessEnvironment)?.set(taking.stored.clone())?;
     }
     if added && !import.dry_run {
         taking.save()?;

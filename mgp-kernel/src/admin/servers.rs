@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 
 use mgp_discovery::config::ProcessEnvironment;
 use mgp_discovery::config::model::ServerConfig;
@@ -11,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::definition_status::HeldCounts;
 use super::operation::{Operation, OperatorCall, ServersToBegin};
+use crate::peer::Process;
 use crate::sections::Sections;
-use crate::servers::upstream::Upstream;
+use crate::servers::upstream::{ServerView, Upstream};
 use crate::terminal::{TextForm, TextWriter, or_dash, printable};
 
 /// Lists all servers by id.
@@ -114,11 +116,9 @@ impl Operation for ListServers {
     async fn run(self, call: &OperatorCall) -> Result<ServerList, Error> {
         let Sections { fleet, tools, .. } = &*call.kernel;
         if self.begin != ServersToBegin::None {
-            fleet
-                .all()
-                .iter()
-                .filter(|server| self.begin.has(server.id()))
-                .for_each(|server| server.release());
+            for server in fleet.all().iter().filter(|server| self.begin.has(server.id())) {
+                server.release();
+            }
             // Searches find what was listed so far.
             tools.index.settled().await;
         }
@@ -134,7 +134,7 @@ impl ServerList {
         let mut servers: Vec<ServerRow> = Vec::new();
         for view in fleet.views() {
             let instance = ServerInstance {
-                client: view.client,
+                client: view.client.clone(),
                 state: view.state,
                 pid: view.pid,
                 memory_bytes: view.pid.and_then(|pid| processes.memory(pid)),
@@ -150,31 +150,15 @@ impl ServerList {
                 continue;
             }
             let configured = config.servers.iter().find(|server| view.id.as_str() == server.id);
-            let server = fleet.get(view.id.as_str());
-            servers.push(ServerRow {
-                instances: vec![instance],
-                state: view.state,
-                starting: server.as_ref().is_some_and(|server| server.is_starting()),
-                listing: server.as_ref().is_some_and(|server| server.is_listing()),
-                enabled: true,
-                tools: view.tools as u64,
-                mgp: view.mgp.map(|mgp| mgp.version),
-                protocol: view.protocol.map(|protocol| protocol.revision.to_string()),
-                protocol_reason: view.protocol.map(|protocol| protocol.reason.to_owned()),
-                last_error: view.last_error,
-                delay: view.delay,
-                fault: configured.and_then(fault),
-                restarts: view.restarts,
-                pid: view.pid,
-                uptime_secs: view.uptime.map(|uptime| uptime.as_secs()),
-                calls: server.map(|server| CallCounts::of(&server)).unwrap_or_default(),
-                ..ServerRow::idle(view.id, view.agent, configured, &counts)
-            });
+            let mut row =
+                ServerRow::of(view.id.clone(), Some(&view), fleet.get(view.id.as_str()), configured, &counts);
+            row.instances.push(instance);
+            servers.push(row);
         }
         // Servers that do not run are shown as well, so that nobody looks for them.
         for server in &config.servers {
             if !servers.iter().any(|running| running.id.as_str() == server.id) {
-                servers.push(ServerRow::idle(server.id.as_str().into(), None, Some(server), &counts));
+                servers.push(ServerRow::of(server.id.as_str().into(), None, None, Some(server), &counts));
             }
         }
         servers.sort_by(|one, other| (&one.id, &one.agent_id).cmp(&(&other.id, &other.agent_id)));
@@ -225,36 +209,40 @@ impl TextForm for ServerList {
 }
 
 impl ServerRow {
-    /// Returns the row of a server that does not run.
-    fn idle(
+    /// Returns the row of a server with the `view` of its connection; without a view, it does not run.
+    fn of(
         id: ServerId,
-        agent_id: Option<String>,
+        view: Option<&ServerView>,
+        server: Option<Arc<Upstream>>,
         configured: Option<&ServerConfig>,
         counts: &HeldCounts,
     ) -> Self {
+        let agent_id = view.and_then(|view| view.agent.clone());
         let (held, flagged) = counts.of_server(&id, agent_id.as_deref());
+        let protocol = view.and_then(|view| view.protocol.as_ref());
+        let of_configured = configured.filter(|server| server.enabled);
         Self {
             id,
             agent_id,
-            state: ServerState::Registered,
-            starting: false,
-            enabled: configured.is_some_and(|server| server.enabled),
-            tools: 0,
-            listing: false,
+            state: view.map_or(ServerState::Registered, |view| view.state),
+            starting: server.as_ref().is_some_and(|server| server.is_starting()),
+            enabled: view.is_some() || of_configured.is_some(),
+            tools: view.map_or(0, |view| view.tools as u64),
+            listing: server.as_ref().is_some_and(|server| server.is_listing()),
             held,
             flagged,
             transport: configured.map_or("registered", transport).to_owned(),
             description: configured.and_then(|server| server.description.clone()),
-            mgp: None,
-            protocol: None,
-            protocol_reason: None,
-            last_error: None,
-            delay: None,
-            fault: configured.filter(|server| server.enabled).and_then(fault),
-            restarts: 0,
-            pid: None,
-            uptime_secs: None,
-            calls: CallCounts::default(),
+            mgp: view.and_then(|view| Some(view.mgp.as_ref()?.version.clone())),
+            protocol: protocol.map(|protocol| protocol.revision.to_string()),
+            protocol_reason: protocol.map(|protocol| protocol.reason.to_owned()),
+            last_error: view.and_then(|view| view.last_error.clone()),
+            delay: view.and_then(|view| view.delay.clone()),
+            fault: of_configured.and_then(fault),
+            restarts: view.map_or(0, |view| view.restarts),
+            pid: view.and_then(|view| view.pid),
+            uptime_secs: view.and_then(|view| Some(view.uptime?.as_secs())),
+            calls: server.map(|server| CallCounts::of(&server)).unwrap_or_default(),
             instances: Vec::new(),
         }
     }
@@ -342,8 +330,7 @@ impl ProcessGroups {
         let Ok(processes) = std::fs::read_dir("/proc") else { return all };
         for process in processes.flatten() {
             let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let stat = std::fs::read(process.path().join("stat")).unwrap_or_default();
-            let Some(group) = group(&String::from_utf8_lossy(&stat)) else { continue };
+            let Some(Process { group, .. }) = Process::read(pid) else { continue };
             all.groups.insert(pid, group);
             all.members.entry(group).or_default().push(pid);
         }
@@ -362,13 +349,6 @@ impl ProcessGroups {
     }
 }
 
-/// Returns the process group in a line of `/proc/PID/stat`. The name stands in parentheses and may itself contain some.
-fn group(stat: &str) -> Option<u32> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    // The state is the third field of the line, and the first after the name.
-    rest.split_ascii_whitespace().nth(2)?.parse().ok()
-}
-
 /// Returns the resident memory in the text of `/proc/PID/status`, in bytes.
 fn resident(status: &str) -> Option<u64> {
     let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim();
@@ -380,9 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_and_memory_are_read_from_what_the_system_writes() {
-        assert_eq!(group("7 (a (b) c) S 1 42 7 0 -1"), Some(42));
-        assert_eq!(group("7 (a) S 1"), None);
+    fn memory_is_read_from_what_the_system_writes() {
         assert_eq!(resident("Name:\tx\nVmRSS:\t    1234 kB\n"), Some(1234 << 10));
         assert_eq!(resident("Name:\tkthreadd\n"), None);
     }

@@ -18,6 +18,7 @@ pub(crate) struct Process {
     /// The name of the program, cut by the system.
     pub(crate) name: Box<str>,
     pub(crate) parent: u32,
+    pub(crate) group: u32,
     /// The session, by the number of the process that leads it.
     pub(crate) session: u32,
     /// The device number of the controlling terminal; 0 for none.
@@ -63,6 +64,7 @@ fn parse(pid: u32, stat: &str) -> Option<Process> {
         id: ProcessId { pid, started: field(22)?.parse().ok()? },
         name,
         parent: field(4)?.parse().ok()?,
+        group: field(5)?.parse().ok()?,
         session: field(6)?.parse().ok()?,
         terminal: field(7)?.parse().ok()?,
     })
@@ -139,7 +141,7 @@ mod tests {
     fn a_name_with_parentheses_and_spaces_moves_no_field() {
         let stat = "7 (a) R 1 (b) S 3 4 5 34816 9 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
         let process = parse(7, stat).unwrap();
-        assert_eq!((&*process.name, process.parent, process.session), ("a) R 1 (b", 3, 5));
+        assert_eq!((&*process.name, process.parent, process.group, process.session), ("a) R 1 (b", 3, 4, 5));
         assert_eq!((process.terminal, process.id.started), (34816, 4711));
         for torn in ["", "7 (a", "7 (a) S 3 4", "7 a S 3 4 5 6"] {
             assert_eq!(parse(7, torn), None, "{torn}");

@@ -371,7 +371,7 @@ mod tests {
     }
 
     fn own() -> OperatorConnection {
-        OperatorConnection::in_process()
+        OperatorConnection::of_account(&PeerProcess::Unknown)
     }
 
     fn needed(proofs: &ProofChecker, connection: &OperatorConnection) -> Option<NeededProof> {
@@ -458,6 +458,7 @@ mod tests {
             id: ProcessId { pid, started: u64::from(pid) },
             name: "p".into(),
             parent,
+            group: session,
             session,
             terminal,
         };

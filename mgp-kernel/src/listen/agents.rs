@@ -8,7 +8,7 @@ use mgp_transport::connect;
 use mgp_types::Principal;
 use tokio::sync::watch;
 
-use super::descendants::{DescendantFilter, serve_each};
+use super::descendants::serve_each;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
@@ -24,9 +24,8 @@ pub(crate) async fn serve(
     stopped: watch::Receiver<bool>,
     drain: Duration,
 ) {
-    let filter = DescendantFilter::new(kernel.clone(), "agents");
     let each = |arrived| share(kernel.clone(), agent.clone(), arrived, stopped.clone(), drain);
-    serve_each(socket, filter, wait_for_stop(stopped.clone()), each).await;
+    serve_each(socket, kernel.clone(), "agents", stopped.clone(), each).await;
 }
 
 async fn share(

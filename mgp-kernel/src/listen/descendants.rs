@@ -6,9 +6,10 @@ use std::time::Duration;
 use mgp_transport::{ConnectionLimits, connect};
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, EventType, Outcome};
 use mgp_types::{Error, Outbox, code};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::serve::wait_for_stop;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
@@ -18,7 +19,7 @@ use crate::peer::{PeerProcess, Process, ProcessId};
 ///
 /// A refusal is recorded, and the process gets the reason as the answer to its requests. It takes no place from those
 /// who may connect.
-pub(super) struct DescendantFilter {
+struct DescendantFilter {
     kernel: Kernel,
     /// The name of the socket in the record.
     socket: &'static str,
@@ -28,13 +29,8 @@ pub(super) struct DescendantFilter {
 }
 
 impl DescendantFilter {
-    pub(super) fn new(kernel: Kernel, socket: &'static str) -> Self {
-        let own = Process::own().map(|process| process.id);
-        Self { kernel, socket, own, places: Arc::new(Semaphore::new(MAX_REFUSED)), refused: JoinSet::new() }
-    }
-
     /// Returns the connection if the kernel has not started the process that made it.
-    pub(super) async fn admit(&mut self, arrived: AcceptedConnection) -> Option<AcceptedConnection> {
+    async fn admit(&mut self, arrived: AcceptedConnection) -> Option<AcceptedConnection> {
         while self.refused.try_join_next().is_some() {}
         if !arrived.process.comes_from(self.own) {
             return Some(arrived);
@@ -76,16 +72,25 @@ impl DescendantFilter {
     }
 }
 
-/// Serves each connection at a socket that may be there by `each`, until `stop`, and then waits for those that go on. Some
-/// connect at once; others lose their connection.
+/// Serves each connection at a socket that may be there by `each`, until `stopped` says so, and then waits for those that go on.
+/// Some connect at once; others lose their connection. `name` is that of the socket in the record.
 pub(super) async fn serve_each<C: Future<Output = ()> + Send + 'static>(
     socket: UserSocket,
-    mut filter: DescendantFilter,
-    stop: impl Future<Output = ()>,
+    kernel: Kernel,
+    name: &'static str,
+    stopped: watch::Receiver<bool>,
     each: impl Fn(AcceptedConnection) -> C,
 ) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
+    let mut filter = DescendantFilter {
+        kernel,
+        socket: name,
+        own: Process::own().map(|process| process.id),
+        places: Arc::new(Semaphore::new(MAX_REFUSED)),
+        refused: JoinSet::new(),
+    };
+    let stop = wait_for_stop(stopped);
     tokio::pin!(stop);
     loop {
         let arrived = tokio::select! {
@@ -95,10 +100,7 @@ pub(super) async fn serve_each<C: Future<Output = ()> + Send + 'static>(
         while connections.try_join_next().is_some() {}
         let Some(arrived) = filter.admit(arrived).await else { continue };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            tracing::warn!(
-                socket = filter.socket,
-                "too many are connected at a socket; one more was not let in"
-            );
+            tracing::warn!(socket = name, "too many are connected at a socket; one more was not let in");
             continue;
         };
         let connection = each(arrived);

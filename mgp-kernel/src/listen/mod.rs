@@ -9,6 +9,7 @@ mod descendants;
 pub(crate) mod http;
 #[cfg(unix)]
 pub(crate) mod kernel_note;
+#[cfg(unix)]
 pub(crate) mod serve;
 #[cfg(unix)]
 pub(crate) mod socket;

@@ -15,13 +15,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-use super::http::check_certificate;
+use super::http::ListenCertificate;
 use super::kernel_note::KernelNote;
-#[cfg(unix)]
-use super::{
-    agents, control,
-    socket::{SocketAudience, UserSocket},
-};
+use super::socket::{SocketAudience, UserSocket};
+use super::{agents, control};
 use crate::lifecycle::{HttpListening, ServedKernel};
 use crate::peer::Lineage;
 use crate::sections::Sections;
@@ -41,7 +38,6 @@ pub(crate) struct ServeOptions {
     /// The path of the socket for operators.
     pub(crate) socket: PathBuf,
     /// The users who may connect as operators.
-    #[cfg(unix)]
     pub(crate) operators: SocketAudience,
     /// The path of the socket for clients that share the kernel.
     pub(crate) shared_at: PathBuf,
@@ -88,26 +84,18 @@ pub(crate) async fn serve(
     let unheard = |at: String| move |error: io::Error| StartError::Listen { at, error };
     let Sections { config, policies, audit, changes, lifecycle, .. } = kernel.sections();
     if let (Some(address), Some(tls)) = (serving.http, &config.load().listen.tls) {
-        check_certificate(tls).map_err(unheard(address.to_string()))?;
+        ListenCertificate::read(tls).map_err(unheard(address.to_string()))?;
     }
     // Whoever connects finds the note, because it is written before anybody can.
     if let Err(error) = KernelNote::of_this_process(&config.wanted()).write(config.state()) {
         tracing::warn!(%error, "clients that join cannot see which kernel this is");
     }
-    #[cfg(unix)]
-    let control = {
-        let at = serving.socket.display().to_string();
-        UserSocket::open_for(&serving.socket, serving.operators).map_err(unheard(at))?
-    };
-    #[cfg(unix)]
-    let sharing = {
-        let at = &serving.shared_at;
-        let opened = UserSocket::open(at);
-        // A client that has the kernel alone does not need this socket.
-        opened
-            .inspect_err(|error| tracing::warn!(at = %at.display(), %error, "no other client can join"))
-            .ok()
-    };
+    let at = serving.socket.display().to_string();
+    let control = UserSocket::open(&serving.socket, serving.operators).map_err(unheard(at))?;
+    // A client that has the kernel alone does not need this socket.
+    let sharing = UserSocket::open(&serving.shared_at, SocketAudience::User).inspect_err(|error| {
+        tracing::warn!(at = %serving.shared_at.display(), %error, "no other client can join");
+    });
     let http = bound(&serving).await?;
     listening(http.as_ref().and_then(|(address, socket)| socket.is_ok().then_some(*address)));
 
@@ -127,13 +115,10 @@ pub(crate) async fn serve(
     let mut operators = JoinSet::new();
     // The clients that share the kernel do not keep it running.
     let mut sharers = JoinSet::new();
-    #[cfg(unix)]
-    {
-        operators.spawn(control::serve(control, kernel.clone(), closed));
-        if let Some(socket) = sharing {
-            let as_who = serving.agent.clone();
-            sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
-        }
+    operators.spawn(control::serve(control, kernel.clone(), closed));
+    if let Ok(socket) = sharing {
+        let as_who = serving.agent.clone();
+        sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
     }
     if let Some(then) = serving.stdio {
         let served = serve_stdio(kernel.clone(), serving.agent, stopped.clone(), serving.drain);

@@ -35,38 +35,32 @@ pub(crate) enum SocketAudience {
 /// A user who is let in at a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketPeer {
-    /// The user that the kernel runs as, by number.
-    Owner(u32),
+    /// The user that the kernel runs as.
+    Owner,
     /// The superuser, who may do everything anyway.
     Root,
-    /// A member of the group, by user number.
-    Member(u32),
+    /// A member of the group.
+    Member,
 }
 
 /// A connection that was let in at a socket.
 #[derive(Debug)]
 pub(crate) struct AcceptedConnection {
     pub(crate) user: SocketPeer,
+    /// The number of the user.
+    pub(crate) uid: u32,
     pub(crate) process: PeerProcess,
     pub(crate) reader: OwnedReadHalf,
     pub(crate) writer: OwnedWriteHalf,
 }
 
 impl UserSocket {
-    /// Listens at `path`. A socket that a dead kernel left there is replaced.
+    /// Listens at `path` for these users. A socket that a dead kernel left there is replaced. The system decides who belongs
+    /// to the group, from the permissions of the file.
     ///
     /// # Errors
     /// Fails if another kernel listens there, or if the folder does not belong to this user.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Self::open_for(path, SocketAudience::User)
-    }
-
-    /// Listens at `path` for these users. The system decides who belongs to the group, from the permissions of the
-    /// file.
-    ///
-    /// # Errors
-    /// Fails as [`open`](Self::open) does.
-    pub(crate) fn open_for(path: &Path, operators: SocketAudience) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, operators: SocketAudience) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             private_folder(folder)?;
         }
@@ -99,33 +93,23 @@ impl UserSocket {
                 && let Some(user) = self.admit(credentials.uid())
             {
                 let process = PeerProcess::of(credentials.pid());
-                return AcceptedConnection { user, process, reader, writer };
+                return AcceptedConnection { user, uid: credentials.uid(), process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");
         }
     }
-}
 
-impl UserSocket {
     fn admit(&self, peer: u32) -> Option<SocketPeer> {
-        let member = || (self.operators == SocketAudience::Group).then_some(SocketPeer::Member(peer));
+        let member = || (self.operators == SocketAudience::Group).then_some(SocketPeer::Member);
         SocketPeer::of(peer, self.owner).or_else(member)
     }
 }
 
 impl SocketPeer {
-    /// Returns the number of the user.
-    pub(super) const fn uid(self) -> u32 {
-        match self {
-            Self::Owner(uid) | Self::Member(uid) => uid,
-            Self::Root => ROOT,
-        }
-    }
-
     /// Returns the role in which the user `peer` may connect to a kernel that `owner` runs; `None` for nobody who may.
     pub(crate) const fn of(peer: u32, owner: u32) -> Option<Self> {
         if peer == owner {
-            Some(Self::Owner(owner))
+            Some(Self::Owner)
         } else if peer == ROOT {
             Some(Self::Root)
         } else {
@@ -294,16 +278,15 @@ mod tests {
     #[test]
     fn a_user_is_one_operator_at_the_socket_and_in_the_own_process() {
         let own = rustix::process::geteuid().as_raw();
-        let at_socket = SocketPeer::of(own, own).unwrap();
-        assert_eq!(oneself(), operator(at_socket.uid()));
-        assert_eq!(operator(SocketPeer::Root.uid()), Principal::operator("root"));
+        assert_eq!(oneself(), operator(own));
+        assert_eq!(operator(ROOT), Principal::operator("root"));
         assert_eq!(operator(4_000_000_000), Principal::operator("uid 4000000000"));
         assert_eq!(oneself().role(), mgp_types::PrincipalRole::Operator);
     }
 
     #[test]
     fn only_the_same_user_and_root_are_let_in() {
-        assert_eq!(SocketPeer::of(1000, 1000), Some(SocketPeer::Owner(1000)));
+        assert_eq!(SocketPeer::of(1000, 1000), Some(SocketPeer::Owner));
         assert_eq!(SocketPeer::of(ROOT, 1000), Some(SocketPeer::Root));
         assert_eq!(SocketPeer::of(1001, 1000), None);
         assert_eq!(SocketPeer::of(1000, ROOT), None);
@@ -346,9 +329,9 @@ mod tests {
         let operators = directory.path().join("mgp.sock");
         let [own, others] = [SharingKey(1), SharingKey(2)].map(|key| agents_path(&operators, key));
         assert!(!is_shared(&operators, None).await);
-        let _begun = UserSocket::open(&own).unwrap();
+        let _begun = UserSocket::open(&own, SocketAudience::User).unwrap();
         assert!(is_shared(&operators, None).await && !is_shared(&operators, Some(&own)).await);
-        let _other = UserSocket::open(&others).unwrap();
+        let _other = UserSocket::open(&others, SocketAudience::User).unwrap();
         assert!(is_shared(&operators, Some(&own)).await);
     }
 
@@ -357,15 +340,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("run").join("mgp.sock");
         let mode = |path: &Path| std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
-        let socket = UserSocket::open(&path).unwrap();
+        let socket = UserSocket::open(&path, SocketAudience::User).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let second = UserSocket::open(&path).unwrap_err();
+        let second = UserSocket::open(&path, SocketAudience::User).unwrap_err();
         assert_eq!(second.kind(), io::ErrorKind::AddrInUse);
         drop(socket);
         // What a process leaves that was killed.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists());
-        UserSocket::open(&path).unwrap();
+        UserSocket::open(&path, SocketAudience::User).unwrap();
     }
 
     #[test]

@@ -2,30 +2,17 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use mgp_discovery::config::model::{ClientCertificateUse, ListenTls};
 use mgp_transport::http::{ClientCertificates, TlsConfig};
 
 /// The files of a certificate, and the handle by which new connections get what is in them.
-pub(super) struct ListenCertificate {
-    files: CertificateFiles,
+pub(in crate::listen) struct ListenCertificate {
+    files: ListenTls,
     tls: TlsConfig,
     read_at: Option<[SystemTime; 2]>,
-}
-
-struct CertificateFiles {
-    certificate: PathBuf,
-    key: PathBuf,
-}
-
-/// Checks the certificate that the configuration names.
-///
-/// # Errors
-/// A file cannot be read, or has not what it should have.
-pub(in crate::listen) fn check_certificate(listen: &ListenTls) -> io::Result<()> {
-    ListenCertificate::read(listen).map(drop)
 }
 
 impl ListenCertificate {
@@ -33,14 +20,10 @@ impl ListenCertificate {
     ///
     /// # Errors
     /// A file cannot be read, or has not what it should have.
-    pub(super) fn read(listen: &ListenTls) -> io::Result<Self> {
-        let files = CertificateFiles {
-            certificate: listen.certificate.as_str().into(),
-            key: listen.key.as_str().into(),
-        };
-        let read_at = files.changed_at();
-        let (chain, key) = files.read()?;
-        let mut tls = TlsConfig::from_pem(&chain, &key).map_err(|error| files.unusable(&error))?;
+    pub(in crate::listen) fn read(listen: &ListenTls) -> io::Result<Self> {
+        let read_at = changed_at(listen);
+        let (chain, key) = read(listen)?;
+        let mut tls = TlsConfig::from_pem(&chain, &key).map_err(|error| unusable(listen, &error))?;
         if let Some(authorities) = &listen.client_ca {
             let wanted = match listen.client_certificates {
                 ClientCertificateUse::Optional => ClientCertificates::Optional,
@@ -52,7 +35,7 @@ impl ListenCertificate {
                 io::Error::other(format!("`listen.tls.client_ca`, {authorities}: {error}"))
             })?;
         }
-        Ok(Self { files, tls, read_at })
+        Ok(Self { files: listen.clone(), tls, read_at })
     }
 
     /// Returns the settings of the listener.
@@ -64,14 +47,13 @@ impl ListenCertificate {
     pub(super) async fn watch(mut self) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(LOOK).await;
-            let changed_at = self.files.changed_at();
+            let changed_at = changed_at(&self.files);
             if changed_at.is_none() || changed_at == self.read_at {
                 continue;
             }
             self.read_at = changed_at;
-            let files = &self.files;
-            let taken = files.read().and_then(|(chain, key)| {
-                self.tls.reload(&chain, &key).map_err(|error| files.unusable(&error))
+            let taken = read(&self.files).and_then(|(chain, key)| {
+                self.tls.reload(&chain, &key).map_err(|error| unusable(&self.files, &error))
             });
             match taken {
                 Ok(()) => tracing::info!("new connections get the certificate that was just read"),
@@ -81,22 +63,21 @@ impl ListenCertificate {
     }
 }
 
-impl CertificateFiles {
-    fn read(&self) -> io::Result<(Vec<u8>, Vec<u8>)> {
-        let read = |path: &Path| fs::read(path).map_err(|error| unreadable(path, &error));
-        Ok((read(&self.certificate)?, read(&self.key)?))
-    }
+/// Returns the certificate and its key.
+fn read(files: &ListenTls) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let read = |path: &str| fs::read(path).map_err(|error| unreadable(Path::new(path), &error));
+    Ok((read(&files.certificate)?, read(&files.key)?))
+}
 
-    /// Returns when the files were last written; `None` while one of them is not there.
-    fn changed_at(&self) -> Option<[SystemTime; 2]> {
-        let at = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
-        Some([at(&self.certificate)?, at(&self.key)?])
-    }
+/// Returns when the files were last written; `None` while one of them is not there.
+fn changed_at(files: &ListenTls) -> Option<[SystemTime; 2]> {
+    let at = |path: &str| fs::metadata(path).and_then(|file| file.modified()).ok();
+    Some([at(&files.certificate)?, at(&files.key)?])
+}
 
-    fn unusable(&self, error: &dyn std::fmt::Display) -> io::Error {
-        let (certificate, key) = (self.certificate.display(), self.key.display());
-        io::Error::other(format!("`listen.tls` cannot use {certificate} with {key}: {error}"))
-    }
+fn unusable(files: &ListenTls, error: &dyn std::fmt::Display) -> io::Error {
+    let ListenTls { certificate, key, .. } = files;
+    io::Error::other(format!("`listen.tls` cannot use {certificate} with {key}: {error}"))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> io::Error {

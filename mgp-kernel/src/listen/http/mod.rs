@@ -29,8 +29,7 @@ use tower_layer::{Layer as _, layer_fn};
 use tower_service::Service;
 
 use self::auth_member::MessageBody;
-use self::certificate::ListenCertificate;
-pub(super) use self::certificate::check_certificate;
+pub(super) use self::certificate::ListenCertificate;
 use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 use self::foreign::LoopbackPeer;

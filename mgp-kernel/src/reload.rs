@@ -12,18 +12,14 @@ use crate::changes::ChangeListeners;
 use crate::policies::Policies;
 use crate::registration;
 use crate::rules::AccessRules;
-use crate::running::RunningConfig;
 use crate::server_inventory::{AccessTargets, warn_of_unmatched};
-use crate::servers::fleet::Fleet;
 use crate::{AppliedConfig, StartError, settings};
 
 /// A reloader that takes other configurations, each as a whole or not at all.
 pub(crate) struct ConfigReloader {
-    config: Arc<RunningConfig>,
     policies: Arc<Policies>,
     clock: Clock,
     targets: AccessTargets,
-    fleet: Arc<Fleet>,
     changes: Arc<ChangeListeners>,
     registry: Registry,
     /// The function that reads the configuration anew, if it came from a source.
@@ -31,20 +27,6 @@ pub(crate) struct ConfigReloader {
 }
 
 type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
-
-/// The reason why the configuration stays as it was.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReloadError {
-    /// The kernel got its configuration from the program that it is part of.
-    #[error("the kernel has no file that it could read anew")]
-    NoSource,
-    /// The source has no valid configuration now.
-    #[error("{0}")]
-    Broken(String),
-    /// The configuration asks for something that there is not.
-    #[error(transparent)]
-    Refused(#[from] StartError),
-}
 
 impl ConfigReloader {
     pub(crate) fn new(
@@ -54,8 +36,7 @@ impl ConfigReloader {
         changes: Arc<ChangeListeners>,
         registry: Registry,
     ) -> Self {
-        let (config, fleet) = (Arc::clone(&targets.config), Arc::clone(&targets.visibility.fleet));
-        Self { config, policies, clock, targets, fleet, changes, registry, source: OnceLock::new() }
+        Self { policies, clock, targets, changes, registry, source: OnceLock::new() }
     }
 
     /// Sets the function that reads the configuration anew. Only the first call counts.
@@ -64,30 +45,30 @@ impl ConfigReloader {
     }
 
     /// Reads the configuration anew, and takes what needs nobody's acceptance.
-    pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
+    pub(crate) async fn reread(self: &Arc<Self>) -> Result<AppliedConfig, StartError> {
         self.read_and_take(false).await
     }
 
     /// Reads the configuration anew, and takes all of it in the name of an operator. The kernel of a command, which has no
     /// source, keeps it for the next one.
-    pub(crate) async fn accept(self: &Arc<Self>) -> Result<AppliedConfig, ReloadError> {
+    pub(crate) async fn accept(self: &Arc<Self>) -> Result<AppliedConfig, StartError> {
         self.read_and_take(true).await
     }
 
-    async fn read_and_take(self: &Arc<Self>, accepts: bool) -> Result<AppliedConfig, ReloadError> {
+    async fn read_and_take(self: &Arc<Self>, accepts: bool) -> Result<AppliedConfig, StartError> {
         let this = Arc::clone(self);
         whole(async move {
             // The turn is held from reading to applying.
-            let _turn = this.fleet.turn().await;
+            let _turn = this.changes.fleet().turn().await;
             let held = match this.source.get() {
-                Some(source) => this.config.held(source().map_err(ReloadError::Broken)?),
+                Some(source) => this.targets.config.held(source().map_err(StartError::Config)?),
                 None if accepts => {
-                    let _ = this.config.accept();
+                    let _ = this.targets.config.accept();
                     return Ok(AppliedConfig::default());
                 }
-                None => return Err(ReloadError::NoSource),
+                None => return Err(StartError::Config(NO_SOURCE.to_owned())),
             };
-            Ok(this.take(if accepts { this.config.accept() } else { held }).await?)
+            this.take(if accepts { this.targets.config.accept() } else { held }).await
         })
         .await
     }
@@ -96,7 +77,7 @@ impl ConfigReloader {
     pub(crate) async fn reconfigure(self: &Arc<Self>, config: Config) -> Result<AppliedConfig, StartError> {
         let this = Arc::clone(self);
         whole(async move {
-            let _turn = this.fleet.turn().await;
+            let _turn = this.changes.fleet().turn().await;
             this.take(config).await
         })
         .await
@@ -108,7 +89,7 @@ impl ConfigReloader {
     }
 
     async fn take(&self, wanted: Config) -> Result<AppliedConfig, StartError> {
-        let old = self.config.load_full();
+        let old = self.targets.config.load_full();
         let config = takeable(wanted.clone(), &old);
         let rules = AccessRules::of(&config, self.clock.now())?;
         settings::check_token_holders(&config)?;
@@ -117,16 +98,16 @@ impl ConfigReloader {
             || old.confirmation != config.confirmation
             || old.validators != config.validators;
         let needs_restart = ConfigChanges::between(&config, &wanted).settings_changed;
-        self.config.store(Arc::new(config));
-        let config = self.config.load();
+        self.targets.config.store(Arc::new(config));
+        let config = self.targets.config.load();
         // The rules hold before there is a new server that somebody may not use, and not before it is known that there
         // can be one.
-        let taken = match self.fleet.prepare(&config.servers, all) {
+        let taken = match self.changes.fleet().prepare(&config.servers, all) {
             Ok(prepared) => {
                 let held = rules.hold(&self.policies.access, &self.changes, &self.clock).await;
                 held.map(|()| {
                     self.policies.scopes.set(scopes);
-                    self.fleet.install(prepared)
+                    self.changes.fleet().install(prepared)
                 })
             }
             Err(error) => Err(error),
@@ -147,7 +128,7 @@ impl ConfigReloader {
                 Ok(AppliedConfig { needs_restart, ..applied })
             }
             Err(error) => {
-                self.config.store(Arc::clone(&old));
+                self.targets.config.store(Arc::clone(&old));
                 Err(error)
             }
         }
@@ -156,10 +137,7 @@ impl ConfigReloader {
 
 /// Runs the work to its end, even if the caller stops waiting: half a configuration would be none.
 async fn whole<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
-    match tokio::spawn(work).await {
-        Ok(done) => done,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
+    tokio::spawn(work).await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// Returns the configuration that a kernel that runs with `running` can take: the parts of `wanted` that can change,
@@ -184,6 +162,9 @@ fn takeable(wanted: Config, running: &Config) -> Config {
     config.kernel.linger = running.kernel.linger;
     config
 }
+
+/// The reason why a kernel that got its configuration from the program that it is part of reads none.
+const NO_SOURCE: &str = "the kernel has no file that it could read anew";
 
 #[cfg(test)]
 mod tests {

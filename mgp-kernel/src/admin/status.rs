@@ -136,7 +136,7 @@ impl Operation for StepAside {
     type Reply = SteppedAside;
 
     async fn run(self, call: &OperatorCall) -> Result<SteppedAside, Error> {
-        let Sections { lifecycle, reload, .. } = &*call.kernel;
+        let lifecycle = &call.kernel.lifecycle;
         let served = served(lifecycle)?;
         let connections = &lifecycle.connections;
         let mut is_used = served.http.lock().is_some() || !connections.clients().is_empty();
@@ -150,13 +150,28 @@ impl Operation for StepAside {
         if yields {
             served.stop.notify_one();
         } else if served.linger.is_some() && !lifecycle.is_stopping() {
-            match reload.reread().await {
-                Ok(applied) if applied.needs_restart.is_empty() => {}
-                Ok(_) => lifecycle.connections.set_outdated(),
-                Err(error) => tracing::error!(%error, "the configuration stays as it was"),
-            }
+            reread(&call.kernel).await;
         }
         Ok(SteppedAside { ends: yields || lifecycle.is_stopping() })
+    }
+}
+
+/// Reads the configuration anew. If it is invalid now, logs the error and keeps the old one.
+pub(crate) async fn reread(kernel: &Sections) {
+    match kernel.reload.reread().await {
+        Ok(applied) => {
+            tracing::info!(
+                added = applied.added.len(),
+                changed = applied.changed.len(),
+                removed = applied.removed.len(),
+                "the configuration was reloaded"
+            );
+            if !applied.needs_restart.is_empty() {
+                // A kernel in the background is replaced as soon as that disturbs nobody.
+                kernel.lifecycle.connections.set_outdated();
+            }
+        }
+        Err(error) => tracing::error!(%error, "the configuration stays as it was"),
     }
 }
 

@@ -96,17 +96,10 @@ fn unstarted(error: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("a kernel cannot be started: {error}"))
 }
 
-/// Tells the process that waits for the kernel that it listens.
-pub(super) fn tell_listening() {
-    say(LISTENS);
-}
-
-/// Tells the process that waits for the kernel why it does not start.
-pub(super) fn tell_failure(failure: &Failure) {
-    say(&json!([failure.exit, failure.message(), failure.advice()]).to_string());
-}
-
-fn say(line: &str) {
+/// Tells the process that waits for the kernel that it listens, or why it does not start.
+pub(super) fn tell(outcome: Result<(), &Failure>) {
+    let failed = |failure: &Failure| json!([failure.exit, failure.message(), failure.advice()]).to_string();
+    let line = outcome.map_or_else(failed, |()| LISTENS.to_owned());
     // The process that waited may have ended.
     let _ = writeln!(io::stdout(), "{line}");
 }

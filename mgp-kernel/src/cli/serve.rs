@@ -17,6 +17,7 @@ use super::background;
 use super::context::{CommandContext, EffectiveConfig};
 use super::kernel_connector::KernelConnector;
 use super::pipe;
+use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
 use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
@@ -69,7 +70,7 @@ pub(super) async fn run(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     let is_awaited = args.background;
     let served = Box::pin(serve_as_asked(cx, args)).await;
     if is_awaited && let Err(failure) = &served {
-        background::tell_failure(failure);
+        background::tell(Err(failure));
     }
     served
 }
@@ -158,7 +159,7 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
         }
         cx.output.note(&format!("operators reach it at {at}"));
         if is_background {
-            background::tell_listening();
+            background::tell(Ok(()));
         }
     });
     let beside = async {
@@ -302,14 +303,14 @@ async fn until_stopped(
         tokio::select! {
             _ = signals.interrupt.recv() => return,
             _ = signals.terminate.recv() => return,
-            _ = signals.hang_up.recv() => reload(kernel).await,
+            _ = signals.hang_up.recv() => reread(kernel.sections()).await,
             _ = looks.tick(), if !watched.is_empty() => {
                 let now = versions(watched);
                 // A file that is just being written or replaced is looked at again.
                 let is_settled = now == std::mem::replace(&mut seen, now.clone());
                 if is_settled && now != taken {
                     taken = now;
-                    reload(kernel).await;
+                    reread(kernel.sections()).await;
                 }
             }
         }
@@ -326,25 +327,6 @@ fn versions(files: &[PathBuf]) -> Vec<FileVersion> {
         Some((file.modified().ok()?, file.len()))
     };
     files.iter().map(version).collect()
-}
-
-/// Reloads the configuration. If the new configuration is invalid, logs the error and keeps the old one.
-async fn reload(kernel: &Kernel) {
-    match kernel.sections().reload.reread().await {
-        Ok(applied) => {
-            tracing::info!(
-                added = applied.added.len(),
-                changed = applied.changed.len(),
-                removed = applied.removed.len(),
-                "the configuration was reloaded"
-            );
-            if !applied.needs_restart.is_empty() {
-                // A kernel in the background is replaced as soon as that disturbs nobody.
-                kernel.sections().lifecycle.connections.set_outdated();
-            }
-        }
-        Err(error) => tracing::error!(%error, "the configuration stays as it was"),
-    }
 }
 
 /// The time between two looks at the watched files.

@@ -17,6 +17,7 @@ use mgp_discovery::config::nearest;
 use mgp_types::mgp::{ServerId, ShutdownReason};
 use mgp_types::{ClientSession, ClientSessionId, Principal};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::JoinSet;
@@ -49,7 +50,7 @@ pub(crate) struct Fleet {
 }
 
 /// The result of a change of the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AppliedConfig {
     /// The servers that are new.

@@ -4,11 +4,10 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 use mgp_discovery::clients::{args_without_secrets, without_secrets};
-use mgp_types::mgp::ServerId;
-use mgp_types::{Error, code};
+use mgp_types::Error;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{KernelNeed, Operation, OperatorCall};
+use super::operation::{Operation, OperatorCall};
 use crate::AppliedConfig;
 use crate::server_inventory::{UnmatchedRules, unmatched_rules};
 use crate::terminal::{TextForm, TextWriter, printable};
@@ -31,22 +30,11 @@ pub(crate) struct ShownConfig {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReloadConfig {}
 
-/// The changes since the configuration was reloaded.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ConfigReloaded {
-    added: Vec<ServerId>,
-    changed: Vec<ServerId>,
-    removed: Vec<ServerId>,
-    /// The sections of which something stays as it was until the kernel is started anew.
-    needs_restart: Vec<String>,
-}
-
 /// Lists the rules in effect that stand for nothing.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ListUnmatched {}
 
 impl Operation for ShowConfig {
-    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = ShownConfig;
 
     async fn run(self, call: &OperatorCall) -> Result<ShownConfig, Error> {
@@ -66,19 +54,17 @@ impl TextForm for ShownConfig {
 }
 
 impl Operation for ReloadConfig {
-    type Reply = ConfigReloaded;
+    type Reply = AppliedConfig;
 
-    async fn run(self, call: &OperatorCall) -> Result<ConfigReloaded, Error> {
+    async fn run(self, call: &OperatorCall) -> Result<AppliedConfig, Error> {
         let state = call.kernel.config.state().display().to_string();
         call.record_act("dev.cloto.mgp.config_reloaded", &[("state", &state)]).await?;
         let applied = call.kernel.reload.accept().await;
-        let applied = applied.map_err(|error| Error::new(code::INVALID_PARAMS, error.to_string()))?;
-        let AppliedConfig { added, changed, removed, needs_restart } = applied;
-        Ok(ConfigReloaded { added, changed, removed, needs_restart })
+        applied.map_err(|error| Error::invalid_params(error.to_string()))
     }
 }
 
-impl TextForm for ConfigReloaded {
+impl TextForm for AppliedConfig {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         let Self { added, changed, removed, needs_restart } = self;
         for (what, servers) in [("added", added), ("changed", changed), ("removed", removed)] {

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{
-    Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId, method as name,
-};
+use mgp_types::mgp::{Actor, AuditPort, EventType, Outcome, method as name};
 use mgp_types::{Error, Flow, Gate, MethodEffect, Principal, PrincipalRole, Request, RequestKind, Response};
 
 use crate::admin::list::OperationEntry;
@@ -88,17 +86,11 @@ async fn refuse(
     by: Principal,
     error: Error,
 ) -> Result<Response, Error> {
-    let trace = trace_of(&request).unwrap_or_else(TraceId::random);
-    let event = AuditEvent::new(
-        audit.clock.now(),
-        trace,
-        EventType::PermissionDenied,
-        Actor::of(&by),
-        AuditTarget::new(None, None),
-        Outcome::Blocked,
-    );
-    let event =
-        event.with_detail("reason", "no proof of a person").with_detail("method", request.method.as_str());
+    let mut event = audit
+        .event(EventType::PermissionDenied, Actor::of(&by), Outcome::Blocked)
+        .with_detail("reason", "no proof of a person")
+        .with_detail("method", request.method.as_str());
+    event.trace_id = trace_of(&request).unwrap_or(event.trace_id);
     tracing::warn!(method = %request.method, "a connection that did not prove that a person is there was refused");
     audit.log.record(event).await?;
     Err(error)

@@ -12,7 +12,7 @@ use mgp_types::{Error, Principal, PrincipalRole, RunningCalls, shell_word};
 use serde::{Deserialize, Serialize};
 
 use super::access::advised;
-use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
+use super::operation::{Operation, OperatorCall, PageRequest};
 use crate::terminal::{Exit, Failure, TextForm, TextWriter, ahead, or_dash};
 
 /// Issues a key.
@@ -112,7 +112,6 @@ pub(crate) struct RevokedKey {
 }
 
 impl Operation for IssueKey {
-    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = IssuedKey;
 
     async fn run(self, call: &OperatorCall) -> Result<IssuedKey, Error> {

@@ -1,9 +1,8 @@
 //! The list of all operations of operators.
 
 use std::any::TypeId;
-use std::pin::Pin;
 
-use mgp_types::{Error, Object, RawJson};
+use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
@@ -72,7 +71,7 @@ pub(crate) struct OperationEntry {
 }
 
 /// An operation that runs, and its reply as JSON.
-pub(crate) type OperationFuture = Pin<Box<dyn Future<Output = Result<RawJson, Error>> + Send>>;
+pub(crate) type OperationFuture = BoxFuture<'static, Result<RawJson, Error>>;
 
 impl OperationEntry {
     const fn of<O: Operation>(name: &'static str, proof: ProofNeed) -> Self {

@@ -93,10 +93,8 @@ impl OperatorCall {
 /// The kernel that a command needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KernelNeed {
-    /// The stored data: keys, rules, grants, pins and the audit log.
+    /// The stored data: keys, rules, grants, pins and the audit log; and the configuration.
     State,
-    /// The stored data and the configuration.
-    Configured,
     /// A kernel that runs already.
     Running,
     /// A kernel with servers. Those that are named are connected, or have failed once, before the work begins.

@@ -2,7 +2,6 @@
 //! has stands for nothing, so names are checked.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::io::{self, Write as _};
 
 use clap::Args;
@@ -14,7 +13,7 @@ use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, ServerState
 use mgp_types::{Error, LOCAL_AGENT, RawJson, shell_word};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
+use super::operation::{Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::sections::Sections;
 use crate::settings::KEYLESS_AGENT;
@@ -56,17 +55,10 @@ pub(crate) struct ResetDecision {
     #[arg(value_name = "ID|SERVER")]
     pub(crate) what: String,
     /// The permission, if a server is named
-    #[arg(value_parser = read_permission)]
     pub(crate) permission: Option<Permission>,
     /// Forget the decision for this agent's calls only, if a server is named
     #[arg(long = "agent", value_name = "AGENT", requires = "permission")]
     pub(crate) agent_id: Option<AgentId>,
-}
-
-/// Reads the name of a permission on the command line. Servers may need ones that nobody else knows.
-#[expect(clippy::unnecessary_wraps, reason = "clap takes parsers that may fail")]
-pub(crate) fn read_permission(name: &str) -> Result<Permission, Infallible> {
-    Ok(Permission::read(name))
 }
 
 /// The result of a reset: whether there was a decision.
@@ -114,7 +106,6 @@ struct GrantRow {
 }
 
 impl Operation for GrantPermission {
-    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = PermissionDecided;
 
     fn refused(&self, failure: Failure) -> Failure {
@@ -144,7 +135,6 @@ impl Operation for GrantPermission {
 }
 
 impl Operation for RevokePermission {
-    const NEED: KernelNeed = KernelNeed::Configured;
     type Reply = PermissionDecided;
 
     fn refused(&self, failure: Failure) -> Failure {

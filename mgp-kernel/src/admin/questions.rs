@@ -90,8 +90,8 @@ pub(crate) struct WatchQuestions {
     pub(crate) known: Vec<String>,
 }
 
-/// Approves a question.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// Approves a question, by default for the agent that asked, until its session ends.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ApproveQuestion {
     pub(crate) id: String,
     pub(crate) scope: Option<Scope>,
@@ -103,14 +103,6 @@ pub(crate) struct ApproveQuestion {
     pub(crate) granted_to: GrantedTo,
     /// The number of calls that the approval of a call is for; by default the one that was asked about.
     pub(crate) max_uses: Option<u32>,
-}
-
-impl ApproveQuestion {
-    /// Approves the question for the agent that asked, until its session ends.
-    pub(crate) fn of(id: impl Into<String>) -> Self {
-        let id = id.into();
-        Self { id, scope: None, expires_at: None, lasts: None, granted_to: GrantedTo::Asker, max_uses: None }
-    }
 }
 
 /// Denies a question.

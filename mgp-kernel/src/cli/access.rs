@@ -65,8 +65,6 @@ pub(super) struct AccessEntryArgs {
 }
 
 pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Exit, Failure> {
-    let need =
-        if matches!(access, AccessCommand::List(_)) { KernelNeed::State } else { KernelNeed::Configured };
     let work = async |link: &KernelLink| match access {
         AccessCommand::Query(target) => query(link, target).await,
         AccessCommand::Grant { deny: false, entry } => make(link, entry, AccessPermission::Allow).await,
@@ -76,7 +74,7 @@ pub(super) async fn run(cx: &CommandContext, access: AccessCommand) -> Result<Ex
         AccessCommand::Revoke(target) => revoke(link, target).await,
         AccessCommand::List(list) => cx.output.result(&link.ask(&list).await?),
     };
-    KernelLink::with(cx, need, work).await
+    KernelLink::with(cx, KernelNeed::State, work).await
 }
 
 /// Shows whether an agent may use a server or tool. The command ends with 0 if it may and with 3 if it may not, so that

@@ -5,7 +5,6 @@
 //! share the kernel's environment: a kernel for each environment would need pins, grants and a record for each.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,13 +13,13 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::background::{self, StartLock, StartOutcome};
-use super::link::make_way;
+use super::link::{join, make_way};
 use super::output::Output;
 use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::terminal::{Exit, Failure};
+use crate::terminal::Failure;
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
     let whose = if could_join { ", from other files or for another agent" } else { "" };
@@ -58,11 +57,6 @@ impl KernelConnector<'_> {
         for difference in note.differences(self.config) {
             self.output.note(&difference);
         }
-    }
-
-    /// Returns whether a kernel is started if none runs.
-    pub(super) const fn can_start(&self) -> bool {
-        self.starting.is_some()
     }
 
     /// Returns whether the kernel with this note ended unexpectedly, or another one runs by now. A kernel that is
@@ -115,7 +109,7 @@ impl KernelConnector<'_> {
         loop {
             if let Some(joined) = self.join().await? {
                 let is_other = joined.note.as_ref().is_some_and(|note| !note.fits(self.config));
-                if !is_other || !self.can_start() || std::mem::replace(&mut has_made_way, true) {
+                if !is_other || !self.starting.is_some() || std::mem::replace(&mut has_made_way, true) {
                     return Ok(joined);
                 }
                 // One that stays reads its configuration now, and need not notice first that it has changed.
@@ -165,18 +159,8 @@ impl KernelConnector<'_> {
     }
 
     async fn join(&self) -> Result<Option<JoinedKernel>, Failure> {
-        match socket::connect(self.at).await {
-            Ok((reader, writer)) => {
-                let note = KernelNote::read(self.state);
-                Ok(Some(JoinedKernel { reader, writer, note }))
-            }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let message = format!("the kernel at {} belongs to another user", self.at.display());
-                Err(Failure::new(Exit::Auth, message))
-            }
-            // No kernel runs, or one that died has left the socket.
-            Err(_) => Ok(None),
-        }
+        let halves = join(self.at).await?;
+        Ok(halves.map(|(reader, writer)| JoinedKernel { reader, writer, note: KernelNote::read(self.state) }))
     }
 }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, PlainStack};
-use mgp_discovery::Config;
 use mgp_transport::Wire;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
 use super::context::{CommandContext, EffectiveConfig};
@@ -29,6 +29,7 @@ use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
+use crate::peer::PeerProcess;
 use crate::proof::OperatorConnection;
 use crate::terminal::{Exit, Failure, TextForm, printable};
 
@@ -89,13 +90,7 @@ impl KernelLink {
     /// Connects to the kernel that is needed.
     async fn open(cx: &CommandContext, need: KernelNeed) -> Result<Self, Failure> {
         match need {
-            KernelNeed::State => Self::to_stored(cx, |config| config.servers.clear()).await,
-            KernelNeed::Configured => {
-                let disable = |config: &mut Config| {
-                    config.servers.iter_mut().for_each(|server| server.enabled = false);
-                };
-                Self::to_stored(cx, disable).await
-            }
+            KernelNeed::State => Self::to_stored(cx).await,
             KernelNeed::Running => Self::to_running(cx).await?.ok_or_else(|| {
                 Failure::unreachable("no kernel runs, so no server runs either")
                     .hint("`mgp serve` starts a kernel")
@@ -111,21 +106,21 @@ impl KernelLink {
     }
 
     /// Connects to the running kernel, or opens its data in this process, where that ends with the command: nothing stays
-    /// behind of a command that needs no server. `reduce` leaves of the configuration what is needed.
-    async fn to_stored(cx: &CommandContext, reduce: fn(&mut Config)) -> Result<Self, Failure> {
+    /// behind of a command that needs no server.
+    async fn to_stored(cx: &CommandContext) -> Result<Self, Failure> {
         let configured = cx.read()?;
         let mut held = StateInUse::new(&configured.state, &configured.socket, &cx.output);
         let kernel = loop {
             if let Some(client) = running(&configured, &mut held).await? {
                 return Ok(Self::to(client, cx));
             }
-            match started(&configured, reduce).await {
+            match started(&configured).await {
                 Ok(kernel) => break kernel,
                 Err(error) if error.is_in_use() => held.wait().await?,
                 Err(error) => return Err(error.into()),
             }
         };
-        let connection = Arc::new(OperatorConnection::in_process());
+        let connection = Arc::new(OperatorConnection::of_account(&PeerProcess::Unknown));
         let mark = ConnectionRole::Operator(connection, Arc::clone(&kernel.sections().policies));
         let (session, own) = (kernel.sections().fleet.client_session(), std::env::current_dir().ok());
         let client =
@@ -307,22 +302,24 @@ async fn steps_aside(client: &KernelClient, note: Option<KernelNote>) -> bool {
     }
 }
 
+/// Connects to the socket of a kernel at `path`; `None` if no kernel runs.
+pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWriteHalf)>, Failure> {
+    let error = match socket::connect(path).await {
+        Ok(halves) => return Ok(Some(halves)),
+        Err(error) => error,
+    };
+    let (exit, what) = match error.kind() {
+        // No kernel runs, or one that died has left the socket.
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::ConnectionRefused => return Ok(None),
+        ErrorKind::PermissionDenied => (Exit::Auth, "belongs to another user".to_owned()),
+        _ => (Exit::Unreachable, format!("cannot be reached: {error}")),
+    };
+    Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())))
+}
+
 async fn reach(configured: &EffectiveConfig) -> Result<Option<KernelClient>, Failure> {
     let path = &configured.socket;
-    let (reader, writer) = match socket::connect(path).await {
-        Ok(halves) => halves,
-        Err(error) => {
-            let (exit, what) = match error.kind() {
-                // No kernel runs, or one that died has left the socket.
-                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::ConnectionRefused => {
-                    return Ok(None);
-                }
-                ErrorKind::PermissionDenied => (Exit::Auth, "belongs to another user".to_owned()),
-                _ => (Exit::Unreachable, format!("cannot be reached: {error}")),
-            };
-            return Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())));
-        }
-    };
+    let Some((reader, writer)) = join(path).await? else { return Ok(None) };
     let connected = builder().connect_io(reader, writer).await;
     let is_ending =
         |error: &Error| error.code() == code::SERVER_DRAINING || error.origin() == Origin::Connection;
@@ -340,13 +337,13 @@ async fn reach(configured: &EffectiveConfig) -> Result<Option<KernelClient>, Fai
     })
 }
 
-/// Starts a kernel in this process, with what `reduce` leaves of the configuration.
-async fn started(configured: &EffectiveConfig, reduce: fn(&mut Config)) -> Result<Kernel, StartError> {
+/// Starts a kernel in this process, none of whose servers start.
+async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
     let (wanted, state) = (configured.config.clone(), configured.state.clone());
     let files = configured.own_files();
     // All of it is what counts as accepted, not what this kernel needs of it.
     let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
-    reduce(&mut config);
+    config.servers.iter_mut().for_each(|server| server.enabled = false);
     let kernel = Kernel::open(config, state, files).await?;
     let _ = kernel.sections().config.held(wanted);
     Ok(kernel)

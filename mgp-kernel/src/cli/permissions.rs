@@ -12,9 +12,7 @@ use super::input::{is_person_there, read_text, typed_answer};
 use super::link::{KernelLink, operate};
 use super::proof;
 use crate::admin::operation::KernelNeed;
-use crate::admin::permissions::{
-    GrantPermission, ListGrants, ResetDecision, RevokePermission, read_permission,
-};
+use crate::admin::permissions::{GrantPermission, ListGrants, ResetDecision, RevokePermission};
 use crate::admin::questions::{
     ApproveQuestion, DenyQuestion, ListPending, OpenQuestion, PermissionDecided, ShowQuestion, WatchQuestions,
 };
@@ -45,7 +43,6 @@ pub(super) struct PermissionApproveArgs {
     #[arg(value_name = "ID|SERVER")]
     what: Option<String>,
     /// The permission, if a server is named
-    #[arg(value_parser = read_permission)]
     permission: Option<Permission>,
     /// The scope of the grant, as a JSON object with `paths`, `commands`, `hosts` and so on
     #[arg(long, value_name = "JSON", value_parser = scope, conflicts_with = "scope_file")]
@@ -85,7 +82,6 @@ pub(super) struct PermissionDenyArgs {
     #[arg(value_name = "ID|SERVER")]
     what: Option<String>,
     /// The permission, if a server is named
-    #[arg(value_parser = read_permission)]
     permission: Option<Permission>,
     /// The end of the denial of a question: a time, or a span such as 2h
     #[arg(long, visible_alias = "for", value_name = "WHEN", value_parser = ahead, conflicts_with = "permission")]
@@ -260,7 +256,7 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     let id = shown.question.id.clone();
     match says(&shown.question).await? {
         PersonDecision::Yes(lasts) => {
-            link.ask(&ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await.map(drop)
+            link.ask(&ApproveQuestion { id, lasts, ..ApproveQuestion::default() }).await.map(drop)
         }
         // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
         PersonDecision::No => {
@@ -274,7 +270,9 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
 async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
     let id = question.id.clone();
     match says(question).await? {
-        PersonDecision::Yes(lasts) => link.ask(&ApproveQuestion { lasts, ..ApproveQuestion::of(id) }).await,
+        PersonDecision::Yes(lasts) => {
+            link.ask(&ApproveQuestion { id, lasts, ..ApproveQuestion::default() }).await
+        }
         PersonDecision::No => link.ask(&DenyQuestion { id, expires_at: None }).await,
     }
 }

@@ -39,7 +39,8 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
     let mut losses = 0;
     loop {
         let (note, joined_at) = (kernel.note.clone(), Instant::now());
-        let lost = match exchange(kernel, &conversation, &mut input, &mut output).await {
+        let (Ok(end) | Err(end)) = exchange(kernel, &conversation, &mut input, &mut output).await;
+        let lost = match end {
             PipeEnd::ClientGone => return Ok(()),
             PipeEnd::KernelGone => way.was_lost(note.as_ref()),
             PipeEnd::Refused => return Err(not_taken_over()),
@@ -55,14 +56,14 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
                 return Ok(());
             }
             if was_stopped {
-                if !way.can_start() || !next_request(&conversation, &mut input).await {
+                if way.starting.is_none() || !next_request(&conversation, &mut input).await {
                     return Ok(());
                 }
                 losses = 0;
             }
         }
         losses = if joined_at.elapsed() >= LASTING { 1 } else { losses + 1 };
-        if losses > MAX_LOSSES || !way.can_start() {
+        if losses > MAX_LOSSES || way.starting.is_none() {
             return Err(not_taken_over());
         }
         kernel = way.reach().await?;
@@ -102,36 +103,29 @@ async fn exchange(
     conversation: &Mutex<PipeConversation>,
     input: &mut LineReader<impl AsyncRead + Unpin>,
     output: &mut (impl AsyncWrite + Unpin),
-) -> PipeEnd {
+) -> Result<PipeEnd, PipeEnd> {
+    let (kernel_gone, client_gone) = (|_| PipeEnd::KernelGone, |_| PipeEnd::ClientGone);
     let JoinedKernel { reader, mut writer, .. } = kernel;
     let mut answers = LineReader::new(reader);
     let (session, repeated) = conversation.lock().begin();
     if let Some((hello, ready)) = session {
-        if writer.write_all(&hello).await.is_err() {
-            return PipeEnd::KernelGone;
-        }
+        writer.write_all(&hello).await.map_err(kernel_gone)?;
         loop {
-            let Ok(Some(line)) = answers.next().await else { return PipeEnd::KernelGone };
+            let line = answers.next().await.map_err(kernel_gone)?.ok_or(PipeEnd::KernelGone)?;
             match conversation.lock().heard(&line) {
                 LineRecipient::Reopened => break,
-                LineRecipient::NotReopened => return PipeEnd::Refused,
+                LineRecipient::NotReopened => return Err(PipeEnd::Refused),
                 LineRecipient::ForClient => {}
             }
-            if output.write_all(&line).await.is_err() {
-                return PipeEnd::ClientGone;
-            }
+            output.write_all(&line).await.map_err(client_gone)?;
         }
         if let Some(ready) = ready {
-            if writer.write_all(&ready).await.is_err() {
-                return PipeEnd::KernelGone;
-            }
+            writer.write_all(&ready).await.map_err(kernel_gone)?;
             // Another kernel may list other things.
             for what in ["tools", "prompts", "resources"] {
                 let changed =
                     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{what}/list_changed\"}}\n");
-                if output.write_all(changed.as_bytes()).await.is_err() {
-                    return PipeEnd::ClientGone;
-                }
+                output.write_all(changed.as_bytes()).await.map_err(client_gone)?;
             }
         }
     }
@@ -170,14 +164,12 @@ async fn exchange(
     let answered = async {
         while let Ok(Some(line)) = answers.next().await {
             conversation.lock().heard(&line);
-            if output.write_all(&line).await.is_err() {
-                return PipeEnd::ClientGone;
-            }
+            output.write_all(&line).await.map_err(client_gone)?;
         }
-        PipeEnd::KernelGone
+        Ok(PipeEnd::KernelGone)
     };
     tokio::select! {
-        () = asked => PipeEnd::KernelGone,
+        () = asked => Ok(PipeEnd::KernelGone),
         ended = answered => ended,
     }
 }

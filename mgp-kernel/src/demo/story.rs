@@ -19,16 +19,8 @@ pub(super) async fn cost(stage: &DemoSetup, narration: &mut StepNarration) -> an
     let tokens = |name: &str, description: &str, schema: &RawJson| {
         ListedDefinition::new(name, description, schema, &*counter).tokens()
     };
-    let mut wanted = ListTools::default();
-    let mut all = Vec::new();
-    loop {
-        let page = stage.operate(&wanted).await?;
-        all.extend(page.tools);
-        match page.next_offset {
-            Some(offset) => wanted.page.offset = offset,
-            None => break,
-        }
-    }
+    // So few tools are one page.
+    let all = stage.operate(&ListTools::default()).await?.tools;
     let mut before = 0;
     for tool in &all {
         let definition = Object::from_raw(&tool.definition).with_context(|| tool.name.clone())?;
@@ -95,7 +87,7 @@ pub(super) async fn permission(stage: &DemoSetup, narration: &mut StepNarration)
     narration.agent("calls shell__run_command: echo hello");
     narration.kernel(refused);
     narration.kernel(format!("asks the operator: {}", question.message));
-    let yes = ApproveQuestion::of(question.id);
+    let yes = ApproveQuestion { id: question.id, ..ApproveQuestion::default() };
     stage.operate(&yes).await?;
     narration.operator(format!("mgp permissions approve {}", yes.id));
     let text = until("the permitted call", async || echo().await.ok()?.done().ok()).await?;
@@ -133,7 +125,8 @@ pub(super) async fn confirmation(stage: &DemoSetup, narration: &mut StepNarratio
     let report = json!({ "path": stage.file("report.txt"), "content": "All is well.\n" });
     let approve = async {
         let question = stage.question("files").await?;
-        stage.operate(&ApproveQuestion::of(question.id.clone())).await.map(|_| question)
+        let yes = ApproveQuestion { id: question.id.clone(), ..ApproveQuestion::default() };
+        stage.operate(&yes).await.map(|_| question)
     };
     let (answer, question) = tokio::join!(stage.call("files__write_file", report), approve);
     let (answer, question) = (answer?.done()?, question?);

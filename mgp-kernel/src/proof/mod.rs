@@ -40,7 +40,8 @@ pub(crate) struct OperatorConnection {
 }
 
 impl OperatorConnection {
-    /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket.
+    /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket, or in its
+    /// own process.
     pub(crate) fn of_account(process: &PeerProcess) -> Self {
         Self { is_own: true, terminal: Terminal::of(process), is_proved: AtomicBool::new(false) }
     }
@@ -54,11 +55,6 @@ impl OperatorConnection {
     /// proof.
     pub(crate) const fn of_superuser() -> Self {
         Self { is_own: true, terminal: None, is_proved: AtomicBool::new(true) }
-    }
-
-    /// Returns the connection of a command to the kernel of its own process.
-    pub(crate) const fn in_process() -> Self {
-        Self { is_own: true, terminal: None, is_proved: AtomicBool::new(false) }
     }
 }
 

@@ -7,40 +7,32 @@ use std::rc::Rc;
 use super::identifier::{plain, unescape};
 use super::syntax::{Known, Node, Tree};
 
-/// The steps that are left for one tree; references that lead back to themselves could take any number of them.
-pub(super) struct Effort(Cell<usize>);
+/// The steps that are left to follow references in one tree, which could take any number of them where they lead back to
+/// themselves, and the texts that are known.
+pub(super) struct Evaluation {
+    left: Cell<usize>,
+    texts: Known<Option<Rc<str>>>,
+}
 
-impl Effort {
+impl Evaluation {
     /// Returns the steps for one tree, more for a longer one.
     pub(super) fn of(tree: &Tree) -> Self {
-        Self(Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE))
+        Self { left: Cell::new(MIN_EFFORT + tree.len() * EFFORT_PER_NODE), texts: Known::default() }
     }
 
     /// Takes one step, and returns whether there are more.
     pub(super) fn spend(&self) -> bool {
-        self.0.set(self.0.get().saturating_sub(1));
+        self.left.set(self.left.get().saturating_sub(1));
         !self.is_exhausted()
     }
 
     /// Uses up all steps.
     pub(super) fn exhaust(&self) {
-        self.0.set(0);
+        self.left.set(0);
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        self.0.get() == 0
-    }
-}
-
-/// The steps that are left to follow references in one tree, and the texts that are known.
-pub(super) struct Evaluation {
-    pub(super) effort: Effort,
-    texts: Known<Option<Rc<str>>>,
-}
-
-impl Evaluation {
-    pub(super) fn of(tree: &Tree) -> Self {
-        Self { effort: Effort::of(tree), texts: Known::default() }
+        self.left.get() == 0
     }
 }
 
@@ -66,7 +58,7 @@ pub(super) trait Constants<'t> {
     }
 
     fn text_within(&self, node: Node<'t>, depth: usize) -> Option<String> {
-        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().spend())?;
         let text = match node.kind() {
             // A part of a long literal can be short.
             "string" | "template_string" => return self.literal(node, depth),
@@ -201,7 +193,7 @@ pub(super) trait Constants<'t> {
 
     /// Returns the strings in a list, the characters that a list of numbers stands for, or those of a text.
     fn parts(&self, node: Node<'t>, depth: usize) -> Option<Vec<String>> {
-        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().spend())?;
         match node.kind() {
             "array" => node.named_children().map(|part| self.text_within(part, depth)).collect(),
             "list" | "tuple" | "set" => {
@@ -249,7 +241,7 @@ pub(super) trait Constants<'t> {
     }
 
     fn number_within(&self, node: Node<'t>, depth: usize) -> Option<f64> {
-        let depth = depth.checked_sub(1).filter(|_| self.evaluation().effort.spend())?;
+        let depth = depth.checked_sub(1).filter(|_| self.evaluation().spend())?;
         match node.kind() {
             "integer" | "float" | "number" => {
                 let digits = node.text().replace('_', "").to_lowercase();

@@ -11,10 +11,11 @@ use super::scan::Import;
 ///
 /// Rules say from which level on they apply, so that no rule has to ask for the level itself.
 pub(super) struct Findings {
-    level: SafetyLevel,
+    pub(super) level: SafetyLevel,
     /// Each violation as it is reported, with its place unless it concerns the code as a whole.
     found: Vec<(Box<str>, Option<usize>)>,
-    imported: BTreeSet<Import>,
+    /// The imports, whether they are allowed or not.
+    pub(super) imported: BTreeSet<Import>,
 }
 
 impl Findings {
@@ -24,20 +25,6 @@ impl Findings {
 
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
-    }
-
-    pub(super) fn level(&self) -> SafetyLevel {
-        self.level
-    }
-
-    /// Notes an import, whether it is allowed or not.
-    pub(super) fn note_import(&mut self, import: Import) {
-        self.imported.insert(import);
-    }
-
-    /// Returns the imports that were noted.
-    pub(super) fn into_imports(self) -> Vec<Import> {
-        self.imported.into_iter().collect()
     }
 
     //= mgp §7.4

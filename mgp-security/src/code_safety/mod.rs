@@ -36,8 +36,8 @@ mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod text;
 mod unfinished;
+mod walk;
 
 pub use self::language::Language;
 pub use self::policy::CodePolicy;

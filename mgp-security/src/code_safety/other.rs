@@ -17,7 +17,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
     let tokens: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
     for (level, pattern) in &*PATTERNS {
         if let Some(at) = pattern.find(&tokens, "") {
-            findings.pattern(*level, pattern.text(), at);
+            findings.pattern(*level, &pattern.text, at);
         }
     }
     find_declared(policy.patterns(), &tokens, &with_texts, findings);

@@ -14,7 +14,8 @@ use super::syntax::Tree;
 /// contain it. A pattern without tokens to compare, like a piece with quotes, is searched for as it is written.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    text: Box<str>,
+    /// The pattern as it was declared.
+    pub(super) text: Box<str>,
     tokens: Box<[Box<str>]>,
 }
 
@@ -24,11 +25,6 @@ impl Pattern {
         let tokens =
             if is_tokens { split_tokens(text).map(|token| plain(token).into()).collect() } else { [].into() };
         Self { text: text.into(), tokens }
-    }
-
-    /// Returns the pattern as it was declared.
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 
     /// Returns the dotted name that the pattern blocks, if it is one, with or without a call.
@@ -86,7 +82,7 @@ pub(super) fn blanked(code: &str, ranges: impl Iterator<Item = Range<usize>>) ->
 pub(super) fn find_declared(patterns: &[Pattern], tokens: &[Token<'_>], text: &str, findings: &mut Findings) {
     for pattern in patterns {
         if let Some(at) = pattern.find(tokens, text) {
-            findings.pattern(SafetyLevel::Standard, pattern.text(), at);
+            findings.pattern(SafetyLevel::Standard, &pattern.text, at);
         }
     }
 }

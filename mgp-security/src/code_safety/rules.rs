@@ -61,7 +61,7 @@ pub(super) struct Rules {
     all: Vec<CodeRule>,
     /// The indices of the rules that each kind of node may fulfil.
     by_kind: HashMap<&'static str, Vec<usize>>,
-    lists: &'static Lists,
+    pub(super) lists: &'static Lists,
 }
 
 struct CodeRule {
@@ -153,7 +153,7 @@ impl Rules {
         for index in self.by_kind.get(node.kind()).into_iter().flatten() {
             let CodeRule { level, shown, pattern } = &self.all[*index];
             let mut places = Vec::new();
-            if findings.level() < *level || !pattern.finds(node, code, self.lists, seen, &mut places) {
+            if findings.level < *level || !pattern.finds(node, code, self.lists, seen, &mut places) {
                 continue;
             }
             if places.is_empty() {
@@ -391,18 +391,6 @@ fn is_always<'t>(condition: Node<'t>, code: &impl Meaning<'t>) -> bool {
         }
         "string" => code.text(condition).is_some_and(|text| !text.is_empty()),
         _ => code.number(condition).is_some_and(|number| number.abs() > 0.0),
-    }
-}
-
-/// Finds a function that calls itself unconditionally.
-pub(super) fn endless_recursion(function: Node<'_>, findings: &mut Findings) {
-    let (Some(name), Some(body)) = (function.field("name"), function.field("body")) else { return };
-    let plain = body
-        .named_children()
-        .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
-    let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
-    if calls.any(|called| called.kind() == "identifier" && called.text() == name.text()) {
-        findings.pattern(SafetyLevel::Strict, "endless recursion", function.at());
     }
 }
 

@@ -63,7 +63,7 @@ pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
     let mut findings = Findings::new(policy.level());
     let method = check(code, policy, &mut findings);
     if findings.is_empty() {
-        return Ok(Scan { method, imports: findings.into_imports() });
+        return Ok(Scan { method, imports: findings.imported.into_iter().collect() });
     }
     Err(CodeRejection::new(findings.violations())
         .with_hints(policy.hints().clone())
@@ -99,7 +99,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
     let mut broken = None;
     for (grammar, prefix, suffix) in readings {
         let Some(tree) = Tree::parse(*grammar, prefix, code, suffix) else { continue };
-        if !tree.has_errors() {
+        if !tree.has_errors {
             check_tree(&tree, code, policy, findings);
             return Method::SyntaxTree;
         }
@@ -125,7 +125,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
 fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree> {
     let (grammar, prefix, _) = readings.first()?;
     let tree = Tree::parse(*grammar, prefix, code, &closing(code, language)?)?;
-    (!tree.has_errors()).then_some(tree)
+    (!tree.has_errors).then_some(tree)
 }
 
 fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {

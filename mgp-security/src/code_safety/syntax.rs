@@ -25,7 +25,7 @@ pub(super) struct Tree {
     /// The number of bytes of `source` before the submitted code.
     prefix: usize,
     nodes: Vec<Record>,
-    has_errors: bool,
+    pub(super) has_errors: bool,
 }
 
 struct Record {
@@ -83,10 +83,6 @@ impl Tree {
         let has_errors = tree.root_node().has_error();
         let nodes = flatten(&tree, grammar.language());
         Some(Self { source, prefix: prefix.len(), nodes, has_errors })
-    }
-
-    pub(super) fn has_errors(&self) -> bool {
-        self.has_errors
     }
 
     pub(super) fn len(&self) -> usize {
@@ -269,7 +265,7 @@ mod tests {
         let names: Vec<_> = arguments.named_children().map(Node::text).collect();
         assert_eq!(names, ["a", "b"]);
         assert!(arguments.parent() == Some(call) && call.ancestors().last() == tree.nodes().next());
-        assert!(!tree.has_errors());
+        assert!(!tree.has_errors);
     }
 
     #[test]

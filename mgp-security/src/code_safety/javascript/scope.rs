@@ -16,7 +16,7 @@ pub(super) struct JavaScriptScopes<'t> {
     /// The scope around every node, by the index of the node.
     around: Vec<Option<Node<'t>>>,
     paths: Known<Paths>,
-    pub(super) evaluation: Evaluation,
+    evaluation: Evaluation,
 }
 
 impl<'t> JavaScriptScopes<'t> {
@@ -71,7 +71,7 @@ impl<'t> JavaScriptScopes<'t> {
 
     fn declarations<'s>(&'s self, name: &'s str, node: Node<'_>) -> Option<&'s [Option<Node<'t>>]> {
         for scope in self.scopes_around(node) {
-            if !self.evaluation.effort.spend() {
+            if !self.evaluation.spend() {
                 return None;
             }
             if let Some(found) = self.declared.get(&(scope.index(), Cow::Borrowed(name))) {
@@ -200,7 +200,7 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn is_parameter(&self, node: Node<'t>) -> bool {
         let name = plain(node.text());
         let is_caught = || {
-            node.ancestors().take_while(|_| self.evaluation.effort.spend()).any(|around| {
+            node.ancestors().take_while(|_| self.evaluation.spend()).any(|around| {
                 around.kind() == "catch_clause"
                     && around.field("parameter").is_some_and(|caught| caught.text() == node.text())
             })

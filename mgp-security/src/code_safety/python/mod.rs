@@ -17,10 +17,10 @@ use super::finding::Findings;
 use super::identifier::plain;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Meaning as _, Rules, Seen, endless_recursion, is_naming, shown};
+use super::rules::{Meaning as _, Rules, is_naming, shown};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
-use super::text::check_text;
+use super::walk::{check_nodes, check_text};
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
@@ -28,45 +28,30 @@ pub(super) const READINGS: &[Reading] =
 
 /// Records the violations of `policy` in the code.
 pub(super) fn check(tree: &Tree, policy: &CodePolicy, findings: &mut Findings) {
-    let mut check = PythonCheck { code: Resolver::new(tree), policy, findings, taken_apart: OnceCell::new() };
-    let mut seen = Seen::default();
-    for node in tree.nodes() {
-        RULES.check(node, &check.code, &mut seen, check.findings);
-        check.node(node);
-    }
-    if check.code.evaluation.effort.is_exhausted() {
-        check.findings.whole("Code too intricate to be checked: use fewer indirections");
-    }
+    let code = Resolver::new(tree);
+    let check = PythonCheck { code: &code, policy, taken_apart: OnceCell::new() };
+    check_nodes(tree, &code, &RULES, findings, |node, findings| check.node(node, findings));
 }
 
 /// One check of one piece of code.
 struct PythonCheck<'c, 't> {
-    code: Resolver<'t>,
+    code: &'c Resolver<'t>,
     policy: &'c CodePolicy,
-    findings: &'c mut Findings,
     /// The modules of which the code takes a part by a dot; collected when a rule first needs them.
     taken_apart: OnceCell<HashSet<Rc<str>>>,
 }
 
 impl<'t> PythonCheck<'_, 't> {
-    fn node(&mut self, node: Node<'t>) {
+    fn node(&self, node: Node<'t>, findings: &mut Findings) {
         match node.kind() {
-            "import_statement" | "import_from_statement" => self.import(node),
-            "identifier" | "attribute" => self.reference(node),
-            "subscript" | "call" => {
-                self.reference(node);
-                check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
-            }
-            "string" => self.string(node),
-            "concatenated_string" | "binary_operator" => {
-                check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
-            }
-            "function_definition" => endless_recursion(node, self.findings),
+            "import_statement" | "import_from_statement" => self.import(node, findings),
+            "identifier" | "attribute" | "subscript" | "call" => self.reference(node, findings),
+            "string" => self.string(node, findings),
             _ => {}
         }
     }
 
-    fn string(&mut self, node: Node<'t>) {
+    fn string(&self, node: Node<'t>, findings: &mut Findings) {
         let is_alone = node.parent().is_some_and(|parent| {
             parent.kind() == "expression_statement" && parent.named_children().count() == 1
         });
@@ -75,7 +60,7 @@ impl<'t> PythonCheck<'_, 't> {
         if is_alone && !has_fields {
             return;
         }
-        check_text(node, &self.code, &LISTS, HIDDEN, self.findings);
+        check_text(node, self.code, &LISTS, findings);
         // The fields of an f-string are code of their own in the tree.
         if node.children().next().is_some_and(|start| start.text().contains(['f', 'F', 't', 'T'])) {
             return;
@@ -91,23 +76,24 @@ impl<'t> PythonCheck<'_, 't> {
                     },
                 );
             if !is_plain {
-                self.findings.pattern(Standard, field.as_str(), node.at());
+                findings.pattern(Standard, field.as_str(), node.at());
             }
         }
     }
 
     /// Checks an import in every form of the statement.
-    fn import(&mut self, node: Node<'t>) {
+    fn import(&self, node: Node<'t>, findings: &mut Findings) {
         let names: Vec<(String, usize)> = node
             .children()
             .filter(|child| child.field_name() == Some("name"))
             .map(|name| (dotted(name.field("name").unwrap_or(name).text()), name.at()))
             .collect();
+        let imported = |dots, path: &str| Import::Python { dots, path: path.into() };
         let Some(module) = node.field("module_name") else {
             for (name, at) in names {
-                self.note(0, &name);
+                findings.imported.insert(imported(0, &name));
                 if self.policy.refuses_import(&name) || self.is_unexplained(&name, node) {
-                    self.findings.import(&name, at);
+                    findings.import(&name, at);
                 }
             }
             return;
@@ -118,31 +104,26 @@ impl<'t> PythonCheck<'_, 't> {
         // holds a copy of a blocked one or a reference to it.
         let dots = written.len() - from.len();
         let is_relative = dots > 0;
-        self.note(dots, from);
-        for (name, _) in &names {
-            self.note(dots, &if from.is_empty() { name.clone() } else { format!("{from}.{name}") });
-        }
+        let within = |name: &String| if from.is_empty() { name.clone() } else { format!("{from}.{name}") };
+        findings.imported.insert(imported(dots, from));
+        findings.imported.extend(names.iter().map(|(name, _)| imported(dots, &within(name))));
         if self.policy.blocks_import(from) || (!is_relative && self.refuses_all(from, &names)) {
-            self.findings.import(from, module.at());
+            findings.import(from, module.at());
             return;
         }
         for (name, at) in &names {
-            let path = if from.is_empty() { name.clone() } else { format!("{from}.{name}") };
+            let path = within(name);
             if self.policy.blocks_import(&path) || (is_relative && self.policy.blocks_import(name)) {
-                self.findings.import(&path, *at);
+                findings.import(&path, *at);
             } else if !is_relative {
-                self.path(&path, *at);
+                self.path(&path, *at, findings);
             }
         }
         let has_dangerous =
             || LISTS.names("dangerous").iter().any(|path| path.split('.').next() == Some(from));
         if node.children().any(|child| child.kind() == "wildcard_import") && has_dangerous() {
-            self.findings.pattern(Standard, &format!("from {from} import *"), node.at());
+            findings.pattern(Standard, &format!("from {from} import *"), node.at());
         }
-    }
-
-    fn note(&mut self, dots: usize, path: &str) {
-        self.findings.note_import(Import::Python { dots, path: path.into() });
     }
 
     /// Returns whether a module with some blocked parts is imported, and the code takes no part of it by a dot.
@@ -169,39 +150,39 @@ impl<'t> PythonCheck<'_, 't> {
     }
 
     /// Checks what an expression refers to, unless a longer expression takes a member of it.
-    fn reference(&mut self, node: Node<'t>) {
+    fn reference(&self, node: Node<'t>, findings: &mut Findings) {
         let is_call = node.kind() == "call";
         if !is_call && (node.field_name() == Some("object") || is_naming(node, &LISTS)) {
             return;
         }
         // The result of an unknown function is an object, and no part of a module.
         for path in self.code.paths(node).iter().filter(|path| !is_call || !path.ends_with("()")) {
-            self.path(path, node.at());
+            self.path(path, node.at(), findings);
         }
     }
 
     /// Records the violations of a path.
-    fn path(&mut self, path: &str, at: usize) {
+    fn path(&self, path: &str, at: usize, findings: &mut Findings) {
         let entry = |list| LISTS.names(list).iter().find(|entry| covers(entry, path));
         if let Some(entry) = entry("dangerous") {
-            return self.findings.pattern(Standard, &shown(entry), at);
+            return findings.pattern(Standard, &shown(entry), at);
         }
         if let Some(entry) = entry("strict") {
-            self.findings.pattern(Strict, &shown(entry), at);
+            findings.pattern(Strict, &shown(entry), at);
         }
         let declared = self.policy.patterns().iter().find(|pattern| {
             let wanted = pattern.dotted();
             covers(wanted, path) || path.strip_prefix("builtins.").is_some_and(|name| name == wanted)
         });
         if let Some(pattern) = declared {
-            self.findings.pattern(Standard, pattern.text(), at);
+            findings.pattern(Standard, &pattern.text, at);
         }
         if path.starts_with("builtins.") {
             return;
         }
         if self.policy.blocks_import(path) {
             let root = path.split('.').next().unwrap_or(path);
-            return self.findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
+            return findings.import(if self.policy.blocks_import(root) { root } else { path }, at);
         }
         // Parts behind a class or a result are attributes of objects, not modules.
         let is_module = |part: &&str| !part.ends_with([')', ']']) && !part.starts_with(char::is_uppercase);
@@ -209,9 +190,9 @@ impl<'t> PythonCheck<'_, 't> {
             let bare = part.trim_start_matches('_');
             let is_hidden = |name| LISTS.has("hidden-modules", name);
             if is_hidden(part) {
-                self.findings.pattern(Standard, path, at);
+                findings.pattern(Standard, path, at);
             } else if part != bare && (is_hidden(bare) || self.policy.blocks_import(bare)) {
-                self.findings.pattern(Strict, path, at);
+                findings.pattern(Strict, path, at);
             }
         }
     }
@@ -231,8 +212,6 @@ fn covers(entry: &str, path: &str) -> bool {
 /// A field of a format string that reads an attribute or item with a dunder name.
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
-/// The lists of words that honest code has no reason to put together from pieces.
-const HIDDEN: &[&str] = &["walks", "inner", "type-walks", "lookups", "class", "hidden-words"];
 /// The lists of `names.txt` and `modules.txt`, which explain each.
 pub(super) static LISTS: LazyLock<Lists> =
     LazyLock::new(|| Lists::read(concat!(include_str!("names.txt"), include_str!("modules.txt"))));

@@ -22,7 +22,7 @@ pub(super) struct Resolver<'t> {
     open: RefCell<HashSet<Key>>,
     /// True if a name was met that is already being resolved, so that the result is incomplete.
     is_partial: Cell<bool>,
-    pub(super) evaluation: Evaluation,
+    evaluation: Evaluation,
 }
 
 impl<'t> Constants<'t> for Resolver<'t> {
@@ -67,8 +67,8 @@ impl<'t> Resolver<'t> {
     }
 
     fn resolve(&self, node: Node<'t>, depth: usize) -> Paths {
-        let Some(depth) = depth.checked_sub(1).filter(|_| self.evaluation.effort.spend()) else {
-            self.evaluation.effort.exhaust();
+        let Some(depth) = depth.checked_sub(1).filter(|_| self.evaluation.spend()) else {
+            self.evaluation.exhaust();
             return Paths::default();
         };
         let inner = |field: Option<Node<'t>>| field.map(|node| self.resolve(node, depth)).unwrap_or_default();
@@ -126,7 +126,7 @@ impl<'t> Resolver<'t> {
         paths.sort_unstable();
         paths.dedup();
         if paths.len() > MAX_PATHS {
-            self.evaluation.effort.exhaust();
+            self.evaluation.exhaust();
         }
         let paths: Paths = paths.into();
         self.open.borrow_mut().remove(&key);

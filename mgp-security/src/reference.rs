@@ -11,14 +11,13 @@ use bytes::Bytes;
 use foldhash::fast::RandomState;
 use futures_util::{Stream, StreamExt as _};
 use mgp_types::ext::{Checksum, ChecksumAlgorithm, DataReference};
-use mgp_types::mgp::{Recovery, Timestamp};
+use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, Error, code};
 use sha2::{Digest as _, Sha256};
 use url::{Origin, Url};
 
-use crate::network::{
-    ConnectError, GuardedConnector, HostResolver, NetworkPolicy, SystemResolver, check_url,
-};
+use crate::network::{ConnectError, GuardedConnector, NetworkPolicy, check_url};
+use crate::refusal::refusal;
 
 /// Fetches data of other servers by reference.
 ///
@@ -49,21 +48,8 @@ impl ReferenceImporter {
     /// Creates an importer that fetches with `source` from the hosts that `policy` allows, and for which no server has an
     /// origin yet. From this machine, where it is allowed, data comes without TLS, too.
     pub fn new(source: Arc<dyn ReferenceSource>, policy: NetworkPolicy) -> Self {
-        Self::with_resolver(source, policy, SystemResolver)
-    }
-
-    /// Creates an importer as [`new`](ReferenceImporter::new) does, which resolves names with `resolver`.
-    pub fn with_resolver(
-        source: Arc<dyn ReferenceSource>,
-        policy: NetworkPolicy,
-        resolver: impl HostResolver + 'static,
-    ) -> Self {
-        Self {
-            source,
-            connector: GuardedConnector::with_resolver(policy, resolver),
-            origins: HashMap::default(),
-            max_bytes: MAX_BYTES,
-        }
+        let connector = GuardedConnector::new(policy);
+        Self { source, connector, origins: HashMap::default(), max_bytes: MAX_BYTES }
     }
 
     /// Lets data of `server` come from `origin`, for instance `https://data.example`.
@@ -103,7 +89,7 @@ impl ReferenceImporter {
         sink: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
     ) -> Result<u64, Error> {
         if reference.expires_at.is_some_and(|end| end <= now) {
-            return Err(error(code::REFERENCE_EXPIRED, "the reference is over; export the data again"));
+            return Err(refusal(code::REFERENCE_EXPIRED, "the reference is over; export the data again"));
         }
         if reference.size_bytes.is_some_and(|size| size > self.max_bytes) {
             return Err(self.too_large());
@@ -125,25 +111,33 @@ impl ReferenceImporter {
         loop {
             let data = self.source.get(url.as_str(), &addresses, transfer.received).await?;
             transfer.check(&data)?;
-            match transfer.receive(data, most, sink).await {
-                Ok(()) if reference.size_bytes.is_none_or(|size| transfer.received >= size) => break,
-                Err(ReceiveError::TooMuch) if reference.size_bytes.is_some() => {
-                    return Err(mismatch("there is more data than the reference promises; export it again"));
+            let mut body = data.body;
+            let interruption = loop {
+                let piece = match body.next().await {
+                    Some(Ok(piece)) => piece,
+                    Some(Err(why)) => break Some(why),
+                    None => break None,
+                };
+                transfer.received = transfer.received.saturating_add(piece.len() as u64);
+                if transfer.received > most {
+                    return Err(match reference.size_bytes {
+                        Some(_) => {
+                            mismatch("there is more data than the reference promises; export it again")
+                        }
+                        None => self.too_large(),
+                    });
                 }
-                Err(ReceiveError::TooMuch) => return Err(self.too_large()),
-                Err(ReceiveError::Sink(why)) => {
-                    return Err(Error::internal("the data cannot be stored").with_source(why));
-                }
-                Ok(()) | Err(ReceiveError::Interrupted(_))
-                    if resumed < MAX_RESUMED && reference.size_bytes.is_some() =>
-                {
-                    resumed += 1;
-                }
-                Ok(()) => {
-                    return Err(mismatch("there is less data than the reference promises; export it again"));
-                }
-                Err(ReceiveError::Interrupted(why)) => return Err(why),
+                sink(&piece).map_err(|why| Error::internal("the data cannot be stored").with_source(why))?;
+                transfer.hash.update(&piece);
+            };
+            if interruption.is_none() && reference.size_bytes.is_none_or(|size| transfer.received >= size) {
+                break;
             }
+            if resumed == MAX_RESUMED || reference.size_bytes.is_none() {
+                let short = "there is less data than the reference promises; export it again";
+                return Err(interruption.unwrap_or_else(|| mismatch(short)));
+            }
+            resumed += 1;
         }
         let digits: [u8; 64] = mgp_types::hex(&transfer.hash.finalize());
         if expected.is_some_and(|expected| !expected.as_bytes().eq_ignore_ascii_case(&digits)) {
@@ -155,7 +149,7 @@ impl ReferenceImporter {
     /// Returns the address of the reference and where it leads, if it may be fetched.
     async fn judged(&self, reference: &DataReference) -> Result<(Url, Vec<SocketAddr>), Error> {
         let written = reference.access_url.as_deref().ok_or_else(|| {
-            error(code::REFERENCE_NOT_FOUND, "the reference has no address; resolve it at its server first")
+            refusal(code::REFERENCE_NOT_FOUND, "the reference has no address; resolve it at its server first")
         })?;
         check_url(written, &self.connector.policy).map_err(|why| forbidden(why.message))?;
         let url = Url::parse(written).map_err(|_| forbidden("its address is none"))?;
@@ -170,9 +164,10 @@ impl ReferenceImporter {
         let port = url.port_or_known_default().ok_or_else(|| forbidden("its address names no port"))?;
         let addresses = self.connector.addresses(host, port).await.map_err(|why| match why {
             ConnectError::Refused(finding) => forbidden(finding.message),
-            ConnectError::Unreachable(_) => {
-                error(code::UPSTREAM_UNAVAILABLE, "the server of the data cannot be reached; try again later")
-            }
+            ConnectError::Unreachable(_) => refusal(
+                code::UPSTREAM_UNAVAILABLE,
+                "the server of the data cannot be reached; try again later",
+            ),
         })?;
         let is_here = addresses.iter().all(|address| address.ip().is_loopback());
         if url.scheme() != "https" && !is_here {
@@ -182,7 +177,7 @@ impl ReferenceImporter {
     }
 
     fn too_large(&self) -> Error {
-        error(
+        refusal(
             code::PAYLOAD_TOO_LARGE,
             format!("the data has more than {} bytes; export less", self.max_bytes),
         )
@@ -198,72 +193,40 @@ struct Transfer {
     hash: Sha256,
 }
 
-enum ReceiveError {
-    TooMuch,
-    Sink(io::Error),
-    Interrupted(Error),
-}
-
 impl Transfer {
     /// Checks that an answer goes on with the same data.
     fn check(&mut self, data: &FetchedData) -> Result<(), Error> {
         let begins = self.received == 0;
-        match data.status {
-            200 if begins => self.etag.clone_from(&data.etag),
-            206 if !begins && data.etag == self.etag => {}
-            200 | 206 => {
-                return Err(error(
-                    code::UPSTREAM_ERROR,
-                    "the transfer was interrupted and cannot go on; import it again",
-                ));
+        Err(match data.status {
+            200 if begins => {
+                self.etag.clone_from(&data.etag);
+                return Ok(());
             }
-            300..=399 => return Err(forbidden("its server redirects, which is not followed")),
-            401 | 403 => return Err(forbidden("its server refuses; it may be over, or for another server")),
-            404 => {
-                return Err(error(
-                    code::REFERENCE_NOT_FOUND,
-                    "its server knows no such reference; export the data again",
-                ));
-            }
-            410 => return Err(error(code::REFERENCE_EXPIRED, "the data was released; export it again")),
+            206 if !begins && data.etag == self.etag => return Ok(()),
+            200 | 206 => refusal(
+                code::UPSTREAM_ERROR,
+                "the transfer was interrupted and cannot go on; import it again",
+            ),
+            300..=399 => forbidden("its server redirects, which is not followed"),
+            401 | 403 => forbidden("its server refuses; it may be over, or for another server"),
+            404 => refusal(
+                code::REFERENCE_NOT_FOUND,
+                "its server knows no such reference; export the data again",
+            ),
+            410 => refusal(code::REFERENCE_EXPIRED, "the data was released; export it again"),
             status => {
-                let message = format!("the server of the data answered with status {status}");
-                return Err(error(code::UPSTREAM_ERROR, message));
+                refusal(code::UPSTREAM_ERROR, format!("the server of the data answered with status {status}"))
             }
-        }
-        Ok(())
+        })
     }
-
-    async fn receive(
-        &mut self,
-        mut data: FetchedData,
-        most: u64,
-        sink: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
-    ) -> Result<(), ReceiveError> {
-        while let Some(piece) = data.body.next().await {
-            let piece = piece.map_err(ReceiveError::Interrupted)?;
-            let received = self.received.saturating_add(piece.len() as u64);
-            if received > most {
-                return Err(ReceiveError::TooMuch);
-            }
-            sink(&piece).map_err(ReceiveError::Sink)?;
-            self.hash.update(&piece);
-            self.received = received;
-        }
-        Ok(())
-    }
-}
-
-fn error(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
 }
 
 fn forbidden(why: impl std::fmt::Display) -> Error {
-    error(code::REFERENCE_FORBIDDEN, format!("the reference may not be fetched: {why}"))
+    refusal(code::REFERENCE_FORBIDDEN, format!("the reference may not be fetched: {why}"))
 }
 
 fn mismatch(message: &'static str) -> Error {
-    error(code::REFERENCE_CHECKSUM_MISMATCH, message)
+    refusal(code::REFERENCE_CHECKSUM_MISMATCH, message)
 }
 
 /// The port by which data is fetched.

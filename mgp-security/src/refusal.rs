@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mgp_types::Error;
 use mgp_types::mgp::Recovery;
-#[cfg(feature = "permission")]
+#[cfg(any(feature = "permission", feature = "validate"))]
 use mgp_types::{Object, RawJson};
 
 /// Returns an error of `code` with the recovery advice that every error of this code has.
@@ -17,7 +17,7 @@ pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error
 }
 
 /// Returns the recovery advice of `code`, with `members` as details: the reason, and what to do next.
-#[cfg(feature = "permission")]
+#[cfg(any(feature = "permission", feature = "validate"))]
 pub(crate) fn advice(code: i64, members: &[(&'static str, &str)]) -> Recovery {
     let mut details = Object::new();
     for (name, text) in members {

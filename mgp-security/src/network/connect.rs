@@ -1,6 +1,5 @@
 //! The addresses of a host, all of which the policy allows.
 
-use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -30,17 +29,23 @@ mgp_types::partial_debug!(GuardedConnector, self => policy: self.policy);
 type ResolveHost = dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync;
 
 impl GuardedConnector {
-    /// Creates a guard that resolves names with the system's resolver.
+    /// Creates a guard that asks the operating system for the addresses of names, like the other programs on the machine.
     pub fn new(policy: NetworkPolicy) -> Self {
-        Self::with_resolver(policy, SystemResolver)
+        let resolve = |host: String, port| -> BoxFuture<'static, _> {
+            Box::pin(async move { Ok(lookup_host((host, port)).await?.collect()) })
+        };
+        Self { policy, resolve: Arc::new(resolve) }
     }
 
-    /// Creates a guard that resolves names with `resolver`.
-    pub fn with_resolver(policy: NetworkPolicy, resolver: impl HostResolver + 'static) -> Self {
-        let resolver = Arc::new(resolver);
-        let resolve = move |host: String, port| -> BoxFuture<'static, _> {
-            let resolver = Arc::clone(&resolver);
-            Box::pin(async move { resolver.resolve(&host, port).await })
+    /// Creates a guard by which every name has the addresses that `answer` returns.
+    #[cfg(test)]
+    pub(crate) fn answered(
+        policy: NetworkPolicy,
+        answer: impl Fn() -> Vec<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        let resolve = move |_: String, port| -> BoxFuture<'static, _> {
+            let addresses = answer().into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+            Box::pin(std::future::ready(Ok(addresses)))
         };
         Self { policy, resolve: Arc::new(resolve) }
     }
@@ -69,23 +74,6 @@ impl GuardedConnector {
     }
 }
 
-/// A resolver of host names.
-pub trait HostResolver: Send + Sync {
-    /// Returns the addresses of `host`, each with `port`.
-    fn resolve(&self, host: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
-}
-
-/// A resolver that asks the operating system, like the other programs on the machine.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct SystemResolver;
-
-impl HostResolver for SystemResolver {
-    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-        Ok(lookup_host((host, port)).await?.collect())
-    }
-}
-
 /// The reason why a host has no address to connect to.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -105,19 +93,6 @@ mod tests {
     use super::*;
     use crate::network::Redirects;
 
-    /// A resolver that answers the look-ups with the given answers in order, and with the last one from then on.
-    struct Answers {
-        answers: Vec<Vec<IpAddr>>,
-        asked: Arc<AtomicUsize>,
-    }
-
-    impl HostResolver for Answers {
-        async fn resolve(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-            let turn = self.asked.fetch_add(1, Ordering::Relaxed).min(self.answers.len() - 1);
-            Ok(self.answers[turn].iter().map(|ip| SocketAddr::new(*ip, port)).collect())
-        }
-    }
-
     fn guard(policy: NetworkPolicy, answers: &[&[&str]]) -> GuardedConnector {
         counted(policy, answers).0
     }
@@ -125,9 +100,12 @@ mod tests {
     /// Returns a guard, and how often it asked its resolver.
     fn counted(policy: NetworkPolicy, answers: &[&[&str]]) -> (GuardedConnector, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
-        let answers = answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
-        let answers = Answers { answers, asked: asked.clone() };
-        (GuardedConnector::with_resolver(policy, answers), asked)
+        let answers: Vec<Vec<IpAddr>> =
+            answers.iter().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        let turn = asked.clone();
+        // The answers are given in order, and the last one from then on.
+        let answer = move || answers[turn.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1)].clone();
+        (GuardedConnector::answered(policy, answer), asked)
     }
 
     async fn refusal(guard: &GuardedConnector, host: &str) -> &'static str {

@@ -11,9 +11,7 @@ use mgp_types::Error;
 use tokio::time::timeout;
 use url::Url;
 
-use super::{
-    ConnectError, GuardedConnector, HostResolver, JudgedHttp, NetworkPolicy, Redirects, SystemResolver,
-};
+use super::{ConnectError, GuardedConnector, JudgedHttp, NetworkPolicy, Redirects, target};
 use crate::Finding;
 
 /// Fetches small documents over HTTPS, within bounds of size, time and redirects.
@@ -23,7 +21,7 @@ use crate::Finding;
 #[derive(Clone)]
 pub struct Fetcher {
     http: JudgedHttp,
-    connector: GuardedConnector,
+    pub(crate) connector: GuardedConnector,
     max_bytes: usize,
     timeout: Duration,
 }
@@ -70,18 +68,7 @@ impl Fetcher {
     /// # Errors
     /// TLS is not available.
     pub fn new(policy: NetworkPolicy) -> Result<Self, Error> {
-        Self::with_resolver(policy, SystemResolver)
-    }
-
-    /// Creates a fetcher that resolves names with `resolver`.
-    ///
-    /// # Errors
-    /// TLS is not available.
-    pub fn with_resolver(
-        policy: NetworkPolicy,
-        resolver: impl HostResolver + 'static,
-    ) -> Result<Self, Error> {
-        let connector = GuardedConnector::with_resolver(policy, resolver);
+        let connector = GuardedConnector::new(policy);
         Ok(Self { http: JudgedHttp::new()?, connector, max_bytes: MAX_BYTES, timeout: TIMEOUT })
     }
 
@@ -150,8 +137,7 @@ impl Fetcher {
         let mut headers = headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         let posting = async {
-            Redirects::new(url, &self.connector.policy)?;
-            let url = Url::parse(url).map_err(|_| malformed())?;
+            let url = target::parse(url, &self.connector.policy)?;
             self.send(Method::POST, &url, headers, body).await
         };
         timeout(self.timeout, posting).await.unwrap_or(Err(FetchError::TooSlow))
@@ -159,7 +145,7 @@ impl Fetcher {
 
     async fn follow(&self, url: &str, headers: &HeaderMap) -> Result<Fetched, FetchError> {
         let mut redirects = Redirects::new(url, &self.connector.policy)?;
-        let first = Url::parse(url).map_err(|_| malformed())?;
+        let first = redirects.at.clone();
         let mut at = first.clone();
         for _ in 0..=MAX_REDIRECTS {
             let sent = if at.origin() == first.origin() { headers.clone() } else { HeaderMap::new() };
@@ -168,12 +154,11 @@ impl Fetcher {
                 return Ok(fetched);
             }
             let location = fetched.headers.get(LOCATION).and_then(|location| location.to_str().ok());
-            let next = redirects.follow(location.ok_or(FetchError::Redirected)?)?;
-            let next = Url::parse(next).map_err(|_| malformed())?;
-            if next.scheme() != at.scheme() {
+            redirects.follow(location.ok_or(FetchError::Redirected)?)?;
+            if redirects.at.scheme() != at.scheme() {
                 return Err(FetchError::Redirected);
             }
-            at = next;
+            at = redirects.at.clone();
         }
         Err(FetchError::Redirected)
     }

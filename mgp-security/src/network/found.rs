@@ -5,6 +5,7 @@ use std::net::Ipv6Addr;
 use crate::Finding;
 
 use super::nested;
+use super::target::is_of_scheme;
 use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
 
@@ -69,12 +70,12 @@ pub(super) fn split_port(word: &str) -> (&str, Option<u16>) {
 pub(super) fn find_urls(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_delimiter).flat_map(|word| {
         // One word may hold more than one: `--proxy=http://a/` and `10.0.0.1,10.0.0.2`.
-        let mut rest = word.trim_end_matches(is_trailing);
+        let mut rest = word.trim_end_matches(['.', ',', ':', '!', '?', '&']);
         std::iter::from_fn(move || {
             while !rest.is_empty() {
                 let part = take_part(&mut rest);
                 if let Some(colon) = part.find("://") {
-                    return Some(&part[colon - scheme_length(&part[..colon])..]);
+                    return Some(&part[part[..colon].trim_end_matches(is_of_scheme).len()..]);
                 }
                 let value = part.rsplit(['=', '@']).next().unwrap_or(part).trim_start_matches('/');
                 if is_address(value) {
@@ -101,17 +102,8 @@ fn take_part<'a>(rest: &mut &'a str) -> &'a str {
 }
 
 fn begins_url(text: &str) -> bool {
-    let scheme = text.bytes().take_while(|byte| is_of_scheme(*byte)).count();
-    scheme > 0 && text[scheme..].starts_with("://")
-}
-
-/// Returns the number of bytes at the end of `text` that can be a scheme.
-fn scheme_length(text: &str) -> usize {
-    text.bytes().rev().take_while(|byte| is_of_scheme(*byte)).count()
-}
-
-fn is_of_scheme(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+    let behind = text.trim_start_matches(is_of_scheme);
+    behind.len() < text.len() && behind.starts_with("://")
 }
 
 /// Returns whether a word without a scheme is an address.
@@ -158,9 +150,4 @@ fn is_number(part: &str) -> bool {
 fn is_delimiter(character: char) -> bool {
     character.is_whitespace()
         || matches!(character, '"' | '\'' | '`' | '<' | '>' | '|' | ';' | '(' | ')' | '{' | '}')
-}
-
-/// Returns whether the character is punctuation that follows a URL in a sentence.
-fn is_trailing(character: char) -> bool {
-    matches!(character, '.' | ',' | ':' | '!' | '?' | '&')
 }

@@ -34,7 +34,7 @@ mod tests;
 
 use crate::Finding;
 
-pub use connect::{ConnectError, GuardedConnector, HostResolver, SystemResolver};
+pub use connect::{ConnectError, GuardedConnector};
 #[cfg(feature = "network")]
 pub use fetch::{FetchError, Fetched, Fetcher, issuer_metadata_urls};
 #[cfg(feature = "validate")]
@@ -50,6 +50,8 @@ pub use policy::NetworkPolicy;
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use target::Redirects;
+#[cfg(feature = "validate")]
+pub(crate) use target::is_of_scheme;
 
 /// Checks that `text` is a URL that a call may go to.
 ///

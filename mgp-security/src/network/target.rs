@@ -91,8 +91,12 @@ fn split_scheme(written: &str) -> Result<(&str, &str), Finding> {
     let missing = || ambiguous("write the whole URL, beginning with https://");
     let (scheme, rest) = written.split_once(':').ok_or_else(missing)?;
     let starts = scheme.starts_with(|first: char| first.is_ascii_alphabetic());
-    let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    if starts && scheme.bytes().all(goes_on) { Ok((scheme, rest)) } else { Err(missing()) }
+    if starts && scheme.chars().all(is_of_scheme) { Ok((scheme, rest)) } else { Err(missing()) }
+}
+
+/// Returns whether the character may stand in the name of a scheme.
+pub(crate) fn is_of_scheme(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "+-.".contains(character)
 }
 
 /// Splits the text behind the two slashes of a URL into the host, and the path, query and fragment. Credentials, if
@@ -160,7 +164,7 @@ fn ambiguous(instead: &str) -> Finding {
 /// ```
 #[derive(Debug)]
 pub struct Redirects<'p> {
-    at: Url,
+    pub(super) at: Url,
     policy: &'p NetworkPolicy,
     left: u8,
 }

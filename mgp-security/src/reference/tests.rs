@@ -9,19 +9,9 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{FetchedData, InvalidOrigin, ReferenceImporter, ReferenceSource};
-use crate::network::{HostResolver, NetworkPolicy};
+use crate::network::{GuardedConnector, NetworkPolicy};
 
 const URL: &str = "https://data.example/data/ref-1?sig=SECRET&exp=1";
-
-/// Resolves every name to one address.
-#[derive(Clone)]
-struct To(&'static str);
-
-impl HostResolver for To {
-    async fn resolve(&self, _: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
-        Ok(vec![SocketAddr::new(self.0.parse().unwrap(), port)])
-    }
-}
 
 /// A server that answers with the given statuses and pieces, in order, and notes what it was asked for.
 #[derive(Default)]
@@ -77,9 +67,15 @@ fn reference(data: &str) -> DataReference {
 }
 
 fn importer(server: &Arc<Scripted>, address: &'static str) -> ReferenceImporter {
-    ReferenceImporter::with_resolver(server.clone(), NetworkPolicy::default(), To(address))
+    led_to(server, NetworkPolicy::default(), address)
         .with_origin("amplitude", "https://data.example")
         .unwrap()
+}
+
+/// Returns an importer for which every name leads to one address.
+fn led_to(server: &Arc<Scripted>, policy: NetworkPolicy, address: &'static str) -> ReferenceImporter {
+    let connector = GuardedConnector::answered(policy.clone(), || vec![address.parse().unwrap()]);
+    ReferenceImporter { connector, ..ReferenceImporter::new(server.clone(), policy) }
 }
 
 async fn fetch(importer: &ReferenceImporter, reference: &DataReference) -> Result<String, Error> {
@@ -228,9 +224,7 @@ async fn this_machine_serves_data_only_where_that_is_allowed() {
     let server = server(vec![answer(200, &[Some("abc")])]);
     let local = |to| {
         let policy = NetworkPolicy::default().allow_loopback();
-        ReferenceImporter::with_resolver(server.clone(), policy, To(to))
-            .with_origin("amplitude", "http://localhost:8080")
-            .unwrap()
+        led_to(&server, policy, to).with_origin("amplitude", "http://localhost:8080").unwrap()
     };
     let mut here = reference("abc");
     here.access_url = Some("http://localhost:8080/data/ref-1?sig=SECRET".into());
@@ -249,8 +243,7 @@ fn an_origin_has_nothing_behind_its_host_and_port() {
         "data.example", "https://data.example/data", "https://data.example?x", "ftp://a.example",
         "https://u@a.example",
     ] {
-        let made = ReferenceImporter::with_resolver(server.clone(), NetworkPolicy::default(), To("::1"))
-            .with_origin("a", wrong);
+        let made = importer(&server, "::1").with_origin("a", wrong);
         assert_eq!(made.err(), Some(InvalidOrigin), "{wrong}");
     }
 }

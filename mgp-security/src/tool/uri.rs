@@ -1,7 +1,7 @@
 //! The readings of a URI that a client sends: the paths, URLs and hosts that some server may understand by it.
 
 use crate::Finding;
-use crate::network::is_network_scheme;
+use crate::network::{is_network_scheme, is_of_scheme};
 use crate::path::{self, ROOT_FOLDERS};
 use crate::text;
 
@@ -41,7 +41,8 @@ impl UriReadings {
             if *folded != *form {
                 readings.read(&folded, 0);
             }
-            if readings.are_too_many() {
+            let lists = [&readings.paths, &readings.urls, &readings.hosts, &readings.texts];
+            if lists.iter().any(|list| list.len() > MAX_READINGS) {
                 return Err(ambiguous("it names too many paths or addresses: name fewer"));
             }
             match path::decode(&form)? {
@@ -50,10 +51,6 @@ impl UriReadings {
             }
         }
         Err(ambiguous("it is encoded many times over: encode it once"))
-    }
-
-    fn are_too_many(&self) -> bool {
-        [&self.paths, &self.urls, &self.hosts, &self.texts].iter().any(|list| list.len() > MAX_READINGS)
     }
 
     fn read(&mut self, form: &str, depth: usize) {
@@ -143,10 +140,6 @@ fn scheme(uri: &str) -> Option<(&str, &str)> {
     let (name, rest) = uri.split_once(':')?;
     let starts = name.starts_with(|first: char| first.is_ascii_alphabetic());
     (name.len() > 1 && starts && name.chars().all(is_of_scheme)).then_some((name, rest))
-}
-
-fn is_of_scheme(character: char) -> bool {
-    character.is_ascii_alphanumeric() || "+-.".contains(character)
 }
 
 fn has_drive(path: &str) -> bool {

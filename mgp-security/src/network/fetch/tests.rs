@@ -1,5 +1,3 @@
-use std::future::Future;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -61,8 +59,7 @@ async fn a_document_of_this_machine_is_fetched_where_the_policy_allows_it() {
 
 #[tokio::test]
 async fn a_host_of_the_network_is_never_reached_without_tls() {
-    let resolver = Fixed(vec![IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14))]);
-    let fetcher = Fetcher::with_resolver(NetworkPolicy::default(), resolver).unwrap();
+    let fetcher = answered(NetworkPolicy::default(), || vec![ELSEWHERE.into()]);
     let refused = get(&fetcher, "http://id.example.com/keys".into()).await.unwrap_err();
     assert!(matches!(refused, FetchError::NotEncrypted), "{refused}");
 }
@@ -70,8 +67,7 @@ async fn a_host_of_the_network_is_never_reached_without_tls() {
 #[tokio::test]
 async fn a_name_that_leads_into_a_private_network_is_refused_at_the_connection() {
     for ip in [Ipv4Addr::LOCALHOST, Ipv4Addr::new(169, 254, 169, 254), Ipv4Addr::new(192, 168, 0, 1)] {
-        let resolver = Fixed(vec![IpAddr::V4(Ipv4Addr::new(93, 184, 215, 14)), IpAddr::V4(ip)]);
-        let fetcher = Fetcher::with_resolver(NetworkPolicy::default(), resolver).unwrap();
+        let fetcher = answered(NetworkPolicy::default(), move || vec![ELSEWHERE.into(), ip.into()]);
         let refused = get(&fetcher, "https://id.example.com/keys".into()).await.unwrap_err();
         assert!(matches!(refused, FetchError::Refused(_)), "{ip}: {refused}");
     }
@@ -81,9 +77,10 @@ async fn a_name_that_leads_into_a_private_network_is_refused_at_the_connection()
 async fn the_judged_address_is_the_one_that_is_connected_to() {
     // The second answer of the resolver would be another server.
     let at = server(vec![ok("judged")]).await;
-    let resolver = Rebinding { asked: AtomicUsize::new(0) };
-    let policy = NetworkPolicy::default().allow_loopback();
-    let fetcher = Fetcher::with_resolver(policy, resolver).unwrap();
+    let asked = AtomicUsize::new(0);
+    let fetcher = answered(NetworkPolicy::default().allow_loopback(), move || {
+        vec![Ipv4Addr::new(127, 0, 0, if asked.fetch_add(1, Ordering::Relaxed) == 0 { 1 } else { 2 }).into()]
+    });
     let answer = get(&fetcher, format!("http://localhost:{}/", at.port())).await.unwrap();
     assert_eq!(&*answer.body, b"judged");
 }
@@ -153,26 +150,10 @@ fn metadata_stand_in_front_of_the_path_and_behind_it() {
     }
 }
 
-/// A resolver with one answer.
-struct Fixed(Vec<IpAddr>);
-
-impl HostResolver for Fixed {
-    fn resolve(&self, _: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send {
-        std::future::ready(Ok(self.0.iter().map(|ip| SocketAddr::new(*ip, port)).collect()))
-    }
+/// Returns a fetcher for which names have the addresses that `answer` returns.
+fn answered(policy: NetworkPolicy, answer: impl Fn() -> Vec<IpAddr> + Send + Sync + 'static) -> Fetcher {
+    let connector = GuardedConnector::answered(policy.clone(), answer);
+    Fetcher { connector, ..Fetcher::new(policy).unwrap() }
 }
 
-/// A resolver whose first answer is this machine, and whose later ones are elsewhere.
-struct Rebinding {
-    asked: AtomicUsize,
-}
-
-impl HostResolver for Rebinding {
-    fn resolve(&self, _: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send {
-        let ip = match self.asked.fetch_add(1, Ordering::Relaxed) {
-            0 => Ipv4Addr::LOCALHOST,
-            _ => Ipv4Addr::new(127, 0, 0, 2),
-        };
-        std::future::ready(Ok(vec![SocketAddr::new(ip.into(), port)]))
-    }
-}
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 14);

@@ -2,9 +2,6 @@ mod introspection;
 mod keys;
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -18,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::*;
 use crate::doubles::ManualClock;
 use crate::jose::{Header, SigningKey};
-use crate::network::{Fetcher, HostResolver, NetworkPolicy};
+use crate::network::{Fetcher, GuardedConnector, NetworkPolicy};
 
 const RESOURCE: &str = "https://mgp.example/mcp";
 
@@ -261,8 +258,10 @@ async fn an_issuer_that_never_answers_is_asked_once_for_all_who_wait() {
 
 #[tokio::test]
 async fn metadata_lead_into_no_private_network() {
-    let inward = Inward;
-    let fetcher = Fetcher::with_resolver(NetworkPolicy::default(), inward).unwrap();
+    // By this resolver, every name leads into the machine's own network.
+    let inward = GuardedConnector::answered(NetworkPolicy::default(), || vec![[10, 0, 0, 1].into()]);
+    let mut fetcher = Fetcher::new(NetworkPolicy::default()).unwrap();
+    fetcher.connector = inward;
     let key = SigningKey::generate().unwrap();
     for keys in ["https://id.example.com/keys", "https://169.254.169.254/keys", "http://id.example.com/keys"]
     {
@@ -393,13 +392,4 @@ fn settings(of: Issuer) -> ResourceServerSettings {
 
 fn fetcher() -> Fetcher {
     Fetcher::new(NetworkPolicy::default().allow_loopback()).unwrap()
-}
-
-/// A resolver by which every name leads into the machine's own network.
-struct Inward;
-
-impl HostResolver for Inward {
-    fn resolve(&self, _: &str, port: u16) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send {
-        std::future::ready(Ok(vec![SocketAddr::from(([10, 0, 0, 1], port))]))
-    }
 }

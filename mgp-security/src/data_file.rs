@@ -7,6 +7,8 @@
 //! The files are part of the program, and every scan reads all of them: a malformed one ends the first test with a
 //! panic that quotes the line.
 
+use regex::Regex;
+
 /// A heading, and the entries below it.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -72,6 +74,43 @@ pub(crate) fn split(line: &'static str, separator: &str) -> (&'static str, &'sta
 pub(crate) fn with_blanks(text: &str) -> String {
     text.replace('␣', " ")
 }
+
+/// Compiles an expression that is part of the program.
+pub(crate) fn expression(text: &str) -> Regex {
+    Regex::new(text).expect("the expression is a constant, and the tests compile it")
+}
+
+/// A thing that text files call by a name.
+pub(crate) trait Named: Copy + PartialEq + 'static {
+    /// All such things, each with its name.
+    const NAMES: &'static [(&'static str, Self)];
+
+    /// Returns the thing that is called `name`.
+    fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(own, _)| *own == name).map(|(_, one)| *one)
+    }
+
+    /// Returns the name of the thing.
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| *name)
+    }
+}
+
+/// Defines an enum whose variants have names in text files.
+macro_rules! named {
+    ($(#[$about:meta])* $vis:vis enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $vis enum $Enum {
+            $($(#[$doc])* $Variant,)*
+        }
+
+        impl $crate::data_file::Named for $Enum {
+            const NAMES: &'static [(&'static str, Self)] = &[$(($name, Self::$Variant)),*];
+        }
+    };
+}
+pub(crate) use named;
 
 #[cfg(test)]
 mod tests {

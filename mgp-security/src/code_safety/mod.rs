@@ -20,11 +20,11 @@
 //! ```
 
 mod bash;
-mod constant;
 mod finding;
 mod identifier;
 mod javascript;
 mod language;
+mod meaning;
 mod names;
 mod other;
 mod path_text;

@@ -10,6 +10,7 @@ use super::finding::Findings;
 use super::names::Lists;
 use super::pattern::{Pattern, Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
+use crate::data_file::expression;
 
 /// Records the violations of `policy` in the code, as far as they can be found without knowing the language.
 pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
@@ -20,7 +21,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
             findings.pattern(*level, &pattern.text, at);
         }
     }
-    find_declared(policy.patterns(), &tokens, &with_texts, findings);
+    find_declared(&policy.patterns, &tokens, &with_texts, findings);
     for found in IMPORT.captures_iter(&with_texts) {
         let Some(module) = found.get(1) else { continue };
         let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
@@ -94,7 +95,8 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("other
 /// The forms of imports: `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or
 /// statement.
 static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
-    let expression = r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#;
-    Regex::new(expression).expect("the expression is constant")
+    expression(
+        r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#,
+    )
 });
 const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::names::Lists;
 use crate::path::{PathAccess, ProtectedKind, ProtectedPaths, ProtectedReason};
 
 /// Returns whether the string names a file that holds secrets, or that controls the machine.
@@ -30,7 +31,7 @@ pub(super) fn is_sensitive(text: &str) -> bool {
     };
     // Submitted code has no reason to name the files that a shell runs at startup.
     let starts_programs = |reason: ProtectedReason| reason.kind == ProtectedKind::Startup;
-    SENSITIVE.iter().any(is_below)
+    LISTS.names("sensitive").iter().any(is_below)
         || (!path.contains(' ')
             && (PROTECTED.judge(text, PathAccess::Read).is_some_and(lets_in)
                 || PROTECTED.judge(text, PathAccess::Write).is_some_and(starts_programs)))
@@ -47,7 +48,8 @@ pub(super) fn is_absolute(text: &str) -> bool {
 pub(super) fn is_of_system(text: &str) -> bool {
     let path = normalize(text.trim());
     let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes().get(2) == Some(&b'/');
-    let is_ours = OURS
+    let is_ours = LISTS
+        .names("own")
         .iter()
         .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
     (path.starts_with('/') && !is_ours)
@@ -72,16 +74,9 @@ fn normalize(text: &str) -> String {
 /// The largest length of a path, in bytes; longer strings are prose.
 const MAX_LEN: usize = 1000;
 
-const SENSITIVE: [&str; 22] = [
-    "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/etc/crontab", "/etc/cron.d",
-    "/etc/ld.so.preload", "/proc/self", "/proc/1/", "/proc/kcore", "/dev/mem", "/dev/sda", "/dev/tcp/",
-    "/root/", "/.ssh/", "/.aws/", "/.gnupg/", "/.kube/", "/.docker/config", "/var/run/docker.sock",
-    "/run/secrets",
-];
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("paths.txt")));
 /// The paths that no call may touch, and so code may not name either.
 static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
-/// The places where code may read and write without touching what belongs to others.
-const OURS: [&str; 5] = ["/tmp", "/var/tmp", "/dev/null", "/dev/stdin", "/dev/stdout"];
 
 #[cfg(test)]
 mod tests {

@@ -14,8 +14,8 @@ use super::{javascript, python};
 /// allowed imports replaces the default list; it is enforced from strict on and is a hint below.
 #[derive(Debug, Clone)]
 pub struct CodePolicy {
-    level: SafetyLevel,
-    language: Language,
+    pub(super) level: SafetyLevel,
+    pub(super) language: Language,
     declared_blocked: ModuleList,
     always_blocked: ModuleList,
     allowed: ModuleList,
@@ -23,8 +23,9 @@ pub struct CodePolicy {
     allows_own: bool,
     /// The modules that lie beside the code and are checked like it.
     beside: BTreeSet<Box<str>>,
-    patterns: Box<[Pattern]>,
-    hints: CodeHints,
+    pub(super) patterns: Box<[Pattern]>,
+    /// The hints that a rejection contains.
+    pub(super) hints: CodeHints,
 }
 
 impl CodePolicy {
@@ -79,24 +80,9 @@ impl CodePolicy {
         self
     }
 
-    /// Returns the safety level of the policy.
-    pub fn level(&self) -> SafetyLevel {
-        self.level
-    }
-
-    /// Returns the language that code is read as.
-    pub fn language(&self) -> &Language {
-        &self.language
-    }
-
     /// Returns the largest number of bytes of code that is accepted; `None` without a limit.
-    pub fn max_code_size_bytes(&self) -> Option<u64> {
+    pub(super) fn max_code_size_bytes(&self) -> Option<u64> {
         (self.level > SafetyLevel::Unrestricted).then_some(self.hints.max_code_size_bytes).flatten()
-    }
-
-    /// Returns the hints that a rejection contains.
-    pub fn hints(&self) -> &CodeHints {
-        &self.hints
     }
 
     /// Returns whether the module must not be imported.
@@ -117,10 +103,6 @@ impl CodePolicy {
             || (self.always_blocked.has(module)
                 && !python::LISTS.has("blocked-in-parts", module)
                 && !python::LISTS.names("exempt").iter().any(|exempt| is_within(module, exempt)))
-    }
-
-    pub(super) fn patterns(&self) -> &[Pattern] {
-        &self.patterns
     }
 }
 
@@ -172,14 +154,14 @@ mod tests {
         assert!(!strict.refuses_import("re") && strict.refuses_import("math"));
         let standard = policy(r#"{"level":"standard","language":"python","allowed_imports":["re"]}"#);
         assert!(!standard.refuses_import("math"));
-        assert_eq!(standard.hints().allowed_imports, ["re".into()]);
+        assert_eq!(standard.hints.allowed_imports, ["re".into()]);
     }
 
     #[test]
     fn hints_are_the_declared_names_and_no_built_in_list() {
         let strict = policy(r#"{"level":"strict","language":"python","blocked_imports":["ssl"]}"#);
         assert!(strict.refuses_import("socket") && !strict.refuses_import("json"));
-        let hints = serde_json::to_value(strict.hints()).unwrap();
+        let hints = serde_json::to_value(&strict.hints).unwrap();
         assert_eq!(hints, serde_json::json!({"blocked_imports": ["ssl"], "max_code_size_bytes": 100_000}));
     }
 

@@ -16,40 +16,19 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::iter::Peekable;
-use std::rc::Rc;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use mgp_types::mgp::SafetyLevel;
 use regex::Regex;
 
-use super::constant::Constants;
 use super::finding::Findings;
 use super::identifier::plain;
+use super::meaning::Meaning;
 use super::names::Lists;
 use super::path_text;
 use super::syntax::Node;
-use crate::data_file::{Section, sections};
-
-/// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`.
-pub(super) type Paths = Rc<[Rc<str>]>;
-
-/// The facts about a piece of code that are known before it runs.
-pub(super) trait Meaning<'t>: Constants<'t> {
-    /// Returns the paths that `node` may refer to; none if that is not known.
-    fn paths(&self, node: Node<'t>) -> Paths;
-    /// Returns the name of the member that `node` takes, sets or declares, if that is known.
-    fn key(&self, _node: Node<'t>) -> Option<Cow<'t, str>> {
-        None
-    }
-    /// Returns whether `node` is in no function, so that submitting the code is enough to run it.
-    fn is_outermost(&self, _node: Node<'t>) -> bool {
-        true
-    }
-    /// Returns whether `node` names something that a function was given.
-    fn is_parameter(&self, _node: Node<'t>) -> bool {
-        false
-    }
-}
+use crate::data_file::{Section, expression, sections};
 
 /// The results of comparing patterns with the parents of nodes of one tree, so that a parent is compared once and not
 /// once for each of its children.
@@ -262,22 +241,18 @@ impl NodeTest {
         }
         let (of, wanted) = match (of.strip_suffix("-in"), of.strip_suffix("like")) {
             (Some(of), _) => (of, Wanted::In(words)),
-            (_, Some(of)) => {
-                let expression = Regex::new(words[0]).unwrap_or_else(|error| panic!("{error}"));
-                (of.strip_suffix('-').unwrap_or("code"), Wanted::Like(expression))
-            }
+            (_, Some(of)) => (of.strip_suffix('-').unwrap_or("code"), Wanted::Like(expression(words[0]))),
             _ => (of, Wanted::Words(words)),
         };
         Self { is_negated: name.starts_with("not-"), of, wanted }
     }
 
+    fn number<N: FromStr>(&self) -> Option<N> {
+        let Wanted::Words(words) = &self.wanted else { return None };
+        words.first()?.parse().ok()
+    }
+
     fn passes<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, lists: &Lists) -> bool {
-        let number = || match &self.wanted {
-            Wanted::Words(words) => {
-                words.first().and_then(|word| word.parse::<f64>().ok()).unwrap_or_default()
-            }
-            _ => 0.0,
-        };
         let wanted = |it: &str| self.wanted.has(it, lists);
         let is_so = match self.of {
             "code" => wanted(node.text()),
@@ -301,15 +276,9 @@ impl NodeTest {
                 let positional = node.parent().into_iter().flat_map(Node::named_children);
                 let is_keyword = |it: &Node<'t>| it.kind() == "keyword_argument";
                 let mut positional = positional.filter(|it| !is_keyword(it));
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "rules count to four"
-                )]
-                let nth = number() as usize;
-                !is_keyword(&node) && positional.nth(nth) == Some(node)
+                !is_keyword(&node) && self.number().is_some_and(|nth| positional.nth(nth) == Some(node))
             }
-            "more" => code.number(node).is_some_and(|it| it.abs() > number()),
+            "more" => code.number(node).is_some_and(|it| self.number().is_some_and(|most| it.abs() > most)),
             "open-mode" => code.number(node).is_some_and(is_open_mode),
             "outermost" => code.is_outermost(node),
             "parameter" => code.is_parameter(node),
@@ -408,22 +377,20 @@ fn is_word(token: &str) -> bool {
     !token.starts_with(['#', '(', ')', '[', ']', '!', '^', '@', '>']) && !token.ends_with(':')
 }
 
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#""[^"]*"|[()\[\]!^@]|>>|[^\s()\[\]!^@"]+"#).expect("the expression is constant")
-});
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| expression(r#""[^"]*"|[()\[\]!^@]|>>|[^\s()\[\]!^@"]+"#));
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
-    use super::super::constant::Evaluation;
+    use super::super::meaning::{Evaluation, Paths};
     use super::super::syntax::{Grammar, Tree};
     use super::*;
 
     /// Code of which nothing is known, and the number of times that its paths were asked for.
     struct Counted(Evaluation, Cell<usize>);
 
-    impl<'t> Constants<'t> for Counted {
+    impl<'t> Meaning<'t> for Counted {
         const NAMES_KEEP_NUMBERS: bool = false;
 
         fn evaluation(&self) -> &Evaluation {
@@ -433,9 +400,7 @@ mod tests {
         fn value(&self, _: Node<'t>) -> Option<Node<'t>> {
             None
         }
-    }
 
-    impl<'t> Meaning<'t> for Counted {
         fn paths(&self, _: Node<'t>) -> Paths {
             self.1.set(self.1.get() + 1);
             Paths::default()

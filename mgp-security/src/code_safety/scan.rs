@@ -57,16 +57,16 @@ pub struct Scan {
 /// # Errors
 /// Fails if the code is refused; the rejection says what was found, where, and what would be accepted (§7.4).
 pub fn scan(code: &str, policy: &CodePolicy) -> Result<Scan, CodeRejection> {
-    if policy.level() == SafetyLevel::Unrestricted {
+    if policy.level == SafetyLevel::Unrestricted {
         return Ok(Scan { method: Method::Unchecked, imports: Vec::new() });
     }
-    let mut findings = Findings::new(policy.level());
+    let mut findings = Findings::new(policy.level);
     let method = check(code, policy, &mut findings);
     if findings.is_empty() {
         return Ok(Scan { method, imports: findings.imported.into_iter().collect() });
     }
     Err(CodeRejection::new(findings.violations())
-        .with_hints(policy.hints().clone())
+        .with_hints(policy.hints.clone())
         .with_locations(findings.locations(code)))
 }
 
@@ -83,7 +83,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         findings.whole(format!("Code nested too deeply: at most {MAX_DEPTH} brackets within one another"));
         return Method::Patterns;
     }
-    let readings: &[Reading] = match policy.language() {
+    let readings: &[Reading] = match &policy.language {
         Language::Python => python::READINGS,
         Language::JavaScript => javascript::JAVASCRIPT,
         Language::TypeScript => javascript::TYPESCRIPT,
@@ -105,18 +105,18 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
         }
         broken.get_or_insert(tree);
     }
-    if let Some(tree) = cut_off(code, policy.language(), readings) {
+    if let Some(tree) = cut_off(code, &policy.language, readings) {
         check_tree(&tree, code, policy, findings);
         return Method::SyntaxTree;
     }
     // An interpreter may run code that this parser cannot read: below strict its pieces are checked, from strict on it
     // is refused.
     match broken {
-        Some(tree) if policy.level() < SafetyLevel::Strict => {
+        Some(tree) if policy.level < SafetyLevel::Strict => {
             check_tree(&tree, code, policy, findings);
             other::check(code, policy, findings);
         }
-        _ => findings.whole(format!("Code cannot be read as {}", policy.language())),
+        _ => findings.whole(format!("Code cannot be read as {}", policy.language)),
     }
     Method::SyntaxTree
 }
@@ -129,16 +129,16 @@ fn cut_off(code: &str, language: &Language, readings: &[Reading]) -> Option<Tree
 }
 
 fn check_tree(tree: &Tree, code: &str, policy: &CodePolicy, findings: &mut Findings) {
-    match policy.language() {
+    match &policy.language {
         Language::Python => python::check(tree, policy, findings),
         Language::JavaScript | Language::TypeScript => javascript::check(tree, policy, findings),
         Language::Bash | Language::Other(_) => {}
     }
-    if !policy.patterns().is_empty() {
+    if !policy.patterns.is_empty() {
         let comments = tree.nodes().filter(|node| node.kind() == "comment");
         let with_texts =
             blanked(code, comments.map(|comment| comment.at()..comment.at() + comment.text().len()));
-        find_declared(policy.patterns(), &tree_tokens(tree), &with_texts, findings);
+        find_declared(&policy.patterns, &tree_tokens(tree), &with_texts, findings);
     }
 }
 

@@ -53,13 +53,14 @@ pub(super) struct Node<'t> {
 impl Tree {
     /// Parses `prefix`, `code` and `suffix` as one text; `None` if that takes more effort than any real code does.
     pub(super) fn parse(grammar: Grammar, prefix: &str, code: &str, suffix: &str) -> Option<Self> {
+        let language = &LANGUAGES[grammar as usize];
         let source = [prefix, code, suffix].concat();
         let tree = PARSERS.with_borrow_mut(|parsers| {
             let (_, parser) = if let Some(index) = parsers.iter().position(|(of, _)| *of == grammar) {
                 &mut parsers[index]
             } else {
                 let mut parser = Parser::new();
-                parser.set_language(grammar.language()).ok()?;
+                parser.set_language(language).ok()?;
                 parsers.push((grammar, parser));
                 parsers.last_mut()?
             };
@@ -81,7 +82,7 @@ impl Tree {
             tree
         })?;
         let has_errors = tree.root_node().has_error();
-        let nodes = flatten(&tree, grammar.language());
+        let nodes = flatten(&tree, language);
         Some(Self { source, prefix: prefix.len(), nodes, has_errors })
     }
 
@@ -187,14 +188,7 @@ impl<F: Clone> Known<F> {
     }
 }
 
-impl Grammar {
-    /// Returns the language, which lives as long as the names of its kinds and fields are used.
-    fn language(self) -> &'static Language {
-        &LANGUAGES[self as usize]
-    }
-}
-
-/// The languages of the grammars, in their order.
+/// The languages of the grammars, in their order. They live as long as the names of their kinds and fields are used.
 static LANGUAGES: LazyLock<[Language; 4]> = LazyLock::new(|| {
     [
         tree_sitter_python::LANGUAGE,

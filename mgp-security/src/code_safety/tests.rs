@@ -135,7 +135,7 @@ fn static_property_a_policy_can_be_shared() {
     fn shared<T: Send + Sync>(value: T) -> T {
         value
     }
-    assert_eq!(shared(policy(SafetyLevel::Strict, "python")).level(), SafetyLevel::Strict);
+    assert_eq!(shared(policy(SafetyLevel::Strict, "python")).level, SafetyLevel::Strict);
 }
 
 proptest! {

@@ -5,9 +5,10 @@ use mgp_types::mgp::SafetyLevel::Strict;
 
 use super::finding::Findings;
 use super::identifier::{plain, split_tokens};
+use super::meaning::Meaning;
 use super::names::Lists;
 use super::path_text;
-use super::rules::{Meaning, Rules, Seen};
+use super::rules::{Rules, Seen};
 use super::syntax::{Node, Tree};
 use crate::network::is_metadata_url;
 

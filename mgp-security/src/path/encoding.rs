@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Finding;
+use crate::data_file::expression;
 
 /// Decodes one layer of encoding (`%2e`, `%u002e`, and nothing else); returns `None` if nothing was encoded.
 ///
@@ -58,8 +59,3 @@ static ENCODED: LazyLock<Regex> = LazyLock::new(|| expression("(?i-u)^(?:u([0-9a
 /// Text behind a percent sign that some programs take for an encoding.
 static BROKEN: LazyLock<Regex> =
     LazyLock::new(|| expression("(?i-u)^(?:[0-9a-f][0-9a-z]|[0-9a-z][0-9a-f]|[0-9a-f]$)"));
-
-/// Compiles an expression that is part of the program.
-pub(super) fn expression(text: &str) -> Regex {
-    Regex::new(text).expect("the expression is a constant, and the tests compile it")
-}

@@ -28,7 +28,6 @@ pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
 pub use roots::Roots;
 pub(crate) use roots::{CallFolders, UNASKED};
-use segments::PathSpelling;
 
 /// Returns whether the text is a `file:` URI.
 pub(crate) fn is_file_address(text: &str) -> bool {
@@ -38,48 +37,41 @@ pub(crate) fn is_file_address(text: &str) -> bool {
 /// Checks the text of a path: it must be relative, must stay below the directory it is resolved in, whichever program
 /// decodes it, and must not be [protected](ProtectedPaths).
 pub(crate) fn check_text(path: &str) -> Result<(), Finding> {
-    check(path, AbsolutePaths::Refused)?;
+    check(path, false)?;
     // The use of the file is not known, so it may be changed.
     ProtectedPaths::default().check(path, PathAccess::Write)
 }
 
-/// The treatment of paths that begin at the root of the file system. If they are allowed, the [`Roots`] decide on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AbsolutePaths {
-    Refused,
-    Decided,
-}
-
-fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
+/// Checks the text of a path, which may begin at the root of the file system if `takes_absolute`: then [`Roots`] decide.
+fn check(path: &str, takes_absolute: bool) -> Result<(), Finding> {
     let is_long = path.len() > MAX_BYTES || path.split('/').any(|segment| segment.len() > MAX_SEGMENT_BYTES);
     refuse_if(is_long, TOO_LONG)?;
     text::check(path)?;
-    shape::check_variables(path)?;
+    shape::check_shapes("written", path)?;
     let mut form = Cow::Borrowed(path);
     // A path that is refused in one layer of encoding is refused in all, because it is not known which programs on the
     // way decode it. `Roots` only sees a root that is written plainly.
-    let inside = if path.starts_with('/') { absolute } else { AbsolutePaths::Refused };
-    let mut absolute = absolute;
+    let inside = takes_absolute && path.starts_with('/');
+    let mut takes_absolute = takes_absolute;
     for layer in 0..MAX_LAYERS {
-        let plain = layer == 0 && !path.chars().any(|sign| sign != '/' && segments::is_separator(sign));
-        check_form(&form, absolute, if plain { PathSpelling::Plain } else { PathSpelling::Other })?;
+        let is_plain = layer == 0 && !path.chars().any(|sign| sign != '/' && segments::is_separator(sign));
+        check_form(&form, takes_absolute, is_plain)?;
         match encoding::decode(&form)? {
             Some(decoded) => form = Cow::Owned(decoded),
             None => return Ok(()),
         }
-        absolute = inside;
+        takes_absolute = inside;
     }
     Err(encoding::refused())
 }
 
 /// Checks the path in one layer of its encoding.
-fn check_form(form: &str, absolute: AbsolutePaths, spelling: PathSpelling) -> Result<(), Finding> {
+fn check_form(form: &str, takes_absolute: bool, is_plain: bool) -> Result<(), Finding> {
     refuse_if(form.contains(|character: char| character.is_ascii_control()), CONTROL)?;
     text::check(form)?;
     let folded = text::fold(form);
-    let spelling = if folded == form { spelling } else { PathSpelling::Other };
-    segments::check(&folded, spelling)?;
-    shape::check(form, absolute)
+    segments::check(&folded, is_plain && folded == form)?;
+    shape::check(form, takes_absolute)
 }
 
 /// The class of a refusal, and the advice that its finding gives.

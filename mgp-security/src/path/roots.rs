@@ -11,7 +11,7 @@ use mgp_types::{ClientFolders, Context, Session};
 use crate::Finding;
 use crate::shell::quoted;
 
-use super::AbsolutePaths;
+use super::is_file_address;
 
 /// The directories that are open to calls.
 ///
@@ -36,7 +36,8 @@ pub struct Roots {
     /// The directory in which relative paths begin.
     base: PathBuf,
     open: Vec<PathBuf>,
-    origin: RootOrigin,
+    /// True if the directories were named by the operator for another purpose than opening them.
+    is_named: bool,
     more: Option<Arc<MoreFolders>>,
 }
 
@@ -57,33 +58,19 @@ pub(crate) struct CallFolders<'a> {
 }
 
 impl<'a> CallFolders<'a> {
-    pub(crate) fn of(context: &'a Context, is_asked: bool) -> Self {
+    pub(crate) fn of(context: &'a Context, is_asked: bool, has_named_roots: bool) -> Self {
         Self {
             client: context.folders.as_deref(),
             session: context.session.as_deref(),
             is_asked,
-            has_named_roots: false,
+            has_named_roots,
         }
-    }
-
-    /// Notes whether the operator named the folders of all clients.
-    pub(crate) const fn with_named_roots(self, has_named_roots: bool) -> Self {
-        Self { has_named_roots, ..self }
     }
 
     /// Returns the folders in which the client works, if anybody knows them and the operator named no others.
     pub(crate) const fn own(self) -> Option<&'a ClientFolders> {
         if self.has_named_roots { None } else { self.client }
     }
-}
-
-/// The origin of the list of open directories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RootOrigin {
-    /// The operator configured the directories as open.
-    Configured,
-    /// The directories were named by the operator for another purpose.
-    Named,
 }
 
 impl Roots {
@@ -93,7 +80,7 @@ impl Roots {
     /// Fails if `base` is not a readable directory.
     pub fn new(base: impl AsRef<Path>) -> io::Result<Self> {
         let base = directory(base.as_ref())?;
-        Ok(Self { open: vec![base.clone()], base, origin: RootOrigin::Configured, more: None })
+        Ok(Self { open: vec![base.clone()], base, is_named: false, more: None })
     }
 
     /// Opens the directories `open`, which were named for another purpose and so may be incomplete, beside the
@@ -105,7 +92,7 @@ impl Roots {
     pub fn named(base: impl AsRef<Path>, open: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let open = open.into_iter().filter_map(|path| directory(&path).ok()).collect();
         let base = directory(base.as_ref()).ok()?;
-        Some(Self { base, open, origin: RootOrigin::Named, more: None })
+        Some(Self { base, open, is_named: true, more: None })
     }
 
     /// Opens the directories that `more` returns for a client that works in the given ones. It is asked only where
@@ -140,21 +127,18 @@ impl Roots {
         } else {
             path
         };
-        match self.origin {
-            RootOrigin::Configured => self.locate(path, folders),
-            RootOrigin::Named => self.locate_named(path, folders),
-        }
+        if self.is_named { self.locate_named(path, folders) } else { self.locate(path, folders) }
     }
 
     fn locate(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
-        super::check(path, AbsolutePaths::Decided)?;
+        super::check(path, true)?;
         // An absolute path replaces the base.
         let end = resolve(&self.base.join(path))?;
         if self.holds(&end) { Ok(end) } else { self.locate_further(end, folders) }
     }
 
     /// Resolves a path as the operating system does, without checks of its spelling.
-    fn locate_named(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
+    pub(crate) fn locate_named(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         let plain = local(path);
         let end = resolve(&self.base.join(&*plain))?;
         if self.holds(&end) {
@@ -179,11 +163,6 @@ impl Roots {
         if self.open.is_empty() && is_unsaid { Ok(end) } else { self.locate_further(end, folders) }
     }
 
-    /// Checks a text that only looks like a path, and so may belong to another place than this machine.
-    pub(crate) fn check_likely(&self, text: &str, folders: CallFolders<'_>) -> Result<(), Finding> {
-        self.locate_named(text, folders).map(drop)
-    }
-
     /// Checks a path that lies in none of the roots, nor in the folders of the client if these count.
     fn locate_further(&self, end: PathBuf, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
         let clients = folders.client.map(ClientFolders::all).unwrap_or_default();
@@ -191,7 +170,7 @@ impl Roots {
         if more.iter().any(|folder| end.starts_with(folder)) {
             return Ok(end);
         }
-        let counted = clients.iter().filter(|_| self.origin == RootOrigin::Named);
+        let counted = clients.iter().filter(|_| self.is_named);
         Err(outside(&end, counted.chain(&self.open).chain(&more), clients.first()))
     }
 
@@ -235,9 +214,8 @@ const MAX_NAMED: usize = 8;
 /// home directory for `~`.
 pub(super) fn local(path: &str) -> Cow<'_, str> {
     let path = path.trim();
-    if let Some(address) =
-        path.get(..5).filter(|scheme| scheme.eq_ignore_ascii_case("file:")).map(|_| &path[5..])
-    {
+    if is_file_address(path) {
+        let address = &path[5..];
         let plain =
             address.strip_prefix("//localhost").or_else(|| address.strip_prefix("//")).unwrap_or(address);
         let plain = plain.split(['?', '#']).next().unwrap_or(plain);

@@ -5,41 +5,29 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::encoding::expression;
 use super::{Refusal, refuse_if};
 use crate::Finding;
-
-/// The way in which the dots and slashes of a path are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathSpelling {
-    /// The usual characters, not encoded.
-    Plain,
-    /// Encoded characters, or others that look like dots and slashes.
-    Other,
-}
+use crate::data_file::expression;
 
 /// Checks that a path does not lead upwards, in any of the spellings that programs understand. A plainly written path
-/// may lead up again as far as it led down before.
-pub(super) fn check(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
-    check_dots(path, spelling)?;
+/// may lead up again as far as it led down before; one that is encoded, or has characters that only look like dots and
+/// slashes, is not plain.
+pub(super) fn check(path: &str, is_plain: bool) -> Result<(), Finding> {
+    check_dots(path, is_plain)?;
     match hexadecimal(path) {
         Cow::Borrowed(_) => Ok(()),
-        Cow::Owned(spelled) => check_dots(&spelled, PathSpelling::Other),
+        Cow::Owned(spelled) => check_dots(&spelled, false),
     }
 }
 
-fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
+fn check_dots(path: &str, is_plain: bool) -> Result<(), Finding> {
     let mut three_dots = 0;
     let mut depth = 0_usize;
     let mut segments = path.split(is_separator).peekable();
     while let Some(segment) = segments.next() {
         // A single segment of three dots is a pattern of Go, or an ordinary name. Several of them, or one before an
         // empty or `.` segment, can become `..` when a filter removes two dots and a slash.
-        if spelling == PathSpelling::Plain
-            && segment == ".."
-            && depth > 0
-            && segments.peek().is_some_and(|next| !next.is_empty())
-        {
+        if is_plain && segment == ".." && depth > 0 && segments.peek().is_some_and(|next| !next.is_empty()) {
             depth -= 1;
             continue;
         }
@@ -47,21 +35,17 @@ fn check_dots(path: &str, spelling: PathSpelling) -> Result<(), Finding> {
         let three = segment == "...";
         three_dots += usize::from(three);
         let nested = three && segments.peek().is_some_and(|next| matches!(*next, "" | "."));
-        refuse_if(three_dots > 1 || nested || (!three && leads_up(segment)), TRAVERSAL)?;
+        refuse_if(
+            three_dots > 1 || nested || (!three && segment.contains(['.', '?']) && UPWARD.is_match(segment)),
+            TRAVERSAL,
+        )?;
     }
     Ok(())
 }
 
 const TRAVERSAL: Refusal = ("traversal", "the path leads upwards: write it from the directory down");
 
-/// Returns whether some program takes the segment for the parent directory.
-fn leads_up(segment: &str) -> bool {
-    if !segment.contains(['.', '?']) {
-        return false;
-    }
-    UPWARD.is_match(segment)
-}
-
+/// A segment that some program takes for the parent directory.
 static UPWARD: LazyLock<Regex> = LazyLock::new(|| {
     expression(concat!(
         // If the segment is appended to a prefix without its final slash, as in the alias of a server, two dots at its end

@@ -10,17 +10,12 @@ use crate::Finding;
 use crate::data_file::{Section, sections, split};
 
 use super::segments::{SEPARATORS, is_separator};
-use super::{AbsolutePaths, Refusal, refuse_if};
-
-/// Refuses paths in which a shell, a runtime or Windows would substitute a part.
-pub(super) fn check_variables(path: &str) -> Result<(), Finding> {
-    check_shapes("written", path)
-}
+use super::{Refusal, refuse_if};
 
 /// Refuses paths that do not begin in the directory they are resolved in, or do not end at an ordinary file in it.
-pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> {
+pub(super) fn check(path: &str, takes_absolute: bool) -> Result<(), Finding> {
     let begins_at_root = path.starts_with(is_separator) || has_drive(path);
-    refuse_if(begins_at_root && absolute == AbsolutePaths::Refused, ABSOLUTE)?;
+    refuse_if(begins_at_root && !takes_absolute, ABSOLUTE)?;
     check_shapes("form", path)?;
     if !begins_at_root {
         check_shapes("beginning", &beginning(path))?;
@@ -30,7 +25,8 @@ pub(super) fn check(path: &str, absolute: AbsolutePaths) -> Result<(), Finding> 
 
 const ABSOLUTE: Refusal = ("absolute-path", "the path begins at the root: write it from the open directory");
 
-fn check_shapes(heading: &str, path: &str) -> Result<(), Finding> {
+/// Refuses paths of a shape below `heading` in `shapes.txt`.
+pub(super) fn check_shapes(heading: &str, path: &str) -> Result<(), Finding> {
     let found = SHAPES[heading].iter().find(|(_, expressions)| expressions.is_match(path));
     found.map_or(Ok(()), |((class, advice), _)| Err(Finding::new(class, *advice)))
 }

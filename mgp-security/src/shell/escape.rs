@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::data_file::expression;
+
 /// Decodes the escapes in `text`; all other text stays as it is.
 pub(crate) fn decode_escapes(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -45,10 +47,9 @@ pub(crate) fn hides_letters(text: &str) -> bool {
 
 /// An escape: a character that is written as a number, or any character after a backslash.
 static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?s)\\(?:x[[:xdigit:]]{0,2}|u[[:xdigit:]]{0,4}|U[[:xdigit:]]{0,8}|0[0-7]{0,3}|[1-7][0-7]{0,2}|.)",
     )
-    .expect("the pattern is a constant, and the tests compile it")
 });
 
 const fn simple(kind: char) -> Option<u8> {

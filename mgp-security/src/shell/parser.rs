@@ -1,5 +1,7 @@
 //! The parser of shell text: lists, pipelines and simple commands.
 
+use std::ops::Range;
+
 use super::syntax::{Assignment, Body, Part, Pipeline, Script, Simple, Span, Stage, Word};
 
 /// The result of reading a text as a command line.
@@ -14,9 +16,9 @@ pub(crate) struct Reading {
 /// The parts of a text that are not code. Parts within backticks are not recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {
-    pub(crate) comments: Vec<Span>,
+    pub(crate) comments: Vec<Range<usize>>,
     /// Quoted texts, and the bodies of here-documents in which nothing is expanded.
-    pub(crate) texts: Vec<Span>,
+    pub(crate) texts: Vec<Range<usize>>,
 }
 
 /// The way in which a text fails to be a command line, the milder one first.
@@ -98,8 +100,8 @@ impl<'s> Parser<'s> {
 
     /// Records that these bytes are text and not code.
     pub(super) fn note_text(&mut self, start: usize, end: usize) {
-        if matches!(self.origin, Origin::Slice(_)) {
-            self.prose.texts.push(self.span(start, end));
+        if let Origin::Slice(base) = self.origin {
+            self.prose.texts.push(base + start..base + end);
         }
     }
 
@@ -132,8 +134,8 @@ impl<'s> Parser<'s> {
                 Some(b'#') => {
                     let start = self.at;
                     self.at += self.rest().find('\n').unwrap_or_else(|| self.rest().len());
-                    if matches!(self.origin, Origin::Slice(_)) {
-                        self.prose.comments.push(self.span(start, self.at));
+                    if let Origin::Slice(base) = self.origin {
+                        self.prose.comments.push(base + start..base + self.at);
                     }
                 }
                 _ => return,

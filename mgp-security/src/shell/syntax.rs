@@ -145,6 +145,24 @@ impl Script {
             pipeline.stages.iter().for_each(|stage| stage.walk(see));
         }
     }
+
+    /// Returns the names of all commands; `None` for names that are not known.
+    pub(crate) fn commands(&self) -> Vec<Option<String>> {
+        let mut names = Vec::new();
+        self.walk(&mut |item| {
+            if let Item::Stage(Stage { body: Body::Simple(simple), .. }) = item {
+                names.extend(simple.words.first().map(Word::text));
+            }
+        });
+        names
+    }
+
+    /// Returns whether anything runs beside the rest.
+    pub(crate) fn runs_beside(&self) -> bool {
+        let mut beside = false;
+        self.walk(&mut |item| beside |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
+        beside
+    }
 }
 
 impl Stage {

@@ -40,17 +40,8 @@ pub(crate) struct StringPlace<'a> {
     /// The name of the innermost member that the string is or stands in. Elements of an array have the name of the
     /// array.
     pub(crate) member: Option<&'a str>,
-    /// The part that the string is: a value, or the name of a member.
-    pub(crate) part: StringPart,
-}
-
-/// The role of a string within a JSON value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StringPart {
-    /// The name of a member.
-    Name,
-    /// A value.
-    Value,
+    /// True if the string is the name of a member, and not a value.
+    pub(crate) is_name: bool,
 }
 
 /// Reads a value for [`walk`].
@@ -82,7 +73,7 @@ fn step(
 ) -> Result<(), Finding> {
     let length = pointer.len();
     match value {
-        Value::String(text) => visit(StringPlace { pointer, member, part: StringPart::Value }, text)?,
+        Value::String(text) => visit(StringPlace { pointer, member, is_name: false }, text)?,
         Value::Array(elements) => {
             for (index, element) in elements.iter().enumerate() {
                 let _ = write!(pointer, "/{index}");
@@ -98,7 +89,7 @@ fn step(
                 } else {
                     pointer.push_str(name);
                 }
-                visit(StringPlace { pointer, member: Some(name), part: StringPart::Name }, name)?;
+                visit(StringPlace { pointer, member: Some(name), is_name: true }, name)?;
                 step(value, Some(name), pointer, visit)?;
                 pointer.truncate(length);
             }

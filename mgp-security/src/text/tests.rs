@@ -43,10 +43,15 @@ fn folding_gives_the_plain_spelling_and_copies_only_what_changes() {
     assert!(matches!(fold("schön"), Cow::Borrowed(_)));
 }
 
-fn walked(json: &str) -> Vec<(String, Option<String>, StringPart, String)> {
+fn walked(json: &str) -> Vec<(String, Option<String>, bool, String)> {
     let mut seen = Vec::new();
     walk(&serde_json::from_str(json).unwrap(), &mut |place, text| {
-        seen.push((place.pointer.to_owned(), place.member.map(str::to_owned), place.part, text.to_owned()));
+        seen.push((
+            place.pointer.to_owned(),
+            place.member.map(str::to_owned),
+            place.is_name,
+            text.to_owned(),
+        ));
         Ok(())
     })
     .unwrap();
@@ -63,14 +68,14 @@ fn every_string_is_visited_with_its_place() {
     assert_eq!(
         seen,
         [
-            ("/a~1b~0", Some("a/b~"), StringPart::Name, "a/b~"),
-            ("/a~1b~0/0", Some("a/b~"), StringPart::Value, "x"),
-            ("/a~1b~0/1/name", Some("name"), StringPart::Name, "name"),
-            ("/a~1b~0/1/name", Some("name"), StringPart::Value, "y\n"),
-            ("/n", Some("n"), StringPart::Name, "n"),
+            ("/a~1b~0", Some("a/b~"), true, "a/b~"),
+            ("/a~1b~0/0", Some("a/b~"), false, "x"),
+            ("/a~1b~0/1/name", Some("name"), true, "name"),
+            ("/a~1b~0/1/name", Some("name"), false, "y\n"),
+            ("/n", Some("n"), true, "n"),
         ]
     );
-    assert_eq!(walked(r#""top""#), [(String::new(), None, StringPart::Value, "top".to_owned())]);
+    assert_eq!(walked(r#""top""#), [(String::new(), None, false, "top".to_owned())]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{CallEffect, EffectiveSecurity, Permission, RiskLevel, SideEffect, ValidatorName};
 use serde::Serialize;
 
-use super::lexicon::{INFRASTRUCTURE, MANNERS, PHRASES, POWERS, Words};
+use super::lexicon::{MANNERS, PHRASES, is_listed, list};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::normalized_text::NormalizedText;
 use mgp_types::words;
@@ -40,17 +40,17 @@ impl Profile {
 /// A guess errs on the careful side: hints can raise the risk that the name suggests, and lower it only to that of a
 /// tool that reads.
 pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> EffectiveSecurity {
-    let hints = hints(definition);
+    let (hints, name) = (hints(definition), words(&definition.text("name").unwrap_or_default()));
     let manner = NameManner::of_tool(definition);
-    let mut derived =
-        EffectiveSecurity::new(risk_of(manner, &hints).max(risk_of_changes(definition, manner, natures)));
-    let effect = effect_of(definition, manner, natures);
+    let of_changes = risk_of_changes(&name, &hints, manner, natures);
+    let mut derived = EffectiveSecurity::new(risk_of(manner, &hints).max(of_changes));
+    let effect = effect_of(&name, &hints, manner, natures);
     derived.effect = Some(effect);
     if natures.has(ArgumentNature::Sql) && effect == CallEffect::Reads {
         derived.risk_of_reading = RiskLevel::Safe;
     }
     derived.reversible = hints.destructive_hint.map(|destructive| !destructive);
-    add_meanings(&mut derived, natures.files(), |nature| natures.has(nature));
+    add_meanings(&mut derived, natures.files, |nature| natures.has(nature));
     let of_permissions =
         derived.permissions.iter().map(risk_of_permission).fold(RiskLevel::Safe, RiskLevel::max);
     derived.risk = derived.risk.max(of_permissions);
@@ -59,10 +59,13 @@ pub(super) fn derive(definition: &Object, natures: &ArgumentNatures) -> Effectiv
 }
 
 /// Returns the effect of a call as far as the definition tells. What a statement for a database does depends on the call.
-fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> CallEffect {
-    let hints = hints(definition);
-    let name = words(&definition.text("name").unwrap_or_default());
-    let is_any = |list: Words| name.iter().any(|word| list.has(word));
+fn effect_of(
+    name: &[String],
+    hints: &ToolAnnotations,
+    manner: NameManner,
+    natures: &ArgumentNatures,
+) -> CallEffect {
+    let is_any = |heading: &str| name.iter().any(|word| is_listed(heading, word));
     let runs = natures.has(ArgumentNature::Command) || natures.has(ArgumentNature::Code);
     let by_manner = match manner {
         NameManner::Runs | NameManner::Unclear if natures.has(ArgumentNature::Sql) && !runs => {
@@ -71,7 +74,7 @@ fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures)
         NameManner::Reads => CallEffect::Reads,
         NameManner::Unclear if hints.read_only_hint == Some(true) => CallEffect::Reads,
         NameManner::Unclear if hints.destructive_hint == Some(true) => CallEffect::Destroys,
-        NameManner::Writes if hints.destructive_hint == Some(true) && is_any(INFRASTRUCTURE) => {
+        NameManner::Writes if hints.destructive_hint == Some(true) && is_any("word of infrastructure") => {
             CallEffect::Destroys
         }
         NameManner::Writes | NameManner::Unclear => CallEffect::Writes,
@@ -82,9 +85,9 @@ fn effect_of(definition: &Object, manner: NameManner, natures: &ArgumentNatures)
         NameManner::Ends | NameManner::Destroys => CallEffect::Destroys,
         NameManner::Spends => CallEffect::Spends,
     };
-    let says = |list: Words| list.iter().any(|phrase| has_phrase(&name, phrase));
-    let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(*phrases)).map(|(effect, _)| *effect);
-    let gives_power = is_any(POWERS) && by_manner != CallEffect::Reads;
+    let says = |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
+    let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(phrases)).map(|(effect, _)| *effect);
+    let gives_power = is_any("powers") && by_manner != CallEffect::Reads;
     let more = [gives_power.then_some(CallEffect::GivesAccess), runs.then_some(CallEffect::Runs)];
     from_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
@@ -104,7 +107,7 @@ fn has_phrase(name: &[String], phrase: &str) -> bool {
 }
 
 /// Returns the annotations that the server gives the tool.
-pub(super) fn hints(definition: &Object) -> ToolAnnotations {
+pub(crate) fn hints(definition: &Object) -> ToolAnnotations {
     definition.get("annotations").and_then(|raw| raw.to().ok()).unwrap_or_default()
 }
 
@@ -122,11 +125,16 @@ fn risk_of(manner: NameManner, hints: &ToolAnnotations) -> RiskLevel {
 }
 
 /// Returns the risk of changing what the tool changes: power over others, or the content of a database.
-fn risk_of_changes(definition: &Object, manner: NameManner, natures: &ArgumentNatures) -> RiskLevel {
-    let name = words(&definition.text("name").unwrap_or_default());
-    let gives_power = name.iter().any(|word| POWERS.has(word));
-    let says_it_reads = hints(definition).read_only_hint == Some(true) || natures.says_it_reads_only();
-    let changes = manner != NameManner::Reads && hints(definition).read_only_hint != Some(true);
+fn risk_of_changes(
+    name: &[String],
+    hints: &ToolAnnotations,
+    manner: NameManner,
+    natures: &ArgumentNatures,
+) -> RiskLevel {
+    let gives_power = name.iter().any(|word| is_listed("powers", word));
+    let is_hinted = hints.read_only_hint == Some(true);
+    let says_it_reads = is_hinted || natures.says_it_reads_only();
+    let changes = manner != NameManner::Reads && !is_hinted;
     if (gives_power && changes) || (natures.has(ArgumentNature::Sql) && !says_it_reads) {
         RiskLevel::Dangerous
     } else {
@@ -178,8 +186,9 @@ const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>
 
 /// The manner of a tool, as its name tells, the worse one behind. The first telling word decides, and of words that are
 /// joined, as in `read_then_delete`, the worst.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameManner {
+    #[default]
     Unclear,
     Reads,
     Writes,
@@ -212,7 +221,7 @@ impl NameManner {
     }
 
     fn of_word(word: &str) -> Option<Self> {
-        MANNERS.iter().find(|(_, known)| known.has(word)).map(|(manner, _)| *manner)
+        MANNERS.iter().find(|(_, known)| is_listed(known, word)).map(|(manner, _)| *manner)
     }
 
     /// Returns the manner of a verb in any of its forms: `delete`, `deletes`, `deleting`.

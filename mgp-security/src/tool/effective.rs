@@ -28,17 +28,13 @@ use super::rules::ToolRules;
 /// # Ok::<(), mgp_types::JsonError>(())
 /// ```
 pub fn effective(definition: &Object, rules: &ToolRules) -> EffectiveSecurity {
-    let declared = Declared::read(definition);
-    let mut security = match &declared {
-        Declared::Nothing => EffectiveSecurity::new(RiskLevel::Safe),
-        Declared::Security(all) => merged(all),
-        Declared::Unreadable => {
-            let mut worst = EffectiveSecurity::new(RiskLevel::Dangerous);
-            worst.confirmation = true;
-            worst
-        }
-    };
-    security.derived = matches!(declared, Declared::Nothing);
+    let declared = declared(definition);
+    let mut security = merged(declared.as_deref().unwrap_or_default());
+    if declared.is_none() {
+        security.risk = RiskLevel::Dangerous;
+        security.confirmation = true;
+    }
+    security.derived = declared.is_some_and(|declared| declared.is_empty());
     let guesses = security.derived || rules.trust < TrustLevel::Trusted;
     let mut guess = guesses.then(|| derive(definition, &ArgumentNatures::of(definition)));
     if let Some(guess) = &mut guess {
@@ -87,29 +83,14 @@ pub fn describe(definition: &Object, security: &EffectiveSecurity) -> Object {
     shown
 }
 
-enum Declared {
-    Nothing,
-    Security(Vec<ToolSecurity>),
-    Unreadable,
-}
-
-impl Declared {
-    /// Reads both places of a declaration: the member of the definition, and its metadata.
-    fn read(definition: &Object) -> Self {
-        let mut found: Vec<RawJson> = definition.get(ToolSecurity::MEMBER).into_iter().collect();
-        let meta = definition.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()?.get(EXTENSION_ID));
-        if let Some(meta) = meta {
-            match Object::from_raw(&meta) {
-                Ok(members) => found.extend(members.get(ToolSecurity::MEMBER)),
-                Err(_) => return Self::Unreadable,
-            }
-        }
-        if found.is_empty() {
-            return Self::Nothing;
-        }
-        let read: Result<Vec<ToolSecurity>, _> = found.iter().map(RawJson::to).collect();
-        read.map_or(Self::Unreadable, Self::Security)
+/// Returns the declarations in the member of the definition and in its metadata; `None` if one cannot be read.
+fn declared(definition: &Object) -> Option<Vec<ToolSecurity>> {
+    let mut found: Vec<RawJson> = definition.get(ToolSecurity::MEMBER).into_iter().collect();
+    let meta = definition.get("_meta").and_then(|meta| Object::from_raw(&meta).ok()?.get(EXTENSION_ID));
+    if let Some(meta) = meta {
+        found.extend(Object::from_raw(&meta).ok()?.get(ToolSecurity::MEMBER));
     }
+    found.iter().map(|it| it.to().ok()).collect()
 }
 
 /// Adds what the extensions say of a tool that is to be confirmed: it declares that, its costs need approval, or its effect

@@ -16,8 +16,8 @@ mod schema;
 mod tests;
 mod uri;
 
-pub(crate) use self::derive::NameManner;
 pub use self::derive::Profile;
+pub(crate) use self::derive::{NameManner, hints};
 pub use self::effective::{describe, effective};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;

@@ -5,12 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use mgp_types::Object;
 
 use super::derive::{NameManner, hints};
-use super::lexicon::{
-    ABOUT, CODE_QUALIFIERS, CONVERTING, FILLERS, GIVING, HEADS, KEEPING, MOVING, OPENINGS, PLACES, READ_FROM,
-    REMOTE_BESIDE, SAYS_FILTER, SAYS_GLOB, SAYS_LANGUAGE, SAYS_LOADED, SAYS_LOCAL, SAYS_OTHER_QUERY,
-    SAYS_PLAIN_CODE, SAYS_REACHED, SAYS_READS_ONLY, SAYS_REMOTE, SAYS_RUNS, SAYS_SELECTOR, SAYS_SQL,
-    SAYS_TERMINAL, SAYS_WRITTEN, SELECTING, SHOWN, WRITTEN_TO, Words,
-};
+use super::lexicon::{HEADS, OPENINGS, is_listed, list};
 use super::normalized_text::{NormalizedText, first_sentence};
 use super::schema::{SchemaArgument, arguments, is_destination};
 use mgp_types::words;
@@ -63,7 +58,8 @@ impl ArgumentNature {
 #[derive(Debug, Clone, Default)]
 pub struct ArgumentNatures {
     by_name: HashMap<Box<str>, ArgumentNature, foldhash::fast::RandomState>,
-    files: FileUse,
+    /// The use that the tool makes of the files that its arguments name.
+    pub(super) files: FileUse,
     /// The schemes without a host that the definition offers for a URL.
     inner_schemes: Vec<&'static str>,
     subject: ToolSubject,
@@ -100,10 +96,13 @@ impl ArgumentNatures {
     /// Returns the nature of the argument in the member called `name`; one that the schema does not declare is judged
     /// by its name.
     pub fn nature(&self, name: &str) -> ArgumentNature {
-        self.by_name
-            .get(name)
-            .copied()
-            .unwrap_or_else(|| self.subject.nature(&SchemaArgument::undeclared(name)))
+        self.by_name.get(name).copied().unwrap_or_else(|| {
+            self.subject.nature(&SchemaArgument {
+                name: name.into(),
+                takes_text: true,
+                ..SchemaArgument::default()
+            })
+        })
     }
 
     /// Returns whether any argument of the schema has this nature.
@@ -127,14 +126,9 @@ impl ArgumentNatures {
         self.inner_schemes.iter().any(|known| known.eq_ignore_ascii_case(scheme))
     }
 
-    /// Returns the use that the tool makes of the files that its arguments name.
-    pub(super) fn files(&self) -> FileUse {
-        self.files
-    }
-
     /// Returns whether the tool says that it changes nothing.
     pub(super) fn says_it_reads_only(&self) -> bool {
-        self.subject.purpose.says(SAYS_READS_ONLY)
+        self.subject.purpose.says("sign of reads-only")
     }
 }
 
@@ -154,7 +148,7 @@ fn takes_scheme(definition: &Object, scheme: &str) -> bool {
 }
 
 /// The subject of a tool, as its name, its description and the names of its arguments tell.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct ToolSubject {
     name: NormalizedText,
     /// The name and the first sentence of the description.
@@ -164,13 +158,6 @@ struct ToolSubject {
     is_remote: bool,
     /// True if the name of an argument is that of a command.
     takes_command: bool,
-}
-
-impl Default for ToolSubject {
-    fn default() -> Self {
-        let [name, purpose] = [const { NormalizedText::empty() }; 2];
-        Self { name, purpose, manner: NameManner::Unclear, is_remote: false, takes_command: false }
-    }
 }
 
 impl ToolSubject {
@@ -183,10 +170,11 @@ impl ToolSubject {
             prose
         };
         let whole = with_name(&description);
-        let beside = |argument: &SchemaArgument| REMOTE_BESIDE.has(&words(&argument.name).join(" "));
+        let beside = |argument: &SchemaArgument| is_listed("remote-beside", &words(&argument.name).join(" "));
         let purpose = with_name(first_sentence(&description));
-        let is_remote = purpose.says(SAYS_REMOTE)
-            || (!whole.says(SAYS_LOCAL) && (whole.says(SAYS_REMOTE) || arguments.iter().any(beside)));
+        let is_remote = purpose.says("sign of remote")
+            || (!whole.says("sign of local")
+                && (whole.says("sign of remote") || arguments.iter().any(beside)));
         Self {
             name: with_name(""),
             purpose,
@@ -216,7 +204,7 @@ impl ToolSubject {
         let is_so = match claimed {
             ArgumentNature::Path => self.is_local(&text),
             ArgumentNature::Url if !self.is_visited(argument, &words, &text) => return ArgumentNature::Link,
-            ArgumentNature::Host => !text.says(SAYS_FILTER),
+            ArgumentNature::Host => !text.says("sign of filter"),
             ArgumentNature::Code => self.is_run(&text),
             _ => true,
         };
@@ -229,17 +217,17 @@ impl ToolSubject {
             // An argument beside a destination is a source of files, not of a program.
             return ArgumentNature::Path;
         }
-        if SELECTING.has(&words[0]) && !before.is_empty() {
+        if is_listed("selecting", &words[0]) && !before.is_empty() {
             return ArgumentNature::Unknown;
         }
         let is_url = words.iter().any(|word| matches!(&**word, "url" | "uri"));
         let last_two = before.last().map(|word| format!("{word} {last}"));
         let natures = [last_two.as_deref(), Some(last)].into_iter().flatten().flat_map(|head| {
-            let of_head = HEADS.iter().filter(move |(_, _, heads)| heads.has(head));
+            let of_head = HEADS.iter().filter(move |(_, _, heads)| is_listed(heads, head));
             of_head.filter(|(_, sign, _)| sign.is_none_or(|sign| self.has_sign(sign, text)))
         });
         let mut natures = natures.map(|(nature, ..)| *nature).filter(|nature| {
-            *nature != ArgumentNature::Code || before.iter().all(|word| CODE_QUALIFIERS.has(word))
+            *nature != ArgumentNature::Code || before.iter().all(|word| is_listed("code-qualifiers", word))
         });
         match natures.next() {
             Some(ArgumentNature::HttpMethod) if before.iter().any(|word| word != "http") => {
@@ -247,57 +235,55 @@ impl ToolSubject {
             }
             Some(ArgumentNature::Path | ArgumentNature::Text) if is_url => ArgumentNature::Url,
             Some(nature) => nature,
-            None if ABOUT.has(last) => ArgumentNature::Unknown,
+            None if is_listed("about", last) => ArgumentNature::Unknown,
             None if is_url => ArgumentNature::Url,
             None => opening(&argument.description),
         }
     }
 
     /// Returns whether the text or the subject of the tool has the sign that confirms an ambiguous name.
-    fn has_sign(&self, sign: Words, text: &NormalizedText) -> bool {
+    fn has_sign(&self, sign: &str, text: &NormalizedText) -> bool {
         match sign {
-            SAYS_LANGUAGE => {
+            "sign of language" => {
                 let speaks = text.says(sign) || self.purpose.says(sign);
-                speaks && (self.name.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS))
+                speaks && (self.name.says("sign of runs") || self.purpose.says("sign of runs"))
             }
-            SAYS_SQL => {
-                let of_another_kind = text.says(SAYS_OTHER_QUERY) || self.purpose.says(SAYS_OTHER_QUERY);
+            "sign of sql" => {
+                let of_another_kind =
+                    text.says("sign of other-query") || self.purpose.says("sign of other-query");
                 text.says(sign) || (!of_another_kind && self.purpose.says(sign))
             }
-            SAYS_TERMINAL => self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command,
+            "sign of terminal" => {
+                self.name.says(sign) && self.manner != NameManner::Reads && !self.takes_command
+            }
             _ => text.says(sign),
         }
     }
 
     /// Returns whether a path leads to a file of the server's machine.
     fn is_local(&self, text: &NormalizedText) -> bool {
-        if text.says(SAYS_SELECTOR) {
-            false
-        } else if text.says(SAYS_LOCAL) {
-            true
-        } else {
-            !self.is_remote && !text.says(SAYS_REMOTE) && !text.says(SAYS_FILTER)
-        }
+        let is_elsewhere = || self.is_remote || text.says("sign of remote") || text.says("sign of filter");
+        !text.says("sign of selector") && (text.says("sign of local") || !is_elsewhere())
     }
 
     /// Returns whether an address is visited; others are only stored, in a link or in a report.
     fn is_visited(&self, argument: &SchemaArgument, words: &[String], text: &NormalizedText) -> bool {
-        if text.says(SAYS_FILTER) {
+        if text.says("sign of filter") {
             return false;
         }
-        let is_shown = words.iter().any(|word| SHOWN.has(word));
+        let is_shown = words.iter().any(|word| is_listed("shown", word));
         let is_kept = matches!(self.manner, NameManner::Writes | NameManner::Sends)
             || self.is_remote
             || argument.is_in_list
             || is_shown;
         let of_argument = NormalizedText::of(&argument.description);
-        !is_kept || of_argument.says(SAYS_REACHED) || (!is_shown && self.purpose.says(SAYS_REACHED))
+        !is_kept || of_argument.says("sign of reached") || (!is_shown && self.purpose.says("sign of reached"))
     }
 
     /// Returns whether code is executed, or might be.
     fn is_run(&self, text: &NormalizedText) -> bool {
-        let runs = text.says(SAYS_RUNS) || self.purpose.says(SAYS_RUNS);
-        !text.says(SAYS_PLAIN_CODE)
+        let runs = text.says("sign of runs") || self.purpose.says("sign of runs");
+        !text.says("sign of plain-code")
             && (runs || !matches!(self.manner, NameManner::Reads | NameManner::Writes | NameManner::Sends))
     }
 
@@ -309,7 +295,7 @@ impl ToolSubject {
             arguments.iter().filter(|it| self.nature(it) == ArgumentNature::Path).collect();
         for path in &paths {
             let words = parts(&path.name);
-            if has_command && words.last().is_some_and(|last| PLACES.has(last)) {
+            if has_command && words.last().is_some_and(|last| is_listed("places", last)) {
                 continue;
             }
             if self.writes(path, &words, paths.len() > 1) {
@@ -320,9 +306,10 @@ impl ToolSubject {
         }
         let globs = |it: &SchemaArgument| {
             let words = parts(&it.name);
-            let selects = it.takes_text && !words.iter().any(|word| SELECTING.has(word));
+            let selects = it.takes_text && !words.iter().any(|word| is_listed("selecting", word));
             let is_pattern = words.last().is_some_and(|last| last == "pattern");
-            selects && (it.text(&words).says(SAYS_GLOB) || (is_pattern && self.purpose.says(SAYS_GLOB)))
+            selects
+                && (it.text(&words).says("sign of glob") || (is_pattern && self.purpose.says("sign of glob")))
         };
         files.read |= paths.is_empty() && !self.is_remote && arguments.iter().any(globs);
         files
@@ -330,26 +317,26 @@ impl ToolSubject {
 
     /// Returns whether the file at `path` is written, as far as that is known; in doubt it is.
     fn writes(&self, path: &SchemaArgument, words: &[String], has_others: bool) -> bool {
-        let any = |table: Words| words.iter().any(|word| table.has(word));
-        let verb = |table: Words| self.name.words().any(|word| table.has(word));
+        let any = |table: &str| words.iter().any(|word| is_listed(table, word));
+        let verb = |table: &str| self.name.words().any(|word| is_listed(table, word));
         let sentences = [first_sentence(&path.description), &*path.description].map(NormalizedText::of);
         let stated = sentences.iter().find_map(|text| {
-            let written = text.says(SAYS_WRITTEN);
-            (written || text.says(SAYS_LOADED)).then_some(written)
+            let written = text.says("sign of written");
+            (written || text.says("sign of loaded")).then_some(written)
         });
         let is_plain = words.len() == 1;
-        if verb(MOVING) || any(WRITTEN_TO) {
+        if verb("moving") || any("written-to") {
             true
         } else if let Some(written) = stated {
             written
-        } else if any(READ_FROM) {
+        } else if any("read-from") {
             false
-        } else if verb(KEEPING) {
+        } else if verb("keeping") {
             true
-        } else if verb(GIVING) {
+        } else if verb("giving") {
             // The file that is passed on is read; a plain name beside it is the place that it is put into.
             has_others && is_plain
-        } else if verb(CONVERTING) && has_others {
+        } else if verb("converting") && has_others {
             !is_plain
         } else {
             self.manner != NameManner::Reads
@@ -358,18 +345,6 @@ impl ToolSubject {
 }
 
 impl SchemaArgument {
-    /// Returns an argument of which only the name is known.
-    fn undeclared(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            description: String::new(),
-            takes_text: true,
-            declared: None,
-            is_in_list: false,
-            is_copied: false,
-        }
-    }
-
     /// Returns the text about the argument: its description and its name.
     fn text(&self, name: &[String]) -> NormalizedText {
         let mut text = NormalizedText::of(&self.description);
@@ -393,19 +368,20 @@ fn singular(word: &str) -> &str {
 
 /// Returns the nature that the last word of a name gives without any other sign.
 fn head(words: &[String]) -> ArgumentNature {
-    let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && heads.has(last));
+    let sure = |last: &String| HEADS.iter().find(|(_, sign, heads)| sign.is_none() && is_listed(heads, last));
     words.last().and_then(sure).map_or(ArgumentNature::Unknown, |(nature, ..)| *nature)
 }
 
 /// Returns the nature that the first telling words of a description give an argument.
 fn opening(description: &str) -> ArgumentNature {
     let prose = NormalizedText::of(description);
-    let telling: Vec<_> = prose.words().skip_while(|word| FILLERS.has(word)).take(3).map(singular).collect();
+    let telling: Vec<_> =
+        prose.words().skip_while(|word| is_listed("fillers", word)).take(3).map(singular).collect();
     let telling = telling.join(" ");
     let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    let matched = OPENINGS.iter().find(|(_, phrases)| phrases.iter().any(begins));
+    let matched = OPENINGS.iter().find(|(_, phrases)| list(phrases).any(begins));
     matched.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
 }
 

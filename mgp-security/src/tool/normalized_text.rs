@@ -1,17 +1,12 @@
 //! Texts and names of definitions as plain words, so that phrases can be found in them.
 
-use super::lexicon::Words;
+use super::lexicon::list;
 
 /// A text in lower case, with single spaces around its words.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct NormalizedText(String);
 
 impl NormalizedText {
-    /// Returns a text without words.
-    pub(super) const fn empty() -> Self {
-        Self(String::new())
-    }
-
     /// Reads the start of `text`; the rest says little about what a thing is.
     pub(super) fn of(text: &str) -> Self {
         let mut out = String::from(" ");
@@ -42,8 +37,8 @@ impl NormalizedText {
     }
 
     /// Returns whether the text contains one of the phrases of `sign`.
-    pub(super) fn says(&self, sign: Words) -> bool {
-        sign.iter().any(|phrase| self.has(phrase))
+    pub(super) fn says(&self, sign: &str) -> bool {
+        list(sign).any(|phrase| self.has(phrase))
     }
 
     /// Returns whether the text contains the words of `phrase` in a row; a `*` at its end stands for any ending.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    EffectiveSecurity, EventType, Operation, Recovery, Refusal, ResolvedTool, RiskLevel, ServerId, ToolName,
-    code,
+    EffectiveSecurity, EventType, Operation, Refusal, ResolvedTool, RiskLevel, ServerId, ToolName, code,
 };
 use mgp_types::{
     Error, Flow, Gate, GateKind, MessageSender, Method, MethodRule, Object, PassedMethods, RawJson, Request,
@@ -17,6 +16,7 @@ use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
 use super::rules::ToolRules;
 use super::uri::UriReadings;
 use crate::Finding;
+use crate::refusal::advice;
 use crate::text;
 
 /// A gate that determines the operation of each request to one server that calls no tool, so that all other gates can
@@ -228,7 +228,9 @@ pub(crate) fn subscriptions(request: &Request) -> Vec<RawJson> {
 fn of_prompt(request: &Request) -> Result<Draft, Finding> {
     let arguments = request.params.get("arguments").filter(|arguments| !arguments.is_null());
     let arguments = match arguments {
-        Some(arguments) => Object::from_raw(&arguments).map_err(|_| no_object())?,
+        Some(arguments) => Object::from_raw(&arguments).map_err(|_| {
+            Finding::new("malformed", "`arguments` has to be an object: write each argument by its name")
+        })?,
         None => Object::new(),
     };
     let mut draft = Draft::of_arguments(arguments, RiskLevel::Safe, true, is_used)?;
@@ -286,17 +288,11 @@ fn no_text() -> Finding {
     Finding::new("malformed", "a URI has to be text: write it as a string")
 }
 
-fn no_object() -> Finding {
-    Finding::new("malformed", "`arguments` has to be an object: write each argument by its name")
-}
-
 fn refused(request: &Request, finding: &Finding) -> Error {
     let refusal = Refusal::new("validate", finding.rule).with_event(EventType::ValidationFailed);
     request.context.note_refusal(refusal);
     let text = format!("the request is blocked ({}): {}", finding.rule, finding.message);
-    let mut recovery = Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default();
-    let details = serde_json::json!({ "rule": finding.rule, "advice": finding.message });
-    recovery.details = RawJson::from_value(&details).ok();
+    let recovery = advice(code::VALIDATION_BLOCKED, &[("rule", finding.rule), ("advice", &finding.message)]);
     Error::new(code::VALIDATION_BLOCKED, text).with_recovery(recovery)
 }
 

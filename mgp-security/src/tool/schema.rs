@@ -9,7 +9,7 @@ use super::normalized_text::documented;
 use mgp_types::words;
 
 /// One argument of a tool, or a member of an argument at any depth.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct SchemaArgument {
     pub(super) name: Box<str>,
     /// The description in the schema, or else the part of the tool's description about this argument.

@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mgp_types::Object;
 use mgp_types::mgp::{CodeRejection, ResolvedTool, ValidatorName};
 use serde_json::Value;
 
 use super::standard::{AddressesValidator, PathsValidator};
 use crate::path::{CallFolders, PathAccess};
-use crate::text::{self, StringPart};
+use crate::text;
 use crate::tool::{ArgumentNature, ArgumentNatures};
 use crate::{Finding, SchemaViolation};
 
@@ -121,12 +120,11 @@ impl<'a> ValidatedCall<'a> {
         let is_plain = tool.security.validators.iter().all(|name| of_every_tool.contains(&name.as_str()));
         let walked = text::walk(arguments, &mut |place, text| {
             let name = place.member.unwrap_or_default();
-            let passes =
-                is_plain && place.part == StringPart::Value && natures.nature(name) == ArgumentNature::Text;
+            let passes = is_plain && !place.is_name && natures.nature(name) == ArgumentNature::Text;
             if !passes {
                 text::check(text).inspect_err(|_| hidden = Some(place.pointer.to_owned()))?;
             }
-            if place.part == StringPart::Value {
+            if !place.is_name {
                 let folded = match text::fold(text) {
                     Cow::Borrowed(_) => None,
                     Cow::Owned(folded) => Some(folded),
@@ -150,11 +148,6 @@ impl<'a> ValidatedCall<'a> {
     /// Returns the arguments with this nature.
     pub fn of(&self, nature: ArgumentNature) -> impl Iterator<Item = &CallArgument> {
         self.arguments.iter().filter(move |argument| argument.nature == nature)
-    }
-
-    /// Returns the definition of the tool.
-    pub fn definition(&self) -> &Object {
-        &self.tool.definition
     }
 }
 

@@ -226,16 +226,21 @@ fn chosen(lists: MemberLists, text: &str) -> CallEffect {
         return CallEffect::Reads;
     }
     let words = words(text);
-    let has = |heading| words.iter().any(|word| is_listed(heading, word));
-    if has("choice that gives access") {
-        CallEffect::GivesAccess
-    } else if has("choice that destroys") {
-        CallEffect::Destroys
-    } else if has("choice that sends") {
-        CallEffect::Sends
-    } else {
-        CallEffect::Reads
-    }
+    let choices = [
+        (CallEffect::GivesAccess, "choice that gives access"),
+        (CallEffect::Destroys, "choice that destroys"),
+        (CallEffect::Sends, "choice that sends"),
+    ];
+    let chosen = first(choices, |heading| words.iter().any(|word| is_listed(heading, word)));
+    chosen.unwrap_or(CallEffect::Reads)
+}
+
+/// Returns the effect of the first list that applies.
+fn first<const N: usize>(
+    lists: [(CallEffect, &'static str); N],
+    applies: impl Fn(&'static str) -> bool,
+) -> Option<CallEffect> {
+    lists.into_iter().find(|(_, heading)| applies(heading)).map(|(effect, _)| effect)
 }
 
 /// The length of the longest text that is read as a choice between operations.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
 use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
+use serde::Serialize;
 
 use super::call::{BlockedCall, Located};
 use super::prepared::{CheckedArguments, PreparedToolCache};
 use super::standard::Validators;
 use crate::Finding;
 use crate::path::{CallFolders, UNASKED, declared_roots};
+use crate::refusal::refusal;
 
 /// A gate that checks the arguments of tool calls, and of other operations that are judged like calls, before they are
 /// forwarded: first against the schema of the tool, then with the validators that the security of the tool requires
@@ -68,7 +70,7 @@ impl ValidateGate {
         Ok(prepared.check(
             judged.arguments().as_ref(),
             self.has_loose_types,
-            CallFolders::of(&request.context, is_asked).with_named_roots(self.has_named_roots),
+            CallFolders::of(&request.context, is_asked, self.has_named_roots),
         ))
     }
 }
@@ -141,46 +143,36 @@ fn decided(request: &mut Request, judged: Judged) -> Flow {
             Flow::Pass(())
         }
         Ok(Err(wrong)) => {
-            if let Some(trail) = &request.context.trail {
-                trail.note_refusal(refusal(&wrong));
-            }
-            Flow::refuse(error_of(wrong))
+            let (refusal, error) = refused(wrong);
+            request.context.note_refusal(refusal);
+            Flow::refuse(error)
         }
         Err(error) => Flow::refuse(error),
     }
 }
 
-fn refusal(wrong: &BlockedCall) -> Refusal {
+/// Returns the refusal for the trail, and the error for the caller: it names the argument and says what to do instead.
+fn refused(wrong: BlockedCall) -> (Refusal, Error) {
     match wrong {
-        BlockedCall::Schema(_) => Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
-        BlockedCall::Argument(located) => {
-            Refusal::new("validate", located.finding.rule).with_event(EventType::ValidationFailed)
-        }
-        BlockedCall::Code(_) => {
-            Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected)
-        }
-    }
-}
-
-/// Returns the error for the caller: it names the argument and says what to do instead.
-fn error_of(wrong: BlockedCall) -> Error {
-    match wrong {
-        BlockedCall::Schema(violation) => {
-            with_recovery(Error::new(code::INVALID_TOOL_ARGS, violation.to_string()), None)
-        }
-        BlockedCall::Argument(Located { finding, pointer }) => {
-            let Finding { rule, message, .. } = &finding;
+        BlockedCall::Schema(violation) => (
+            Refusal::new("validate", "schema").with_event(EventType::ValidationFailed),
+            refusal(code::INVALID_TOOL_ARGS, violation.to_string()),
+        ),
+        BlockedCall::Argument(Located { finding: Finding { rule, message, .. }, pointer }) => {
             let text = match pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
                 Some(pointer) => format!("argument `{pointer}` is blocked ({rule}): {message}"),
                 None => format!("the call is blocked ({rule}): {message}"),
             };
             let details = serde_json::json!({ "rule": rule, "argument": pointer, "advice": message });
-            with_recovery(Error::new(code::VALIDATION_BLOCKED, text), RawJson::from_value(&details).ok())
+            (
+                Refusal::new("validate", rule).with_event(EventType::ValidationFailed),
+                with_details(code::VALIDATION_BLOCKED, text, &details),
+            )
         }
-        BlockedCall::Code(rejection) => {
-            let error = Error::new(code::CODE_SAFETY_VIOLATION, summary(&rejection));
-            with_recovery(error, RawJson::from_value(&*rejection).ok())
-        }
+        BlockedCall::Code(rejection) => (
+            Refusal::new("code-safety", "code-rejected").with_event(EventType::CodeRejected),
+            with_details(code::CODE_SAFETY_VIOLATION, summary(&rejection), &*rejection),
+        ),
     }
 }
 
@@ -193,14 +185,10 @@ fn summary(rejection: &CodeRejection) -> String {
     text
 }
 
-fn with_recovery(error: Error, details: Option<RawJson>) -> Error {
-    match Recovery::for_code(error.code()) {
-        Some(mut recovery) => {
-            recovery.details = details;
-            error.with_recovery(recovery)
-        }
-        None => error,
-    }
+fn with_details(code: i64, message: String, details: &impl Serialize) -> Error {
+    let mut recovery = Recovery::for_code(code).unwrap_or_default();
+    recovery.details = RawJson::from_value(details).ok();
+    Error::new(code, message).with_recovery(recovery)
 }
 
 /// The largest number of code violations that the message of an error names; its details hold all of them.

@@ -1,12 +1,11 @@
 //! Recognition of the arguments that are paths, and of what a call does with them.
 
-use mgp_types::mcp::ToolAnnotations;
 use mgp_types::mgp::{Permission, ResolvedTool};
 
 use super::call::CallArgument;
 use super::effect::is_listed;
 use crate::path::{PathAccess, is_file_address};
-use crate::tool::{ArgumentNature, NameManner, words};
+use crate::tool::{ArgumentNature, NameManner, hints, words};
 
 /// The certainty with which an argument is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,12 @@ pub(crate) fn likeness(argument: &CallArgument, text: &str) -> Option<PathLikene
         _ if is_line && is_file_address(line) => Some(PathLikeness::Named),
         // Some tools accept a path where they accept a URL.
         ArgumentNature::Url => (is_line && !line.contains("://")).then_some(PathLikeness::Perhaps),
-        _ if !is_line || leaves_out(&argument.name) => None,
+        // `exclude: [".env"]` lists what is left out.
+        _ if !is_line
+            || words(&argument.name).iter().any(|word| is_listed("word of what is left out", word)) =>
+        {
+            None
+        }
         nature => {
             let is_word = !line.contains(char::is_whitespace);
             if begins_like_a_path(line) && (is_word || nature == ArgumentNature::Unknown) {
@@ -63,11 +67,7 @@ pub(crate) fn access_of_tool(tool: &ResolvedTool) -> PathAccess {
         return PathAccess::Remove;
     }
     let writes = tool.security.permissions.contains(&Permission::FilesystemWrite);
-    let says_it_reads = || {
-        let annotations = tool.definition.get("annotations");
-        let annotations: Option<ToolAnnotations> = annotations.and_then(|raw| raw.to().ok());
-        annotations.and_then(|annotations| annotations.read_only_hint) == Some(true)
-    };
+    let says_it_reads = || hints(&tool.definition).read_only_hint == Some(true);
     match NameManner::of(&name) {
         NameManner::Reads if !writes => PathAccess::Read,
         NameManner::Unclear if !writes && says_it_reads() => PathAccess::Read,
@@ -80,11 +80,6 @@ fn begins_like_a_path(text: &str) -> bool {
         matches!(text.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     has_drive
         || ["/", "\\", "~", "./", "../", ".\\", "..\\", "$", "%"].iter().any(|start| text.starts_with(start))
-}
-
-/// Returns whether the argument lists what is left out, as in `exclude: [".env"]`.
-fn leaves_out(name: &str) -> bool {
-    words(name).iter().any(|word| is_listed("word of what is left out", word))
 }
 
 /// The largest length in bytes of a text that can be a path, which is the limit of Linux.

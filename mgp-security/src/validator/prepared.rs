@@ -44,7 +44,12 @@ impl PreparedTool {
             match known.get(name) {
                 _ if *name == ValidatorName::None => {}
                 Some(validator) => validators.push(validator.clone()),
-                None => fault = Some(unknown(name)),
+                None => {
+                    let message = format!(
+                        "the tool has to be checked with `{name}`, which is not known here; the operator has to add it"
+                    );
+                    fault = Some(Finding::new("unknown-validator", message));
+                }
             }
         }
         let declared = tool.definition.get("inputSchema");
@@ -137,15 +142,6 @@ pub(super) struct CheckedArguments {
     pub(super) effect: Option<CallEffect>,
     /// The kind of data that the call takes into its session, if that is worth a question later.
     pub(super) source: Option<CallSource>,
-}
-
-fn unknown(name: &ValidatorName) -> Finding {
-    Finding::new(
-        "unknown-validator",
-        format!(
-            "the tool has to be checked with `{name}`, which is not known here; the operator has to add it"
-        ),
-    )
 }
 
 /// A cache of the tools that were called so far. Each is prepared once for as long as its definition stays the same.

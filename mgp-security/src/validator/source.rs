@@ -1,17 +1,17 @@
 //! The kind of data that a call takes into the session of its client, by the name of its tool and its arguments.
-//! `sources.txt` has the words.
+//! `effects.txt` has the words.
 
 use std::path::Path;
 use std::sync::LazyLock;
 
 use mgp_types::mgp::{CallEffect, CallSource, ResolvedTool};
-use mgp_types::{ClientFolders, WordLists, word_lists, words};
+use mgp_types::{ClientFolders, words};
 use serde_json::Value;
 
+use super::effect::is_listed;
 use crate::path::{PathAccess, ProtectedPaths};
 use crate::tool::{ArgumentNature, ArgumentNatures};
 
-static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("sources.txt")));
 static PROTECTED: LazyLock<ProtectedPaths> = LazyLock::new(ProtectedPaths::default);
 
 /// The rule for the kind of data that calls of one tool take in.
@@ -26,7 +26,7 @@ pub(super) struct CallSources {
 impl CallSources {
     pub(super) fn of(tool: &ResolvedTool, natures: &ArgumentNatures) -> Self {
         let words = words(tool.name.as_str());
-        let has = |heading| words.iter().any(|word| LISTS[heading].contains(&word.as_str()));
+        let has = |heading| words.iter().any(|word| is_listed(heading, word));
         let of_tool = match tool.security.effect {
             Some(CallEffect::GivesAccess) => Some(CallSource::Private),
             Some(CallEffect::Reads | CallEffect::Runs) if has("private data") => Some(CallSource::Private),
@@ -69,11 +69,12 @@ impl CallSources {
     }
 }
 
-fn each_text(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
-    match value {
-        Value::Array(values) => Box::new(values.iter().filter_map(Value::as_str)),
-        _ => Box::new(value.as_str().into_iter()),
-    }
+fn each_text(value: &Value) -> impl Iterator<Item = &str> {
+    value
+        .as_array()
+        .map_or_else(|| std::slice::from_ref(value), Vec::as_slice)
+        .iter()
+        .filter_map(Value::as_str)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! output.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::slice;
 use std::sync::LazyLock;
 
@@ -26,9 +25,9 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
         None => {}
         // Shells may read code that this parser cannot: below strict its pieces are checked, from strict on it is
         // refused.
-        Some(Flaw::Grammar) if policy.level() < Strict => other::check(code, policy, findings),
+        Some(Flaw::Grammar) if policy.level < Strict => other::check(code, policy, findings),
         // The places where commands begin and end are not certain.
-        Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language())),
+        Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language)),
     }
     let mut check = BashCheck { code, policy, findings, judged: HashSet::new() };
     reading.script.walk(&mut |item| match item {
@@ -36,7 +35,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
         Item::Stage(stage) => check.stage(stage),
         Item::Word(word) => check.word(word),
     });
-    if !policy.patterns().is_empty() {
+    if !policy.patterns.is_empty() {
         check.declared(&reading.prose);
     }
 }
@@ -59,7 +58,9 @@ impl<'c> BashCheck<'c> {
             Body::Loop { condition, body } if is_endless(condition, body) => {
                 self.findings.pattern(Strict, "endless loop", at);
             }
-            Body::Function { name, body } if is_fork_bomb(name, body) => {
+            Body::Function { name, body }
+                if body.runs_beside() && body.commands().contains(&Some(name.clone())) =>
+            {
                 self.findings.pattern(Standard, "fork bomb", at);
             }
             _ => {}
@@ -108,8 +109,8 @@ impl<'c> BashCheck<'c> {
 
     fn command(&mut self, name: &str, words: &[Option<String>], at: usize) {
         let any = |is: &dyn Fn(&str) -> bool| words.iter().flatten().any(|word| is(word));
-        let has = |wanted: &[&str]| any(&|word| wanted.contains(&word));
-        let begins = |starts: &[&str]| any(&|word| starts.iter().any(|start| word.starts_with(start)));
+        let has = |list| any(&|word| LISTS.has(list, word));
+        let begins = |list| any(&|word| LISTS.names(list).iter().any(|start| word.starts_with(start)));
         let has_flag = |letter: char| {
             any(&|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
         };
@@ -120,40 +121,31 @@ impl<'c> BashCheck<'c> {
             self.findings.pattern(Strict, name, at);
         }
         // The options `-c`, `-e` and `-r` take code as a text; without a file argument, code comes from the pipe.
-        let takes_text =
-            has_flag('c') || has_flag('e') || has_flag('r') || has(&["-", "-s", "--eval", "--command"]);
+        let takes_text = has_flag('c') || has_flag('e') || has_flag('r') || has("code-options");
         let reads_pipe = !any(&|word| !word.starts_with('-')) && words.iter().all(Option::is_some);
         if LISTS.has("interpreters", name) && (takes_text || reads_pipe) {
             self.findings.pattern(Standard, &format!("{name} -c"), at);
         }
-        let is_recursive = has_flag('r') || has_flag('R') || has(&["--recursive"]);
-        let is_forced = has_flag('f') || has(&["--force", "--no-preserve-root"]);
+        let is_recursive = has_flag('r') || has_flag('R') || has("recursive-options");
+        let is_forced = has_flag('f') || has("forcing-options");
         let of_system = any(&|word| path_text::is_of_system(word) || matches!(word, "~" | "*" | "." | ".."));
         match name {
             "rm" if is_recursive && (is_forced || of_system) => self.findings.pattern(Standard, "rm -rf", at),
             "rm" | "mv" | "cp" | "ln" | "tee" | "touch" | "truncate" | "mkdir" | "rmdir" if of_system => {
                 self.findings.pattern(Strict, name, at);
             }
-            "find" if has(&["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint"]) => {
-                self.findings.pattern(Standard, "find -exec", at);
-            }
-            "chmod" if has(&["777", "0777", "a+w", "o+w", "u+s", "+s", "4755"]) => {
-                self.findings.pattern(Strict, "chmod", at);
-            }
-            "tar" if begins(&["--checkpoint-action", "--to-command", "-I"]) => {
-                self.findings.pattern(Standard, "tar --checkpoint-action", at);
-            }
-            "git" if has(&["-c", "--exec-path", "--upload-pack"]) => {
-                self.findings.pattern(Standard, "git -c", at);
-            }
+            "find" if has("find-acting") => self.findings.pattern(Standard, "find -exec", at),
+            "chmod" if has("chmod-opening") => self.findings.pattern(Strict, "chmod", at),
+            "tar" if begins("tar-running") => self.findings.pattern(Standard, "tar --checkpoint-action", at),
+            "git" if has("git-running") => self.findings.pattern(Standard, "git -c", at),
             "awk" | "gawk" | "mawk"
                 if any(&|word| word.contains("system(") || word.contains("| getline")) =>
             {
                 self.findings.pattern(Standard, "awk system(", at);
             }
-            "curl" | "wget" if begins(LISTS.names("uploading")) => self.findings.pattern(Readonly, name, at),
-            "wget" if !has(&["-O-", "-qO-", "--spider"]) => self.findings.pattern(Readonly, name, at),
-            "sed" | "perl" if has_flag('i') || has(&["--in-place"]) => {
+            "curl" | "wget" if begins("uploading") => self.findings.pattern(Readonly, name, at),
+            "wget" if !has("wget-printing") => self.findings.pattern(Readonly, name, at),
+            "sed" | "perl" if has_flag('i') || has("in-place-options") => {
                 self.findings.pattern(Readonly, &format!("{name} -i"), at);
             }
             "git" if !words.iter().flatten().next().is_some_and(|verb| LISTS.has("git-reads", verb)) => {
@@ -209,8 +201,8 @@ impl<'c> BashCheck<'c> {
 
     /// Searches for the patterns that the policy declares, with variables as written and as names without their `$`.
     fn declared(&mut self, prose: &Prose) {
-        let with_texts = blanked(self.code, prose.comments.iter().map(range));
-        let bare = blanked(&with_texts, prose.texts.iter().map(range)).replace('"', " ");
+        let with_texts = blanked(self.code, prose.comments.iter().cloned());
+        let bare = blanked(&with_texts, prose.texts.iter().cloned()).replace('"', " ");
         let mut at = 0;
         let apart = bare.split_inclusive('$').flat_map(|piece| {
             let start = at;
@@ -221,7 +213,7 @@ impl<'c> BashCheck<'c> {
         let apart: Vec<Token<'_>> = apart.collect();
         let whole: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
         for tokens in [whole, apart] {
-            find_declared(self.policy.patterns(), &tokens, &with_texts, self.findings);
+            find_declared(&self.policy.patterns, &tokens, &with_texts, self.findings);
         }
     }
 
@@ -237,25 +229,7 @@ fn is_endless(condition: &Script, body: &Script) -> bool {
     let [Stage { body: Body::Simple(simple), .. }] = pipeline.stages.as_slice() else { return false };
     let words: Option<Vec<String>> = simple.words.iter().map(Word::text).collect();
     words.is_some_and(|words| matches!(&*words.join(" "), "true" | ":" | "[ 1 ]"))
-        && commands(body).iter().all(|name| matches!(name.as_deref(), Some(":" | "true")))
-}
-
-/// Returns whether a function starts itself in the background.
-fn is_fork_bomb(name: &str, body: &Script) -> bool {
-    let mut in_background = false;
-    body.walk(&mut |item| in_background |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
-    in_background && commands(body).iter().any(|called| called.as_deref() == Some(name))
-}
-
-/// Returns the names of all commands in a script; `None` for names that are not known.
-fn commands(script: &Script) -> Vec<Option<String>> {
-    let mut names = Vec::new();
-    script.walk(&mut |item| {
-        if let Item::Stage(Stage { body: Body::Simple(simple), .. }) = item {
-            names.extend(simple.words.first().map(Word::text));
-        }
-    });
-    names
+        && body.commands().iter().all(|name| matches!(name.as_deref(), Some(":" | "true")))
 }
 
 /// Returns the words that a shell makes of the braces of a word; `None` for words that are not known.
@@ -289,10 +263,6 @@ fn defaults(parts: &[Part]) -> Vec<String> {
 /// Returns the name of a command without its folder.
 fn base(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
-}
-
-fn range(span: &Span) -> Range<usize> {
-    span.start..span.end
 }
 
 /// The maximum number of words that braces are expanded to; those that would become more stay as they are written.

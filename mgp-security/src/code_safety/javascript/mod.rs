@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 use mgp_types::mgp::SafetyLevel::Standard;
 
 use self::scope::JavaScriptScopes;
-use super::constant::Constants as _;
 use super::finding::Findings;
 use super::identifier::plain;
+use super::meaning::Meaning as _;
 use super::names::Lists;
 use super::policy::CodePolicy;
 use super::rules::Rules;

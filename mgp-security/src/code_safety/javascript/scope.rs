@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::LISTS;
-use crate::code_safety::constant::{Constants, Evaluation};
 use crate::code_safety::identifier::plain;
-use crate::code_safety::rules::{Meaning, Paths};
+use crate::code_safety::meaning::{Evaluation, Meaning, Paths};
 use crate::code_safety::syntax::{Known, Node, Tree};
 
 /// The declarations of a whole tree by scope, with the declared values.
@@ -30,7 +29,11 @@ impl<'t> JavaScriptScopes<'t> {
         for node in tree.nodes() {
             let parent = node.parent();
             let around = parent.and_then(|parent| {
-                if is_scope(parent.kind()) { Some(parent) } else { scopes.around[parent.index()] }
+                if ["functions", "scopes"].iter().any(|list| LISTS.has(list, parent.kind())) {
+                    Some(parent)
+                } else {
+                    scopes.around[parent.index()]
+                }
             });
             scopes.around.push(around);
         }
@@ -161,7 +164,7 @@ impl<'t> JavaScriptScopes<'t> {
     }
 }
 
-impl<'t> Constants<'t> for JavaScriptScopes<'t> {
+impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     // Assignments are not followed.
     const NAMES_KEEP_NUMBERS: bool = false;
 
@@ -172,9 +175,7 @@ impl<'t> Constants<'t> for JavaScriptScopes<'t> {
     fn value(&self, name: Node<'t>) -> Option<Node<'t>> {
         self.declared_value(&plain(name.text()), name)
     }
-}
 
-impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
     fn paths(&self, node: Node<'t>) -> Paths {
         self.paths.get(node, || self.path(node, MAX_MEMBERS).into_iter().map(Rc::from).collect())
     }
@@ -207,10 +208,6 @@ impl<'t> Meaning<'t> for JavaScriptScopes<'t> {
         };
         self.is_declared(&name, node) && self.declared_value(&name, node).is_none() && !is_caught()
     }
-}
-
-fn is_scope(kind: &str) -> bool {
-    LISTS.has("functions", kind) || LISTS.has("scopes", kind)
 }
 
 /// The scope number of declarations that hide nothing. No node has this number, so `is_declared` does not find them.

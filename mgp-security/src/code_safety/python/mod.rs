@@ -15,12 +15,14 @@ use self::resolve::Resolver;
 use self::scope::dotted;
 use super::finding::Findings;
 use super::identifier::plain;
+use super::meaning::Meaning as _;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Meaning as _, Rules, is_naming, shown};
+use super::rules::{Rules, is_naming, shown};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
 use super::walk::{check_nodes, check_text};
+use crate::data_file::expression;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.
 pub(super) const READINGS: &[Reading] =
@@ -67,14 +69,11 @@ impl<'t> PythonCheck<'_, 't> {
         }
         // In a format string, `'{0.__class__.__mro__}'.format(x)` reads attributes; strings need only the name of a class.
         for field in FIELD.find_iter(&plain(node.text())) {
-            let mut names =
-                field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__")).peekable();
-            let is_plain = std::iter::from_fn(|| names.next().map(|name| (name, names.peek().is_none())))
-                .all(
-                    |(name, is_last)| {
-                        if is_last { LISTS.has("describing", name) } else { name == "__class__" }
-                    },
-                );
+            let names = field.as_str().split(['.', '[', ']']).filter(|name| name.starts_with("__"));
+            let names: Vec<&str> = names.collect();
+            let is_plain = names.split_last().is_none_or(|(last, before)| {
+                LISTS.has("describing", last) && before.iter().all(|name| *name == "__class__")
+            });
             if !is_plain {
                 findings.pattern(Standard, field.as_str(), node.at());
             }
@@ -170,7 +169,7 @@ impl<'t> PythonCheck<'_, 't> {
         if let Some(entry) = entry("strict") {
             findings.pattern(Strict, &shown(entry), at);
         }
-        let declared = self.policy.patterns().iter().find(|pattern| {
+        let declared = self.policy.patterns.iter().find(|pattern| {
             let wanted = pattern.dotted();
             covers(wanted, path) || path.strip_prefix("builtins.").is_some_and(|name| name == wanted)
         });
@@ -210,8 +209,7 @@ fn covers(entry: &str, path: &str) -> bool {
 }
 
 /// A field of a format string that reads an attribute or item with a dunder name.
-static FIELD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*").expect("the expression is constant"));
+static FIELD: LazyLock<Regex> = LazyLock::new(|| expression(r"\{[^{}!:]*[.\[]_{2,}[^{}!:]*"));
 /// The lists of `names.txt` and `modules.txt`, which explain each.
 pub(super) static LISTS: LazyLock<Lists> =
     LazyLock::new(|| Lists::read(concat!(include_str!("names.txt"), include_str!("modules.txt"))));

@@ -6,9 +6,8 @@ use std::rc::Rc;
 
 use super::LISTS;
 use super::scope::{Binding, PythonScopes};
-use crate::code_safety::constant::{Constants, Evaluation};
 use crate::code_safety::identifier::plain;
-use crate::code_safety::rules::{Meaning, Paths};
+use crate::code_safety::meaning::{Evaluation, Meaning, Paths};
 use crate::code_safety::syntax::{Known, Node, Tree};
 
 /// A resolver that follows names, aliases and attributes.
@@ -25,7 +24,8 @@ pub(super) struct Resolver<'t> {
     evaluation: Evaluation,
 }
 
-impl<'t> Constants<'t> for Resolver<'t> {
+/// A path has `()` where something was called, as in `pathlib.Path().write_text`.
+impl<'t> Meaning<'t> for Resolver<'t> {
     const NAMES_KEEP_NUMBERS: bool = true;
 
     fn evaluation(&self) -> &Evaluation {
@@ -38,10 +38,7 @@ impl<'t> Constants<'t> for Resolver<'t> {
             _ => None,
         }
     }
-}
 
-/// A path has `()` where something was called, as in `pathlib.Path().write_text`.
-impl<'t> Meaning<'t> for Resolver<'t> {
     fn paths(&self, node: Node<'t>) -> Paths {
         self.paths.get(node, || self.resolve(node, MAX_DEPTH))
     }
@@ -147,10 +144,6 @@ impl<'t> Resolver<'t> {
         if of.is_empty() {
             return of;
         }
-        self.members(&of, index)
-    }
-
-    fn members(&self, of: &Paths, index: Node<'t>) -> Paths {
         let Some(key) = self.text(index) else { return Paths::default() };
         of.iter().map(|path| member(path, &key)).collect()
     }

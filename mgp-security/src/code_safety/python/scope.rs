@@ -140,8 +140,11 @@ impl<'t> PythonScopes<'t> {
             "assignment" | "named_expression" => {
                 let name = node.field("left").or_else(|| node.field("name"));
                 let value = node.field("right").or_else(|| node.field("value"));
-                let scope =
-                    if node.kind() == "named_expression" { self.beyond_comprehensions(scope) } else { scope };
+                // The name of an expression belongs to the scope around comprehensions.
+                let is_beyond = |at: &Node<'t>| {
+                    node.kind() != "named_expression" || kind_of(*at) != ScopeKind::Comprehension
+                };
+                let scope = self.around(scope).find(is_beyond).unwrap_or(scope);
                 if let Some(name) = name {
                     self.bind_target(name, value, scope);
                 }
@@ -219,6 +222,7 @@ impl<'t> PythonScopes<'t> {
         }
     }
 
+    /// Binds the names in a target. Only patterns bind: the names within `a.b` or `a[b]` are used, not bound.
     fn bind_target(&mut self, target: Node<'t>, value: Option<Node<'t>>, scope: Node<'t>) {
         if target.kind() == "identifier" {
             self.bind(scope, target, value.map_or(Binding::Unknown, Binding::Value));
@@ -228,45 +232,19 @@ impl<'t> PythonScopes<'t> {
             return;
         }
         let parts: Vec<_> = target.named_children().collect();
-        let values: Vec<_> = match value {
-            Some(value) if matches!(value.kind(), "expression_list" | "tuple" | "list") => {
-                value.named_children().collect()
-            }
-            _ => Vec::new(),
-        };
+        // The elements of a set have no order.
+        let values = elements(value.filter(|value| value.kind() != "set"));
         for (index, part) in parts.iter().enumerate() {
-            let value = values.get(index).copied().filter(|_| values.len() == parts.len());
-            if part.kind() == "identifier" {
-                self.bind(scope, *part, value.map_or(Binding::Unknown, Binding::Value));
-            } else {
-                self.bind_loop(*part, None, scope);
-            }
+            let is_known = values.len() == parts.len() && part.kind() == "identifier";
+            self.bind_target(*part, values.get(index).copied().filter(|_| is_known), scope);
         }
     }
 
     /// Binds the target of a loop: to each of the elements if they are written down, else to an unknown value.
     fn bind_loop(&mut self, left: Node<'t>, over: Option<Node<'t>>, scope: Node<'t>) {
-        let elements: Vec<_> = match over {
-            Some(over) if matches!(over.kind(), "list" | "tuple" | "set" | "expression_list") => {
-                over.named_children().collect()
-            }
-            _ => Vec::new(),
-        };
-        if left.kind() == "identifier" {
-            self.bind(scope, left, Binding::Unknown);
-            for element in elements {
-                self.bind(scope, left, Binding::Value(element));
-            }
-            return;
-        }
-        // Only patterns bind: the names within `a.b` or `a[b]` are used, not bound.
-        let mut open = vec![left];
-        while let Some(node) = open.pop() {
-            if node.kind() == "identifier" {
-                self.bind(scope, node, Binding::Unknown);
-            } else if LISTS.has("destructuring", node.kind()) {
-                open.extend(node.named_children());
-            }
+        self.bind_target(left, None, scope);
+        for element in elements(over.filter(|_| left.kind() == "identifier")) {
+            self.bind(scope, left, Binding::Value(element));
         }
     }
 
@@ -275,10 +253,12 @@ impl<'t> PythonScopes<'t> {
         bound.bindings.push(binding);
         bound
     }
+}
 
-    fn beyond_comprehensions(&self, scope: Node<'t>) -> Node<'t> {
-        self.around(scope).find(|scope| kind_of(*scope) != ScopeKind::Comprehension).unwrap_or(scope)
-    }
+/// Returns the elements of a list that is written down.
+fn elements(list: Option<Node<'_>>) -> Vec<Node<'_>> {
+    let is_list = |list: &Node<'_>| matches!(list.kind(), "list" | "tuple" | "set" | "expression_list");
+    list.filter(is_list).into_iter().flat_map(Node::named_children).collect()
 }
 
 /// Returns a dotted name without the space and line ends within it, and with its identifiers normalized.

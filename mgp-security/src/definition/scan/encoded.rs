@@ -7,6 +7,8 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use regex::{Captures, Regex};
 
+use crate::data_file::expression;
+
 /// Returns the hidden readings of `text`: decoded, and with its escapes undone.
 pub(super) fn readings(text: &str) -> Vec<String> {
     let mut readings = Vec::new();
@@ -92,10 +94,9 @@ fn rot13(character: char) -> char {
 
 /// An escape by percent, of a programming language, or by number in HTML, whose digits are its only group.
 static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"%([[:xdigit:]]{2})|\\x([[:xdigit:]]{2})|\\u\{([[:xdigit:]]{1,7})\}|\\u([[:xdigit:]]{4})|&#[xX]([[:xdigit:]]{1,7});|&#([0-9]{1,8});",
     )
-    .expect("the expression is constant")
 });
 /// The group of [`ESCAPE`] whose digits are decimal.
 const DECIMAL: usize = 6;

@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use regex::bytes;
 
+use crate::data_file::expression;
+
 /// A pattern over folded text.
 #[derive(Debug)]
 pub(super) struct FoldedPattern(bytes::Regex);
@@ -57,8 +59,7 @@ fn by_bytes(pattern: &str) -> String {
 }
 
 /// The escapes and classes of a pattern.
-static PARTS: LazyLock<regex::Regex> =
-    LazyLock::new(|| regex::Regex::new(r"\\.|\[(?:\\.|[^\]\\])*\]").expect("the expression is constant"));
+static PARTS: LazyLock<regex::Regex> = LazyLock::new(|| expression(r"\\.|\[(?:\\.|[^\]\\])*\]"));
 
 #[cfg(test)]
 mod tests {

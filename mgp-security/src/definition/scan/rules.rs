@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::atom::{Atoms, Hit};
 use super::parameters::Parameters;
-use crate::data_file::{Entry, sections, split};
+use crate::data_file::{Entry, Named as _, named, sections, split};
 use crate::definition::fold::FoldedText;
 
 /// All rules, with the compounds and the evidence that they need.
@@ -44,31 +44,19 @@ pub(super) struct Window {
     pub(super) needs: Vec<Atoms>,
 }
 
-/// The place of a text: a text that is harmless in one place may not be in another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextPlace {
-    /// A description or other prose of a definition.
-    Prose,
-    /// A default, an example or one of the values to choose from: places where nobody writes sentences.
-    Literal,
-    /// The name of a parameter, split into words.
-    Name,
-    /// The name of a parameter, together with its description.
-    Parameter,
-    /// A result or prompt.
-    Text,
-}
-
-impl TextPlace {
-    /// Returns the name of the place in `rules.txt`.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Prose => "prose",
-            Self::Literal => "values",
-            Self::Name => "names",
-            Self::Parameter => "parameters",
-            Self::Text => "texts",
-        }
+named! {
+    /// The place of a text, by its name in `rules.txt`: a text that is harmless in one place may not be in another.
+    pub(super) enum TextPlace {
+        /// A description or other prose of a definition.
+        "prose" => Prose,
+        /// A default, an example or one of the values to choose from: places where nobody writes sentences.
+        "values" => Literal,
+        /// The name of a parameter, split into words.
+        "names" => Name,
+        /// The name of a parameter, together with its description.
+        "parameters" => Parameter,
+        /// A result or prompt.
+        "texts" => Text,
     }
 }
 

@@ -17,6 +17,7 @@ use self::pattern::{PathPattern, PatternRelation};
 use self::spelling::{PathAnchor, PathReading};
 use self::table::{ForbiddenUse, TABLE};
 use crate::Finding;
+use crate::data_file::{Named as _, named};
 
 /// The use that a call makes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,37 +30,38 @@ pub enum PathAccess {
     Remove,
 }
 
-/// The kind of a protected file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ProtectedKind {
-    /// A file of the kernel itself: its state, sockets and configuration.
-    Kernel,
-    /// A private key.
-    Key,
-    /// A file with passwords or tokens.
-    Secret,
-    /// A record of what a user typed.
-    History,
-    /// The profile of a browser or messenger, with its cookies and passwords.
-    Browser,
-    /// A file that a shell, an editor, a session or the system starts programs from.
-    Startup,
-    /// A file that makes git start programs, or decides where it pushes to.
-    Git,
-    /// The configuration of a client or an editor, which starts programs.
-    Client,
-    /// The passwords of accounts, and the rules of who may act as whom.
-    Accounts,
-    /// The list of accounts. It is not secret, but is what an intruder reads first.
-    AccountList,
-    /// A standard stream or terminal of a process.
-    Stream,
-    /// A device.
-    Device,
-    /// A socket that controls another program.
-    Socket,
-    /// A part of the system: processes, the running kernel, programs and their settings.
-    System,
+named! {
+    /// The kind of a protected file, by its name in `table.txt`, which describes each.
+    pub(crate) enum ProtectedKind {
+        /// A file of the kernel itself: its state, sockets and configuration.
+        "kernel" => Kernel,
+        /// A private key.
+        "key" => Key,
+        /// A file with passwords or tokens.
+        "secret" => Secret,
+        /// A record of what a user typed.
+        "history" => History,
+        /// The profile of a browser or messenger, with its cookies and passwords.
+        "browser" => Browser,
+        /// A file that a shell, an editor, a session or the system starts programs from.
+        "startup" => Startup,
+        /// A file that makes git start programs, or decides where it pushes to.
+        "git" => Git,
+        /// The configuration of a client or an editor, which starts programs.
+        "client" => Client,
+        /// The passwords of accounts, and the rules of who may act as whom.
+        "accounts" => Accounts,
+        /// The list of accounts. It is not secret, but is what an intruder reads first.
+        "account list" => AccountList,
+        /// A standard stream or terminal of a process.
+        "stream" => Stream,
+        /// A device.
+        "device" => Device,
+        /// A socket that controls another program.
+        "socket" => Socket,
+        /// A part of the system: processes, the running kernel, programs and their settings.
+        "system" => System,
+    }
 }
 
 /// The reason why a path is protected.
@@ -197,41 +199,10 @@ impl ProtectedPaths {
     }
 }
 
-impl ProtectedReason {
-    /// Returns the description of the file for messages to people.
-    pub(crate) fn what(&self) -> &'static str {
-        KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or("", |(.., what)| what)
-    }
-}
-
-impl ProtectedKind {
-    /// Returns the kind that `table.txt` calls `name`.
-    fn named(name: &str) -> Self {
-        KINDS.iter().find(|(_, own, _)| *own == name).expect("a heading names a kind").0
-    }
-}
-
-/// The kinds of protected files with their names in `table.txt` and their descriptions.
-const KINDS: [(ProtectedKind, &str, &str); 14] = [
-    (ProtectedKind::Kernel, "kernel", "belongs to the kernel itself"),
-    (ProtectedKind::Key, "key", "holds a private key"),
-    (ProtectedKind::Secret, "secret", "holds passwords or tokens"),
-    (ProtectedKind::History, "history", "records what a user typed"),
-    (ProtectedKind::Browser, "browser", "holds the cookies and passwords of a browser or messenger"),
-    (ProtectedKind::Startup, "startup", "decides what a shell, a session or the system starts"),
-    (ProtectedKind::Git, "git", "decides what git starts and where it pushes to"),
-    (ProtectedKind::Client, "client", "decides what a client or an editor starts"),
-    (ProtectedKind::Accounts, "accounts", "holds the passwords and rights of accounts"),
-    (ProtectedKind::AccountList, "account list", "lists the accounts of the system"),
-    (ProtectedKind::Stream, "stream", "is a stream or terminal of a process"),
-    (ProtectedKind::Device, "device", "is a device"),
-    (ProtectedKind::Socket, "socket", "is a socket that commands another program"),
-    (ProtectedKind::System, "system", "belongs to the system"),
-];
-
 impl From<ProtectedReason> for Finding {
     fn from(reason: ProtectedReason) -> Self {
-        let (what, pattern) = (reason.what(), &reason.pattern);
+        let described = TABLE.kinds.iter().find(|(name, _)| *name == reason.kind.name());
+        let (what, pattern) = (described.map_or("", |(_, what)| *what), &reason.pattern);
         if reason.kind == ProtectedKind::Kernel && !pattern.starts_with("**/") {
             return Self::new("protected-path", format!("the path {what}: no call may touch it"));
         }

@@ -43,9 +43,7 @@ impl PathPattern {
             });
             return if inside { PatternRelation::Inside } else { PatternRelation::No };
         }
-        let here = reading.anchor == self.anchor
-            || (self.anchor == PathAnchor::Root && reading.anchor == PathAnchor::Climbing)
-            || (self.anchor == PathAnchor::Home && reading.anchor == PathAnchor::Climbing);
+        let here = reading.anchor == self.anchor || reading.anchor == PathAnchor::Climbing;
         if !here {
             return PatternRelation::No;
         }

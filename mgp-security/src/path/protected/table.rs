@@ -5,11 +5,14 @@ use std::sync::LazyLock;
 
 use super::ProtectedKind;
 use super::pattern::PathPattern;
-use crate::data_file::{Section, sections, split};
+use crate::data_file::{Named as _, Section, named, sections, split};
 
 /// The contents of `table.txt`.
+#[derive(Default)]
 pub(super) struct ProtectedTable {
     pub(super) groups: Vec<Group>,
+    /// The kinds of files, each with its description for messages to people.
+    pub(super) kinds: Vec<(&'static str, &'static str)>,
     /// Environment variables, each with the beginning of the patterns that it stands for.
     pub(super) variables: Vec<(&'static str, &'static str)>,
     /// Directories below which a whole file system begins again.
@@ -26,39 +29,39 @@ pub(super) struct Group {
     pub(super) patterns: Vec<(PathPattern, &'static str)>,
 }
 
-/// The use that a group of patterns forbids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ForbiddenUse {
-    Nothing,
-    Writing,
-    Everything,
+named! {
+    /// The use that a group of patterns forbids.
+    pub(super) enum ForbiddenUse {
+        "nothing" => Nothing,
+        "writing" => Writing,
+        "everything" => Everything,
+    }
 }
 
 /// The table of protected files.
 pub(super) static TABLE: LazyLock<ProtectedTable> = LazyLock::new(|| {
-    let mut table =
-        ProtectedTable { groups: Vec::new(), variables: Vec::new(), mounts: Vec::new(), homes: Vec::new() };
+    let mut table = ProtectedTable::default();
     for section in sections(include_str!("table.txt")) {
         match section.heading {
-            "variables" => {
-                table.variables = section.entries.iter().map(|entry| split(entry.line, "=")).collect();
-            }
+            "kinds" => table.kinds = pairs(&section).collect(),
+            "variables" => table.variables = pairs(&section).collect(),
             "mounts" => table.mounts = patterns(&section).collect(),
             "homes" => table.homes = patterns(&section).collect(),
             group => {
                 let (kind, forbids) = split(group, ": ");
-                let forbids = match forbids {
-                    "nothing" => ForbiddenUse::Nothing,
-                    "writing" => ForbiddenUse::Writing,
-                    _ => ForbiddenUse::Everything,
-                };
+                let named = ProtectedKind::named(kind).zip(ForbiddenUse::named(forbids));
+                let (kind, forbids) = named.expect("a heading names a kind and a use");
                 let patterns = patterns(&section).map(|text| (PathPattern::new(text), text)).collect();
-                table.groups.push(Group { kind: ProtectedKind::named(kind), forbids, patterns });
+                table.groups.push(Group { kind, forbids, patterns });
             }
         }
     }
     table
 });
+
+fn pairs(section: &Section) -> impl Iterator<Item = (&'static str, &'static str)> {
+    section.entries.iter().map(|entry| split(entry.line, "="))
+}
 
 fn patterns(section: &Section) -> impl Iterator<Item = &'static str> {
     section.entries.iter().flat_map(|entry| entry.line.split(", "))

@@ -42,7 +42,7 @@ fn files_are_read_or_written_as_the_argument_and_the_tool_say() {
     let files = |tool: &str, arguments: &str| {
         let natures =
             natures(&format!(r#"{{"name":"{tool}","inputSchema":{{"properties":{{{arguments}}}}}}}"#));
-        (natures.files().read, natures.files().written)
+        (natures.files.read, natures.files.written)
     };
     assert_eq!(files("read_file", r#""path":{}"#), (true, false));
     assert_eq!(files("write_file", r#""path":{}"#), (false, true));

@@ -1,29 +1,18 @@
-//! The effect of a command line and of code, as far as its text shows. `command.txt` has the words.
+//! The effect of a command line and of code, as far as its text shows. `effects.txt` has the words.
 //!
 //! Programs whose words are data show nothing. Of a program for a service, a subcommand that is not known to read is
 //! taken to change something there. Of all other programs, the verbs among their subcommands count.
 
 use std::path::Path;
-use std::sync::LazyLock;
 
 use mgp_types::mgp::CallEffect;
-use mgp_types::{WordLists, word_lists};
 
-use super::{is_folder_of_system, may_be_there, worst};
+use super::{first, is_folder_of_system, is_listed, list, may_be_there, worst};
 use crate::shell;
 use crate::shell::syntax::{Body, Direction, Item, Pipeline, Redirect, Simple, Stage, Word};
 use crate::tool::NameManner;
 use crate::validator::readonly::check_sql;
-
-static LISTS: LazyLock<WordLists> = LazyLock::new(|| word_lists(include_str!("command.txt")));
-
-fn list(heading: &str) -> impl Iterator<Item = &'static str> {
-    LISTS[heading].iter().copied()
-}
-
-fn is_listed(heading: &str, word: &str) -> bool {
-    list(heading).any(|listed| listed == word)
-}
+use crate::validator::sandbox::bare_name;
 
 /// The lists of commands that show an effect by their words alone.
 const PHRASES: [(CallEffect, &str); 4] = [
@@ -59,14 +48,8 @@ pub(super) fn of_command(line: &str) -> CallEffect {
 /// Returns the effect of running a program, as far as its text shows.
 pub(super) fn of_code(text: &str) -> CallEffect {
     let text = text.to_lowercase();
-    let has = |heading| list(heading).any(|call| text.contains(call));
-    if has("code that destroys") {
-        CallEffect::Destroys
-    } else if has("code that sends") {
-        CallEffect::Sends
-    } else {
-        CallEffect::Runs
-    }
+    let calls = [(CallEffect::Destroys, "code that destroys"), (CallEffect::Sends, "code that sends")];
+    first(calls, |heading| list(heading).any(|call| text.contains(call))).unwrap_or(CallEffect::Runs)
 }
 
 fn of_pipeline(pipeline: &Pipeline, line: &str) -> CallEffect {
@@ -96,7 +79,7 @@ fn redirected(stage: &Stage) -> Option<StandardInput> {
 fn output(stage: &Stage, input: StandardInput) -> StandardInput {
     let Body::Simple(simple) = &stage.body else { return StandardInput::Something };
     let words: Option<Vec<String>> = simple.words.iter().map(Word::text).collect();
-    let first = simple.words.first().and_then(Word::text).map(|word| program(&word)).unwrap_or_default();
+    let first = simple.words.first().and_then(Word::text).map(|word| bare_name(&word)).unwrap_or_default();
     match (input, words) {
         _ if brings_code(stage) => StandardInput::Foreign,
         (StandardInput::Foreign, _) => StandardInput::Foreign,
@@ -145,7 +128,7 @@ fn of_written(file: Option<String>, is_kept: bool) -> CallEffect {
 fn brings_code(stage: &Stage) -> bool {
     let Body::Simple(simple) = &stage.body else { return false };
     let mut words = simple.words.iter().filter_map(Word::text);
-    words.any(|word| is_listed("command that brings code", &program(&word)))
+    words.any(|word| is_listed("command that brings code", &bare_name(&word)))
 }
 
 /// Returns whether a substitution in a word brings code.
@@ -168,12 +151,12 @@ fn runs_within(word: &Word, is_of_kind: impl Fn(&Stage) -> bool) -> bool {
 fn is_about_machine(stage: &Stage) -> bool {
     let Body::Simple(simple) = &stage.body else { return false };
     let first = simple.words.first().and_then(Word::text);
-    first.is_some_and(|first| is_listed("command about the machine", &program(&first)))
+    first.is_some_and(|first| is_listed("command about the machine", &bare_name(&first)))
 }
 
 fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
-    let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&program(word)));
+    let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&bare_name(word)));
     if has(is_interpreter) && command.words.iter().any(brings_code_within) {
         return CallEffect::GivesAccess;
     }
@@ -217,7 +200,7 @@ fn programs(words: &[String]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let (mut is_wrapped, mut is_run, mut machine_at) = (true, false, None);
     for (at, word) in words.iter().enumerate() {
-        let (name, is_option) = (program(word), word.starts_with('-'));
+        let (name, is_option) = (bare_name(word), word.starts_with('-'));
         // The first word behind some wrappers is a subcommand, or the name of a machine.
         is_wrapped |= machine_at.is_some_and(|machine| at > machine + 1);
         let may_begin = is_wrapped || is_run;
@@ -247,7 +230,7 @@ fn is_interpreter(program: &str) -> bool {
 fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect {
     let is = |heading| is_listed(heading, name);
     let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
-    let of_phrases = PHRASES.into_iter().find(|(_, heading)| called(heading));
+    let of_phrases = first(PHRASES, called);
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
         let is_fed = matches!(input, StandardInput::Foreign) && reads_input;
@@ -275,7 +258,7 @@ fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect
     } else {
         CallEffect::Runs
     };
-    of_phrases.map_or(CallEffect::Runs, |(effect, _)| effect).max(of_kind).max(of_files)
+    of_phrases.unwrap_or(CallEffect::Runs).max(of_kind).max(of_files)
 }
 
 /// Returns the effect of a program that speaks to a service, in which somebody may depend on what it changes.
@@ -429,10 +412,4 @@ fn is_word(word: &str, part: &str) -> bool {
             group.is_some_and(|group| group.contains(option))
         });
     word.eq_ignore_ascii_case(part) || is_in_group
-}
-
-/// Returns the name of a program in lower case, without its folder and, on Windows, its ending.
-fn program(word: &str) -> String {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
-    name.strip_suffix(".exe").unwrap_or(&name).to_owned()
 }

@@ -1,39 +1,24 @@
 use mgp_types::words;
 
 use super::list;
+use crate::data_file::{Named as _, named};
 
-/// A list in `effects.txt` of words in names of members.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum MemberList {
-    Destroys,
-    GivesAccess,
-    Hides,
-    Invites,
-    Purchase,
-    Forwards,
-    WhoSees,
-    Chooses,
-    DestroysAtZero,
-    Mount,
-    Destination,
-    Source,
-}
-
-impl MemberList {
-    const ALL: [(Self, &str); 12] = [
-        (Self::Destroys, "flag that destroys"),
-        (Self::GivesAccess, "flag that gives access"),
-        (Self::Hides, "flag that hides"),
-        (Self::Invites, "member that invites"),
-        (Self::Purchase, "member of a purchase"),
-        (Self::Forwards, "member that forwards"),
-        (Self::WhoSees, "member of who sees"),
-        (Self::Chooses, "member that chooses"),
-        (Self::DestroysAtZero, "count that destroys at zero"),
-        (Self::Mount, "mount"),
-        (Self::Destination, "destination of a file"),
-        (Self::Source, "source of a file"),
-    ];
+named! {
+    /// A list in `effects.txt` of words in names of members.
+    pub(super) enum MemberList {
+        "flag that destroys" => Destroys,
+        "flag that gives access" => GivesAccess,
+        "flag that hides" => Hides,
+        "member that invites" => Invites,
+        "member of a purchase" => Purchase,
+        "member that forwards" => Forwards,
+        "member of who sees" => WhoSees,
+        "member that chooses" => Chooses,
+        "count that destroys at zero" => DestroysAtZero,
+        "mount" => Mount,
+        "destination of a file" => Destination,
+        "source of a file" => Source,
+    }
 }
 
 /// The lists that a name stands in, with all or with one of its words. Names of declared arguments are looked up once,
@@ -55,8 +40,8 @@ impl MemberLists {
             word == whole || words.iter().any(|one| one == word)
         };
         let lists =
-            MemberList::ALL.iter().filter(|(kind, heading)| list(heading).any(|word| has(*kind, word)));
-        Self(lists.fold(0, |bits, (kind, _)| bits | 1 << *kind as u16))
+            MemberList::NAMES.iter().filter(|(heading, kind)| list(heading).any(|word| has(*kind, word)));
+        Self(lists.fold(0, |bits, (_, kind)| bits | 1 << *kind as u16))
     }
 
     pub(super) const fn has(self, list: MemberList) -> bool {

@@ -15,6 +15,7 @@ mod sql;
 mod tests;
 
 use mgp_types::mcp::ToolAnnotations;
+use mgp_types::mgp::CallEffect;
 use mgp_types::words;
 
 use crate::{Finding, text};
@@ -53,22 +54,14 @@ pub(crate) fn check_tool_name(name: &str, annotations: Option<&ToolAnnotations>)
     let words = words.iter().flat_map(|word| word.split(|character: char| !character.is_alphabetic()));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     match effect(&words) {
-        Some(ToolEffect::Reads) => Ok(()),
+        Some(CallEffect::Reads) => Ok(()),
         None if said == Some(true) => Ok(()),
-        Some(ToolEffect::Writes) => {
-            Err(writes("the tool changes something, says its name: use one that reads"))
-        }
+        Some(_) => Err(writes("the tool changes something, says its name: use one that reads")),
         None => Err(writes("nothing says that the tool only reads: use one whose name does")),
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ToolEffect {
-    Reads,
-    Writes,
-}
-
-fn effect(words: &[&str]) -> Option<ToolEffect> {
+fn effect(words: &[&str]) -> Option<CallEffect> {
     let mut first = None;
     let mut joined = false;
     for (at, word) in words.iter().enumerate() {
@@ -77,18 +70,17 @@ fn effect(words: &[&str]) -> Option<ToolEffect> {
         let found = match *word {
             "pull" | "merge" if is_thing => None,
             "check" if words.get(at + 1).is_some_and(|next| matches!(*next, "in" | "out")) => {
-                Some(ToolEffect::Writes)
+                Some(CallEffect::Writes)
             }
-            word if is_listed("writing-verbs", word) => Some(ToolEffect::Writes),
-            word if is_listed("reading-verbs", word) => Some(ToolEffect::Reads),
+            word if is_listed("writing-verbs", word) => Some(CallEffect::Writes),
+            word if is_listed("reading-verbs", word) => Some(CallEffect::Reads),
             _ => None,
         };
         if first.is_none() || joined {
-            first = match found {
-                Some(ToolEffect::Writes) => return Some(ToolEffect::Writes),
-                Some(ToolEffect::Reads) => Some(ToolEffect::Reads),
-                None => first,
-            };
+            if found == Some(CallEffect::Writes) {
+                return found;
+            }
+            first = found.or(first);
         }
         joined = matches!(*word, "and" | "or" | "then");
     }

@@ -3,18 +3,13 @@
 use crate::Finding;
 
 use super::finding::{Danger, refuse_if};
+use super::lists::holds_listed;
 
 /// Judges the statements that a database client is given to run.
 pub(super) fn check(text: &str) -> Result<(), Finding> {
-    refuse_if(DOCUMENTS.iter().any(|call| text.contains(call)), Danger::Destruction)?;
+    refuse_if(holds_listed("destroying-calls", text), Danger::Destruction)?;
     text.split(';').try_for_each(check_statement)
 }
-
-/// The calls that destroy whole collections of a document database.
-const DOCUMENTS: [&str; 8] = [
-    "dropDatabase(", ".drop()", ".drop({", "deleteMany({})", ".remove({})", "dropUser(", "dropAllUsers",
-    "_dropDatabase(",
-];
 
 fn check_statement(statement: &str) -> Result<(), Finding> {
     let upper = statement.to_ascii_uppercase();

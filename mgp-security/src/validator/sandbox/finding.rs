@@ -1,30 +1,11 @@
 //! The classes of dangers that are refused, each with the advice for the agent that `dangers.txt` holds.
 
 use crate::Finding;
-
-/// Defines an enum whose variants have names in the table.
-macro_rules! named {
-    ($(#[$about:meta])* enum $Enum:ident { $($(#[$doc:meta])* $name:literal => $Variant:ident,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(super) enum $Enum {
-            $($(#[$doc])* $Variant,)*
-        }
-
-        impl $Enum {
-            const NAMES: &[(&str, Self)] = &[$(($name, Self::$Variant)),*];
-
-            pub(super) fn named(name: &str) -> Option<Self> {
-                Self::NAMES.iter().find(|(own, _)| *own == name).map(|(_, one)| *one)
-            }
-        }
-    };
-}
-pub(super) use named;
+use crate::data_file::{Named as _, named};
 
 named! {
     /// A class of danger.
-    enum Danger {
+    pub(super) enum Danger {
         "undecidable" => Undecidable,
         "obfuscation" => Obfuscation,
         "too-complex" => TooComplex,
@@ -60,12 +41,6 @@ named! {
         "encoded" => Encoded,
         "separator" => Separator,
         "writes" => Writes,
-    }
-}
-
-impl Danger {
-    pub(super) fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, own)| *own == self).map_or("", |(name, _)| *name)
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Finding;
+use crate::data_file::expression;
 
 use super::argv::{Call, address_of_metadata, is_network_device};
 use super::builtin::{feed, run_file};
 use super::finding::{Danger, refuse, refuse_if};
 use super::judge::{Judge, file_key};
 use super::known::{Kind, Reading, Trait, matched};
-use super::pattern;
 use super::place::Place;
 use super::sed::{Effect, effects};
 use super::stranger::tolerate;
@@ -43,7 +43,7 @@ pub(super) fn check(
         }
         "go" | "rustc" | "gcc" | "cc" | "tcc" | "java" | "nim" | "swift" | "cargo" | "dotnet" => {
             for arg in call.args {
-                if is_written(judge, arg) {
+                if judge.files.contains_key(&file_key(&arg.text)) {
                     written_code(judge, arg)?;
                 }
             }
@@ -159,10 +159,6 @@ fn spawned(judge: &mut Judge<'_>, script: &str) -> Result<(), Finding> {
         judge.text(command, &Flow::default())?;
     }
     Ok(())
-}
-
-fn is_written(judge: &Judge<'_>, arg: &Arg) -> bool {
-    judge.files.contains_key(&file_key(&arg.text))
 }
 
 /// Judges running a file of code. Text that was written into it before is scanned as code.
@@ -295,17 +291,17 @@ fn sed(judge: &mut Judge<'_>, call: &Call<'_>, reading: &Reading<'_>) -> Result<
     Ok(())
 }
 
-static QUOTED: LazyLock<Regex> = LazyLock::new(|| pattern(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
+static QUOTED: LazyLock<Regex> = LazyLock::new(|| expression(r#""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"#));
 
 /// Code that opens a file for writing.
 static WRITES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
+    expression(
         r#"(?i)(?:open|write_text|writeFileSync|writeFile|file_put_contents|File\.write)\s*\(?\s*["']>{0,2}\s*([^"']+)["']"#,
     )
 });
 
 static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
+    expression(concat!(
         r#"\bsystem\s*\(((?:"(?:[^"\\]|\\.)*"|[^()"]|\([^()]*\))*)\)|"#,
         r#"((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)\)?\s*\|&?\s*getline|"#,
         r#"\bprintf?\b[^|;}]*\|&?\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#,
@@ -313,11 +309,11 @@ static AWK_RUNS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A file that awk prints to.
-static AWK_WRITES: LazyLock<Regex> = LazyLock::new(|| pattern(r#"\bprintf?\b[^;}]*>\s*"([^"]+)""#));
+static AWK_WRITES: LazyLock<Regex> = LazyLock::new(|| expression(r#"\bprintf?\b[^;}]*>\s*"([^"]+)""#));
 
 static AWK_RUNS_VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")
+    expression(r"[{;(]\s*[A-Za-z_]\w*\s*\|&?\s*getline|\bprintf?\b[^|;}]*[^|]\|&?\s*[A-Za-z_]")
 });
 
 static AWK_ASSIGNS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));
+    LazyLock::new(|| expression(r#"[^=!<>]=\s*((?:"(?:[^"\\]|\\.)*"\s*[\w$.]*\s*)+)"#));

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Finding;
-use crate::shell::syntax::{Assignment, Body, Direction, Item, Part, Pipeline, Script, Simple, Stage, Word};
+use crate::shell::syntax::{Assignment, Body, Direction, Part, Pipeline, Script, Simple, Stage, Word};
 use crate::shell::{Flaw, read};
 
 use super::CommandPolicy;
 use super::argv::{self, Call, Files};
 use super::finding::{Danger, refuse, refuse_if};
 use super::known::{Kind, Reading};
+use super::lists::{bare_name, listed_text};
 use super::place::Place;
 use super::unwrap::{Inner, inner_commands};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
@@ -74,18 +75,10 @@ impl<'p> Judge<'p> {
         if let Some(value) = self.variables.get(name) {
             return value.0.clone();
         }
-        let fixed = match name {
-            "HOME" => "~",
-            "PWD" if self.directory.is_empty() => ".",
-            "PWD" => return Some(self.directory.clone()),
-            "SHELL" | "BASH" => "/bin/sh",
-            "EDITOR" | "VISUAL" => "editor",
-            "PAGER" => "pager",
-            "BROWSER" => "browser",
-            "TMPDIR" => "/tmp",
-            _ => return None,
-        };
-        Some(fixed.to_owned())
+        if name == "PWD" && !self.directory.is_empty() {
+            return Some(self.directory.clone());
+        }
+        listed_text("fixed-variables", name).map(str::to_owned)
     }
 
     pub(super) fn is_assigned(&self, name: &str) -> bool {
@@ -191,12 +184,7 @@ impl<'p> Judge<'p> {
                 judge.script(body, input)
             }),
             Body::Function { name, body } => {
-                let mut calls_itself = false;
-                body.walk(&mut |item| {
-                    calls_itself |=
-                        matches!(item, Item::Stage(stage) if begins_with(stage, &[name.as_str()]));
-                });
-                refuse_if(calls_itself, Danger::ForkBomb)?;
+                refuse_if(body.commands().contains(&Some(name.clone())), Danger::ForkBomb)?;
                 self.deeper(|judge| judge.script(body, &Flow::unknown(Marks::NONE)))?;
                 self.functions.insert(name.clone());
                 Ok(Flow::default())
@@ -338,8 +326,7 @@ pub(super) fn program_name(head: &Arg) -> Result<String, Finding> {
         Danger::Undecidable,
     )?;
     // `=name` is the notation of a shell for the path of the program `name`.
-    let lower = name.trim_start_matches('=').to_ascii_lowercase();
-    Ok(lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower))
+    Ok(bare_name(name.trim_start_matches('=')))
 }
 
 /// Refuses command names that are spelled so that they are overlooked.
@@ -404,9 +391,7 @@ fn multiplies(condition: &Script, body: &Script) -> bool {
     let mut stages =
         body.pipelines.iter().filter(|pipeline| !pipeline.background).flat_map(|one| &one.stages);
     let waits = stages.any(|stage| begins_with(stage, &["sleep", "wait", "read", "inotifywait", "nc"]));
-    let mut starts_beside = false;
-    body.walk(&mut |item| starts_beside |= matches!(item, Item::Pipeline(pipeline) if pipeline.background));
-    endless && !waits && starts_beside
+    endless && !waits && body.runs_beside()
 }
 
 /// The largest number of values of a loop that are tried one by one.

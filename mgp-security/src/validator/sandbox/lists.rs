@@ -34,6 +34,12 @@ pub(super) fn listed_text(name: &str, key: &str) -> Option<&'static str> {
         .map(|(_, what)| what)
 }
 
+/// Returns the name of a program in lower case, without its folder and, on Windows, its ending.
+pub(in crate::validator) fn bare_name(word: &str) -> String {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+    name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
+}
+
 /// Returns the lines of a table without comments.
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))

@@ -29,7 +29,6 @@ mod unwrap;
 mod value;
 mod windows;
 
-use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Finding;
@@ -43,7 +42,7 @@ use value::Flow;
 #[cfg(test)]
 pub(in crate::validator) use known::check_command_reads;
 pub(in crate::validator) use known::check_line_reads;
-pub(in crate::validator) use lists::is_listed;
+pub(in crate::validator) use lists::{bare_name, is_listed};
 pub(crate) use one_word::check_word;
 
 /// The exceptions and additional protections that apply to command lines.
@@ -110,8 +109,3 @@ fn fold_dash(c: char) -> char {
 
 /// The largest length of a command line in bytes; longer text is a program and not a line.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
-
-/// Compiles a pattern that is part of the program.
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("the pattern is a constant, and the tests compile all of them")
-}

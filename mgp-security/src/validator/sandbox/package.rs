@@ -16,7 +16,9 @@ pub(super) fn check(call: &Call<'_>, package: &Arg) -> Result<(), Finding> {
         Danger::DownloadAndRun,
     )?;
     refuse_if(
-        is_address(call.program, &package.text) || is_left_lying(call, &package.text),
+        is_address(call.program, &package.text)
+            // A file in a place where any user may have put it.
+            || package.text.contains('/') && is_for_everybody(call, &package.text),
         Danger::ForeignPackage,
     )
 }
@@ -71,9 +73,4 @@ fn is_address(program: &str, package: &str) -> bool {
         && package.split('/').count() == 2
         && !package.starts_with(['@', '.', '/', '~', '-'])
         && package.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./#".contains(&b))
-}
-
-/// Returns whether the package is a file in a place where any user may have put it.
-fn is_left_lying(call: &Call<'_>, package: &str) -> bool {
-    package.contains('/') && is_for_everybody(call, package)
 }

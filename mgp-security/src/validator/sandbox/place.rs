@@ -55,11 +55,8 @@ impl Place {
         let trimmed = self.0.strip_suffix("/*").unwrap_or(&self.0);
         let top = trimmed.strip_prefix('/').is_some_and(|rest| rest.is_empty() || is_listed("top", rest));
         let drive = trimmed.len() <= 3 && trimmed.as_bytes().get(1) == Some(&b':');
-        let home = trimmed.strip_prefix('~').is_some_and(|rest| !rest.contains('/'))
-            || ["/home/", "/Users/"]
-                .iter()
-                .any(|d| trimmed.strip_prefix(d).is_some_and(|r| !r.contains('/')));
-        top || drive || home || matches!(trimmed, "/var/lib" | "/var/log" | "/usr/bin" | "/usr/lib")
+        let home = trimmed.strip_prefix('~').is_some_and(|rest| !rest.contains('/'));
+        top || drive || home || is_listed("vast", trimmed)
     }
 
     /// Returns whether the place belongs to the system, so that only administrators change it.
@@ -133,10 +130,7 @@ impl Place {
         if let Some(rest) = self.0.strip_prefix("~/") {
             return lies_in("startup", rest);
         }
-        ["/var/spool/cron", "/var/spool/at", "/Library/LaunchDaemons", "/Library/LaunchAgents"]
-            .iter()
-            .any(|directory| self.inside(directory))
-            || self.0.contains(".git/hooks/")
+        lies_in("later", &self.0) || self.0.contains(".git/hooks/")
     }
 
     /// Returns whether the place is a record of what was done.

@@ -1,6 +1,7 @@
 //! The rules about unknown programs: their arguments are judged as far as they can be a command or code.
 
 use crate::Finding;
+use crate::data_file::Named as _;
 
 use super::argv::Call;
 use super::finding::{Danger, refuse_if};

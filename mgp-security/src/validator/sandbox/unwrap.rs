@@ -85,9 +85,9 @@ fn of_value(
     match kind {
         Kind::Command => {
             refuse_if(value.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
-            let program = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("");
             refuse_if(
-                is_shell(program) && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
+                is_shell(command_name(text))
+                    && (is_bare_shell(text) || !reading.program.has(Trait::Commands))
                     || is_for_everybody(call, text.split_whitespace().next().unwrap_or("")),
                 Danger::OptionInjection,
             )?;
@@ -332,10 +332,11 @@ fn escaped_command(text: &str) -> Option<&str> {
 
 /// Returns whether the command is a shell without commands, so that its user decides what it does.
 pub(super) fn is_bare_shell(command: &str) -> bool {
-    let mut words = command.split_whitespace();
-    let program = words.next().unwrap_or("").rsplit('/').next().unwrap_or("");
-    is_shell(program)
-        && words.all(|word| word.starts_with(['-', '<', '>', '0', '1', '2']) && !word.contains('c'))
+    is_shell(command_name(command))
+        && command
+            .split_whitespace()
+            .skip(1)
+            .all(|word| word.starts_with(['-', '<', '>', '0', '1', '2']) && !word.contains('c'))
 }
 
 /// Returns whether `value` is an ordinary choice of an editor, a pager or a compiler: one program of the system or of a

@@ -4,7 +4,7 @@ use crate::Finding;
 
 use super::finding::{Danger, refuse_if};
 use super::known::matched;
-use super::lists::is_listed;
+use super::lists::{bare_name, is_listed};
 use super::place::Place;
 
 /// Judges a whole line, only for dangers that span several commands or are hidden in quotes.
@@ -15,9 +15,8 @@ pub(super) fn check_line(line: &str) -> Result<(), Finding> {
 /// Judges one command as it was written.
 pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
     let Some(first) = source.split_whitespace().next() else { return Ok(()) };
-    let name = first.trim_start_matches('@').trim_matches(['"', '\'']).to_ascii_lowercase();
-    let name = name.rsplit(['\\', '/']).next().unwrap_or("");
-    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let name = bare_name(first.trim_start_matches('@').trim_matches(['"', '\'']));
+    let name = name.as_str();
     if matches!(name, "cmd" | "start" | "forfiles" | "pcalua") {
         return nested(source);
     }

@@ -18,20 +18,17 @@ use crate::validator::call::{BlockedCall, CallArgument, ValidatedCall, Validator
 /// `language`.
 #[derive(Debug, Clone, Default)]
 pub struct CodeValidator {
-    policies: Arc<Policies>,
+    /// A cache of policies, one for each different declaration of tools. Creating a policy costs more than a scan.
+    policies: Arc<ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>>,
 }
 
-/// A cache of policies, one for each different declaration of tools. Creating a policy costs more than a scan.
-#[derive(Debug, Default)]
-struct Policies(ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>);
-
-impl Policies {
-    fn of(&self, safety: &CodeSafety) -> Arc<CodePolicy> {
-        if let Some(known) = self.0.load().get(safety) {
+impl CodeValidator {
+    fn policy(&self, safety: &CodeSafety) -> Arc<CodePolicy> {
+        if let Some(known) = self.policies.load().get(safety) {
             return known.clone();
         }
         let policy = Arc::new(CodePolicy::new(safety));
-        self.0.rcu(|known| {
+        self.policies.rcu(|known| {
             // Callers choose the language, so the number of policies has to be limited.
             let mut known =
                 if known.len() < MAX_POLICIES { HashMap::clone(known) } else { HashMap::default() };
@@ -65,7 +62,7 @@ impl Validator for CodeValidator {
         if safety.language.is_none() {
             safety.language = language(call).map(Into::into);
         }
-        let policy = self.policies.of(&safety);
+        let policy = self.policy(&safety);
         for argument in code(call) {
             for reading in argument.readings() {
                 scan(reading, &policy).map_err(|rejection| BlockedCall::Code(Box::new(rejection)))?;

@@ -76,7 +76,7 @@ impl Validator for ReadonlyValidator {
     }
 
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
-        let annotations = call.definition().get("annotations");
+        let annotations = call.tool.definition.get("annotations");
         let annotations: Option<ToolAnnotations> = match annotations.map(|raw| raw.to()).transpose() {
             Ok(annotations) => annotations,
             Err(_) => return Err(Finding::new("writes", "the tool's annotations cannot be read").into()),

@@ -278,31 +278,27 @@ mod tests {
     }
 
     fn visits(network: &NetworkValidator, tool: &ResolvedTool, url: &str) -> Result<(), BlockedCall> {
+        judged(network, tool, "url", RawJson::from_text(url))
+    }
+
+    fn judged(
+        validator: &impl Validator,
+        tool: &ResolvedTool,
+        member: &'static str,
+        value: RawJson,
+    ) -> Result<(), BlockedCall> {
         let natures = ArgumentNatures::of(&tool.definition);
         let mut arguments = Object::new();
-        arguments.set("url", RawJson::from_text(url));
-        let call = ValidatedCall::read(
-            tool,
-            &natures,
-            PathAccess::Read,
-            CallFolders::default(),
-            &text::read(&arguments.to_raw()).unwrap(),
-        );
-        network.check(&call.map_err(BlockedCall::Argument)?)
+        arguments.set(member, value);
+        let arguments = text::read(&arguments.to_raw()).unwrap();
+        let (access, folders) = (PathAccess::Read, CallFolders::default());
+        let call = ValidatedCall::read(tool, &natures, access, folders, &arguments);
+        validator.check(&call.map_err(BlockedCall::Argument)?)
     }
 
     #[test]
     fn an_address_is_judged_in_any_argument_of_any_tool() {
         let addresses = AddressesValidator::new(NetworkPolicy::default());
-        let judged = |tool: &Arc<ResolvedTool>, member: &'static str, value: RawJson| {
-            let natures = ArgumentNatures::of(&tool.definition);
-            let mut arguments = Object::new();
-            arguments.set(member, value);
-            let arguments = text::read(&arguments.to_raw()).unwrap();
-            let (access, folders) = (PathAccess::Read, CallFolders::default());
-            let call = ValidatedCall::read(tool, &natures, access, folders, &arguments);
-            addresses.check(&call.map_err(BlockedCall::Argument)?)
-        };
         let tools = ["http_post", "save_page", "add_feed", "set_avatar", "create_webhook", "note"].map(|name| {
             tool(&format!(
                 r#"{{"name":"{name}","description":"Posts.","inputSchema":{{"properties":{{"url":{{"type":"string"}},"body":{{"type":"string"}}}}}}}}"#
@@ -311,15 +307,15 @@ mod tests {
         for tool in &tools {
             for inward in urls("inward") {
                 for member in ["url", "body", "x", "target", "text"] {
-                    let one = judged(tool, member, RawJson::from_text(&inward));
+                    let one = judged(&addresses, tool, member, RawJson::from_text(&inward));
                     assert!(one.is_err(), "{} {member} {inward}", tool.name);
                 }
                 let list = RawJson::from_value(&["https://example.com/", &inward]).unwrap();
-                assert!(judged(tool, "anything", list).is_err(), "{} [{inward}]", tool.name);
+                assert!(judged(&addresses, tool, "anything", list).is_err(), "{} [{inward}]", tool.name);
             }
             for fine in urls("fine") {
                 for member in ["url", "body", "x", "query"] {
-                    let one = judged(tool, member, RawJson::from_text(&fine));
+                    let one = judged(&addresses, tool, member, RawJson::from_text(&fine));
                     assert!(one.is_ok(), "{} {member} {fine}: {}", tool.name, message(&one.unwrap_err()));
                 }
             }

@@ -59,7 +59,7 @@ impl PathsValidator {
             }
             PathLikeness::Written => {
                 self.protected.check(text, access)?;
-                self.roots.as_ref().map_or(Ok(()), |roots| roots.check_likely(text, folders))
+                self.roots.as_ref().map_or(Ok(()), |roots| roots.locate_named(text, folders).map(drop))
             }
             PathLikeness::Perhaps => self.protected.check(text, access),
         }

@@ -38,17 +38,16 @@ impl<'a> Call<'a> {
 
     /// Returns the arguments that are not options. Values of options are among them.
     pub(crate) fn operands(&self) -> impl DoubleEndedIterator<Item = &'a Arg> + use<'a> {
-        let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
-        let (before, after) = self.args.split_at(end);
-        before.iter().filter(|arg| !arg.is_option()).chain(after.iter().skip(1))
+        let (before, behind) = self.halves();
+        before.iter().filter(|arg| !arg.is_option()).chain(behind)
     }
 
     /// Returns the value of one of the options `names`, such as `-T,--upload-file`, which is attached to it or is the next
     /// argument. A name without hyphens is the key of `key=value`, and one hyphen may begin a whole word.
     pub(crate) fn value(&self, names: &str) -> Option<&'a str> {
-        let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
+        let (before, _) = self.halves();
         let given = |own: &str| {
-            self.args[..end].iter().enumerate().find_map(|(at, arg)| {
+            before.iter().enumerate().find_map(|(at, arg)| {
                 let text = arg.text.as_str();
                 let next = || self.args.get(at + 1).map(|next| next.text.as_str());
                 if own.len() != 2 || !own.starts_with('-') {
@@ -63,16 +62,18 @@ impl<'a> Call<'a> {
         names.split(',').find_map(given)
     }
 
+    /// Returns the arguments before `--`, and those behind it.
+    pub(crate) fn halves(&self) -> (&'a [Arg], &'a [Arg]) {
+        let end = self.args.iter().position(|arg| arg.text == "--").unwrap_or(self.args.len());
+        (&self.args[..end], self.args.get(end + 1..).unwrap_or_default())
+    }
+
     /// Returns the place that `path` denotes, seen from the working directory.
     pub(crate) fn place(&self, path: &str) -> Place {
         Place::new(path, self.files.directory)
     }
 
     fn options(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.args
-            .iter()
-            .map(|arg| arg.text.as_str())
-            .take_while(|text| *text != "--")
-            .filter(|text| text.len() > 1 && text.starts_with('-'))
+        self.halves().0.iter().filter(|arg| arg.is_option()).map(|arg| arg.text.as_str())
     }
 }

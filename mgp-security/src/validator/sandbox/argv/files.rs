@@ -24,14 +24,8 @@ impl Files<'_> {
     /// Returns whether `path` is a file whose contents must stay secret. Devices, processes and lists of accounts are
     /// not included, because they have rules of their own that know what programs do with them.
     fn hides(&self, path: &str) -> bool {
-        let secret = [
-            ProtectedKind::Kernel,
-            ProtectedKind::Key,
-            ProtectedKind::Secret,
-            ProtectedKind::Browser,
-            ProtectedKind::History,
-            ProtectedKind::Accounts,
-        ];
+        use ProtectedKind::{Accounts, Browser, History, Kernel, Key, Secret};
+        let secret = [Kernel, Key, Secret, Browser, History, Accounts];
         self.judge(path, PathAccess::Read).is_some_and(|kind| secret.contains(&kind))
     }
 

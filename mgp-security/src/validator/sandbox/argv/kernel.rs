@@ -18,7 +18,7 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
     let Some(reading) = reading else { return Ok(()) };
     let decides = reading.program.has(Trait::Decides) && !only_shows(call, reading)
         // The arguments behind `--` go to the program that cargo builds.
-        || call.program == "cargo" && behind_dashes(call).is_some_and(stranger::decides);
+        || call.program == "cargo" && stranger::decides(call.halves().1);
     let ended = |arg: &super::Arg| arg.marks.has(Marks::KERNEL) || fits_kernel(&arg.text);
     let ends = reading.program.has(Trait::Ends) && call.operands().any(ended);
     refuse_if(decides || ends, Danger::Decision)
@@ -28,11 +28,6 @@ pub(super) fn check(call: &Call<'_>, reading: Option<&Reading<'_>>) -> Result<()
 fn only_shows(call: &Call<'_>, reading: &Reading<'_>) -> bool {
     let asks = call.args.iter().any(|arg| matches!(arg.text.as_str(), "--help" | "-h" | "--version" | "-V"));
     asks || call.args.is_empty() || reading.facts.every == Some(Kind::Text)
-}
-
-fn behind_dashes<'a>(call: &Call<'a>) -> Option<&'a [super::Arg]> {
-    let at = call.args.iter().position(|arg| arg.text == "--")?;
-    call.args.get(at + 1..)
 }
 
 /// Returns whether the arguments are texts, or only names of files.

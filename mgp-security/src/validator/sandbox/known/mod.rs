@@ -14,9 +14,10 @@ use std::sync::{LazyLock, OnceLock};
 use regex::RegexSet;
 
 use crate::Finding;
+use crate::data_file::{Named as _, named};
 
 use super::argv::call::Call;
-use super::finding::{Danger, named, refuse};
+use super::finding::{Danger, refuse};
 use super::lists::{fits, rows};
 use rules::{Patterns, Rule};
 
@@ -73,7 +74,7 @@ enum Takes {
 
 named! {
     /// The meaning of a value or an operand to the program.
-    enum Kind {
+    pub(super) enum Kind {
         /// A name, a number or a pattern: neither a file nor a command.
         "text" => Text,
         /// A file whose contents are read and become visible in some output.
@@ -147,7 +148,7 @@ named! {
 
 named! {
     /// A further trait of a program.
-    enum Trait {
+    pub(super) enum Trait {
         /// The program looks at names and properties of files, never at their contents.
         "looks" => Looks,
         /// The operands of the program are texts, whatever they look like.
@@ -289,13 +290,10 @@ pub(super) fn rules(call: &Call<'_>) -> impl Iterator<Item = RuleEffect> {
 /// Refuses `text` if a pattern of the group `name` matches it.
 pub(super) fn matched(name: &str, text: &str) -> Result<(), Finding> {
     let Some((rows, built)) = PATTERNS.get(name) else { return Ok(()) };
-    let built = built.get_or_init(|| patterns(rows.iter().map(|(_, pattern)| *pattern)));
+    let built = built.get_or_init(|| {
+        RegexSet::new(rows.iter().map(|(_, pattern)| *pattern)).expect("a test compiles all of them")
+    });
     built.matches(text).iter().next().map_or(Ok(()), |at| Err(refuse(rows[at].0)))
-}
-
-/// Compiles patterns that are part of the program.
-fn patterns<'a>(texts: impl IntoIterator<Item = &'a str>) -> RegexSet {
-    RegexSet::new(texts).expect("the patterns are constants, and the tests compile all of them")
 }
 
 /// The rows of `patterns.txt` by their groups: each pattern with its danger.

@@ -2,7 +2,7 @@
 
 use super::super::argv::call::Call;
 use super::super::finding::Danger;
-use super::super::lists::is_listed;
+use super::super::lists::{bare_name, is_listed};
 use super::super::value::Arg;
 use super::{Facts, Kind, Runs, Takes, Trait, facts};
 
@@ -315,10 +315,7 @@ fn is_asking(option: &str) -> bool {
 
 /// Returns whether a command begins at `args[at]`: a program of the table with arguments, or a shell.
 pub(in super::super) fn begins_command(args: &[Arg], at: usize) -> bool {
-    let text = args[at].text.as_str();
-    let name = text.rsplit(['/', '\\']).next().unwrap_or("").to_ascii_lowercase();
-    facts(name.strip_suffix(".exe").unwrap_or(&name))
-        .is_some_and(|facts| facts.has(Trait::Shell) || at + 1 < args.len())
+    facts(&bare_name(&args[at].text)).is_some_and(|facts| facts.has(Trait::Shell) || at + 1 < args.len())
 }
 
 fn is_assignment(text: &str) -> bool {

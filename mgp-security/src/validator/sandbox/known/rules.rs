@@ -1,9 +1,10 @@
 //! The rules of the table: the conditions under which a call is refused, writes to its operands, or marks its output.
 
 use crate::Finding;
+use crate::data_file::{Named as _, named};
 
 use super::super::argv::call::Call;
-use super::super::finding::{Danger, named, refuse};
+use super::super::finding::{Danger, refuse};
 use super::super::lists::{fits, is_listed, lies_in};
 use super::super::sed::effects;
 use super::super::value::{Arg, HOLE, Marks, Text};
@@ -14,7 +15,8 @@ use super::{Kind, TABLE, is_shell, matched};
 pub(in super::super) struct Rule {
     /// The words behind the first of which the conditions look; empty if they look at all arguments.
     after: Vec<&'static str>,
-    conditions: Vec<Condition>,
+    /// The conditions, each with whether it is negated.
+    conditions: Vec<(bool, ArgumentTest)>,
     pub(in super::super) effect: RuleEffect,
 }
 
@@ -26,12 +28,6 @@ pub(in super::super) enum RuleEffect {
     Writes,
     /// The output of the call gets the first marks and loses the second.
     Prints(Marks, Marks),
-}
-
-#[derive(Debug)]
-struct Condition {
-    negated: bool,
-    test: ArgumentTest,
 }
 
 #[derive(Debug)]
@@ -52,7 +48,7 @@ enum ArgumentTest {
 
 named! {
     /// The part of a call that a condition looks at.
-    enum CallPart {
+    pub(super) enum CallPart {
         "has" => Arguments,
         /// The arguments in lower case, as they are and without blanks.
         "said" => Said,
@@ -103,7 +99,7 @@ impl Rule {
         let after = after.trim().strip_prefix("after ").unwrap_or_default();
         Some(Self {
             after: after.split('|').filter(|word| !word.is_empty()).collect(),
-            conditions: conditions.split_whitespace().map(Condition::named).collect::<Option<_>>()?,
+            conditions: conditions.split_whitespace().map(condition).collect::<Option<_>>()?,
             effect: match effect.split_once(' ') {
                 Some(("prints", marks)) => {
                     let (lost, got): (Vec<_>, Vec<_>) =
@@ -127,37 +123,31 @@ impl Rule {
             args = &args[at + 1..];
         }
         let scope = Call { args, ..*call };
-        self.conditions.iter().all(|condition| condition.test.holds(&scope) != condition.negated)
+        self.conditions.iter().all(|(is_negated, test)| test.holds(&scope) != *is_negated)
     }
 }
 
-impl Condition {
-    fn named(text: &'static str) -> Option<Self> {
-        let (negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
-        let tested = match text.split_once('=') {
-            None if text == "none" => {
-                return Some(Self {
-                    negated: !negated,
-                    test: ArgumentTest::Any(CallPart::Arguments, Patterns::named("*")),
-                });
-            }
-            None => ArgumentTest::Given(text),
-            Some(("all", patterns)) => ArgumentTest::All(Patterns::named(patterns)),
-            Some(("input", "fed")) => ArgumentTest::Input(None),
-            Some(("input", marks)) => ArgumentTest::Input(Some(marks_named(marks.split('+'))?)),
-            Some(("mark", marks)) => {
-                ArgumentTest::Marked(CallPart::Arguments, marks_named(marks.split('+'))?)
-            }
-            Some(("last-mark", marks)) => {
-                ArgumentTest::Marked(CallPart::Last, marks_named(marks.split('+'))?)
-            }
-            Some((name, patterns)) => match CallPart::named(name) {
-                Some(part) => ArgumentTest::Any(part, Patterns::named(patterns)),
-                None => ArgumentTest::Valued(name, Patterns::named(patterns)),
-            },
-        };
-        Some(Self { negated, test: tested })
-    }
+/// Reads a condition, and whether it is negated.
+fn condition(text: &'static str) -> Option<(bool, ArgumentTest)> {
+    let (is_negated, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let condition = match text.split_once('=') {
+        None if text == "none" => {
+            return Some((!is_negated, ArgumentTest::Any(CallPart::Arguments, Patterns::named("*"))));
+        }
+        None => ArgumentTest::Given(text),
+        Some(("all", patterns)) => ArgumentTest::All(Patterns::named(patterns)),
+        Some(("input", "fed")) => ArgumentTest::Input(None),
+        Some(("input", marks)) => ArgumentTest::Input(Some(marks_named(marks.split('+'))?)),
+        Some((name @ ("mark" | "last-mark"), marks)) => {
+            let part = if name == "mark" { CallPart::Arguments } else { CallPart::Last };
+            ArgumentTest::Marked(part, marks_named(marks.split('+'))?)
+        }
+        Some((name, patterns)) => match CallPart::named(name) {
+            Some(part) => ArgumentTest::Any(part, Patterns::named(patterns)),
+            None => ArgumentTest::Valued(name, Patterns::named(patterns)),
+        },
+    };
+    Some((is_negated, condition))
 }
 
 impl CallPart {

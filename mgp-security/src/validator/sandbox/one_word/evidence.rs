@@ -52,7 +52,9 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
         (Some(Trait::Name), Evidence::Some) if !is_title(name) || name.contains('-') => true,
         // A name with a capital letter is an ordinary word of a sentence.
         (Some(_), _) if is_title(name) => {
-            called || has_arguments(rest, Trait::Word) && !begins_with_number(rest)
+            called
+                || has_arguments(rest, Trait::Word)
+                    && !rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
         }
         (Some(kind), _) => called || has_arguments(rest, kind),
     }
@@ -60,10 +62,6 @@ pub(super) fn is_command(text: &str, evidence: Evidence) -> bool {
 
 fn is_title(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase()) && name[1..].bytes().all(|b| b.is_ascii_lowercase())
-}
-
-fn begins_with_number(rest: &str) -> bool {
-    rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Returns whether the text after a name looks like arguments: options, paths, numbers, variables, or the end of the

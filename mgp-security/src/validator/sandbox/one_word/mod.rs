@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Finding;
+use crate::data_file::expression;
 
 use evidence::{Evidence, begins_disguised, first_name, has_arguments, is_command, kind_of};
 
@@ -20,7 +21,7 @@ use super::finding::{Danger, refuse_if};
 use super::known::{Trait, matched};
 use super::lists::is_listed;
 use super::place::Place;
-use super::{argv, check_readings, pattern};
+use super::{argv, check_readings};
 
 /// Checks one argument that is going to be a single word of a command: a path, a host, a name, a text.
 pub(crate) fn check_word(word: &str) -> Result<(), Finding> {
@@ -234,7 +235,7 @@ fn decode(text: &str) -> Option<String> {
 
 /// A character of ASCII, or a byte, that is written as something else.
 static ENCODED: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(concat!(
+    expression(concat!(
         r"(?:%|\\x|\\u00)[[:xdigit:]]{2}|\\[nr]|\\033|&(?:lt|gt|amp|quot|apos);|",
         r"&#(?:x27|x3b|x7c|10|38|39|59|96|124);",
     ))

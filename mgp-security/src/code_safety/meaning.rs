@@ -1,6 +1,7 @@
-//! Evaluation of strings and numbers that are known before the code runs, however they are put together, with a limit on
-//! the steps that it takes.
+//! The meaning of code before it runs: what its names refer to, and the strings and numbers that are known, however they are
+//! put together, with a limit on the steps that it takes.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -36,8 +37,12 @@ impl Evaluation {
     }
 }
 
-/// The evaluation of constant expressions, in Python and in JavaScript.
-pub(super) trait Constants<'t> {
+/// The paths that an expression may refer to: `os.system` for `o.system` after `import os as o`.
+pub(super) type Paths = Rc<[Rc<str>]>;
+
+/// The facts about a piece of code that are known before it runs: what names refer to, and the values of constant
+/// expressions, in Python and in JavaScript.
+pub(super) trait Meaning<'t> {
     /// True if a name that is bound once keeps its number, because the language binds by every assignment.
     const NAMES_KEEP_NUMBERS: bool;
 
@@ -45,6 +50,24 @@ pub(super) trait Constants<'t> {
 
     /// Returns the expression that `name` always stands for, if there is one.
     fn value(&self, name: Node<'t>) -> Option<Node<'t>>;
+
+    /// Returns the paths that `node` may refer to; none if that is not known.
+    fn paths(&self, node: Node<'t>) -> Paths;
+
+    /// Returns the name of the member that `node` takes, sets or declares, if that is known.
+    fn key(&self, _node: Node<'t>) -> Option<Cow<'t, str>> {
+        None
+    }
+
+    /// Returns whether `node` is in no function, so that submitting the code is enough to run it.
+    fn is_outermost(&self, _node: Node<'t>) -> bool {
+        true
+    }
+
+    /// Returns whether `node` names something that a function was given.
+    fn is_parameter(&self, _node: Node<'t>) -> bool {
+        false
+    }
 
     /// Returns the text or bytes that `node` evaluates to, if that is known.
     fn text(&self, node: Node<'t>) -> Option<Rc<str>> {

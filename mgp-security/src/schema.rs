@@ -9,6 +9,7 @@ mod violation;
 
 use std::fmt::Write as _;
 
+use jsonschema::PatternOptions;
 use mgp_types::RawJson;
 use serde_json::Value;
 
@@ -23,8 +24,6 @@ pub use self::violation::{ArgumentJudge, Violation};
 pub struct Schema {
     compiled: jsonschema::Validator,
     cost: CheckCost,
-    /// The names of the arguments, if the schema names any.
-    names: Box<[Box<str>]>,
 }
 
 /// The error that a schema is unusable, so that no arguments can be checked against it.
@@ -43,7 +42,7 @@ impl Schema {
     /// # Errors
     /// Fails if the schema is too long, refers to something outside of itself, or is not a schema.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::build(schema, false)
+        Self::build(schema, false, false)
     }
 
     /// Compiles a schema by the draft that it names, and enforces `format`, which is otherwise only an annotation.
@@ -51,7 +50,7 @@ impl Schema {
     /// # Errors
     /// Fails as [`compile`](Self::compile) does.
     pub fn compile_with_formats(schema: &RawJson) -> Result<Self, SchemaFault> {
-        Self::build(schema, true)
+        Self::build(schema, true, false)
     }
 
     /// Compiles a schema as [`compile_with_formats`](Self::compile_with_formats) does, with patterns that take time in
@@ -59,14 +58,8 @@ impl Schema {
     ///
     /// # Errors
     /// Fails as [`compile`](Self::compile) does, and for a pattern that looks around itself or back.
-    #[cfg(feature = "ext")]
     pub fn compile_linear(schema: &RawJson) -> Result<Self, SchemaFault> {
-        let schema = Self::read_schema(schema)?;
-        let cost = CheckCost::of(&schema)?;
-        let patterns = jsonschema::PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
-        let options = jsonschema::options().offline().with_pattern_options(patterns);
-        let compiled = options.should_validate_formats(true).build(&schema);
-        Self::of(compiled, cost, &schema)
+        Self::build(schema, true, true)
     }
 
     /// Returns whether no arguments could be checked against `schema` in time, because its references unfold too far.
@@ -83,12 +76,16 @@ impl Schema {
         schema.to().map_err(|error| SchemaFault(error.to_string()))
     }
 
-    fn build(schema: &RawJson, formats: bool) -> Result<Self, SchemaFault> {
+    fn build(schema: &RawJson, formats: bool, is_linear: bool) -> Result<Self, SchemaFault> {
         let schema = Self::read_schema(schema)?;
         let cost = CheckCost::of(&schema)?;
         let options = || {
-            let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-            jsonschema::options().offline().with_pattern_options(patterns).should_validate_formats(formats)
+            let options = jsonschema::options().offline().should_validate_formats(formats);
+            if is_linear {
+                options.with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
+            } else {
+                options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS))
+            }
         };
         let compiled = options().build(&schema).or_else(|error| match schema.get("$schema") {
             Some(_) => Err(error),
@@ -96,16 +93,8 @@ impl Schema {
             // older draft, with a list of `items` for instance, and its rules still have to be enforced.
             None => options().with_draft(jsonschema::Draft::Draft7).build(&schema).map_err(|_| error),
         });
-        Self::of(compiled, cost, &schema)
-    }
-
-    fn of(
-        compiled: Result<jsonschema::Validator, jsonschema::ValidationError<'_>>,
-        cost: CheckCost,
-        schema: &Value,
-    ) -> Result<Self, SchemaFault> {
         let compiled = compiled.map_err(|error| SchemaFault(error.to_string()))?;
-        Ok(Self { compiled, cost, names: names(schema) })
+        Ok(Self { compiled, cost })
     }
 
     /// Returns whether the faults of `value` can be looked for one by one: that takes more than finding out that there are
@@ -150,10 +139,10 @@ impl Schema {
             let _ = write!(text, ": {}", error.masked());
         }
         let given = value.as_object().into_iter().flat_map(serde_json::Map::keys);
-        let unknown =
-            given.filter(|name| !self.names.is_empty() && !self.names.iter().any(|known| **known == ***name));
+        let names = names(&self.cost.schema);
+        let unknown = given.filter(|name| !names.is_empty() && !names.contains(name));
         for name in unknown.filter(|name| name.len() <= MAX_NAME_BYTES).take(MAX_ERRORS) {
-            let _ = match self.names.iter().find(|known| is_like(name, known)) {
+            let _ = match names.iter().find(|known| is_like(name, known)) {
                 Some(known) => write!(text, "; `{name}` is not an argument: did you mean `{known}`?"),
                 None => write!(text, "; `{name}` is not an argument"),
             };
@@ -171,13 +160,12 @@ const TOO_COSTLY: &str = "invalid arguments: it would take too long to check the
 const MAX_SCHEMA_BYTES: usize = 256 * 1024;
 
 /// The largest size of a compiled pattern, in bytes.
-#[cfg(feature = "ext")]
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// Returns the names of the arguments that a schema describes.
-fn names(schema: &Value) -> Box<[Box<str>]> {
+fn names(schema: &Value) -> Vec<&String> {
     let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flat_map(serde_json::Map::keys).map(|name| name.as_str().into()).collect()
+    properties.into_iter().flat_map(serde_json::Map::keys).collect()
 }
 
 /// Returns whether one name is probably meant by the other one: most of it is the beginning or the end of the other.

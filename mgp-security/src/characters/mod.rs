@@ -131,7 +131,7 @@ impl CharacterClass {
             // A joiner may end a word after a virama, to show a half form.
             Self::Joiner => {
                 around.before.is_some_and(script::joins_letters)
-                    || (around.before.is_some_and(script::ends_emoji)
+                    || (around.before.is_some_and(|it| script::is_emoji(it) || it == '\u{fe0f}')
                         && around.after().is_some_and(script::is_emoji))
             }
             Self::NonJoiner => around.both(script::joins_letters),
@@ -141,8 +141,11 @@ impl CharacterClass {
                 around.before.is_some_and(|base| script::takes_selector(base, here, around.after()))
             }
             Self::IdeographSelector => around.before.is_some_and(script::is_ideograph),
-            Self::MongolianSelector => around.before.is_some_and(script::is_mongolian),
-            Self::BrailleBlank => around.either(script::is_braille),
+            Self::MongolianSelector => {
+                around.before.is_some_and(|it| ('\u{1820}'..='\u{18aa}').contains(&it))
+            }
+            // A pattern with dots; the blank pattern does not count.
+            Self::BrailleBlank => around.either(|it| ('\u{2801}'..='\u{28ff}').contains(&it)),
             // The tags behind the flag that they belong to are skipped together with it, so a tag that is met here
             // belongs to none.
             _ => false,

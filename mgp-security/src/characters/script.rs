@@ -42,23 +42,9 @@ pub(super) fn is_ideograph(character: char) -> bool {
         | '\u{20000}'..='\u{323af}')
 }
 
-pub(super) fn is_mongolian(character: char) -> bool {
-    matches!(character, '\u{1820}'..='\u{18aa}')
-}
-
-/// Returns whether the character is a braille pattern with dots; the blank pattern does not count.
-pub(super) fn is_braille(character: char) -> bool {
-    matches!(character, '\u{2801}'..='\u{28ff}')
-}
-
 /// Returns whether the character is an emoji that may follow a joiner.
 pub(super) fn is_emoji(character: char) -> bool {
     matches!(character, '\u{1f000}'..='\u{1faff}') || is_symbol(character)
-}
-
-/// Returns whether an emoji may end in this character before it is joined to the next one.
-pub(super) fn ends_emoji(character: char) -> bool {
-    is_emoji(character) || character == '\u{fe0f}'
 }
 
 /// Returns whether `selector` selects a variant of `base`.

@@ -26,7 +26,8 @@ impl Definition {
         let CanonicalTree::Object(mut members) = CanonicalTree::read(&listed.to_raw())? else {
             return Err(DefinitionError::NoName);
         };
-        members.retain(|(member, _)| !is_unread(member));
+        // No model reads these, and they decide nothing.
+        members.retain(|(member, _)| !matches!(member.as_str(), "ttlMs" | "cacheScope"));
         for (member, value) in &mut members {
             if member == "_meta"
                 && let CanonicalTree::Object(entries) = value
@@ -92,11 +93,6 @@ pub enum DefinitionError {
     /// The definition has no canonical form.
     #[error("the definition cannot be hashed")]
     Canonical(#[from] CanonicalError),
-}
-
-/// Returns whether a member of a definition is neither read by a model nor decides anything.
-fn is_unread(member: &str) -> bool {
-    matches!(member, "ttlMs" | "cacheScope")
 }
 
 /// Returns whether a key of `_meta` says when or on whose behalf the list was made, rather than something about the

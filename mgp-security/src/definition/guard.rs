@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use mgp_types::Object;
 
-use super::order::{Tolerance, are_alike};
+use super::order::are_alike;
 use super::{
     ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
     FlaggedDefinition, HoldReason, Judgement, PinState, PinnedDefinitions, ServerId, hold, judge_definition,
@@ -55,15 +55,6 @@ pub enum DefinitionAdmission {
     },
 }
 
-/// The part of a list that is examined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ListPage {
-    /// The whole list, or its beginning: findings of an earlier list no longer count.
-    First,
-    /// A later page.
-    Later,
-}
-
 impl DefinitionGuard {
     /// Returns a guard that remembers approvals in `pins`.
     pub fn new(pins: PinnedDefinitions) -> Self {
@@ -100,7 +91,7 @@ impl DefinitionGuard {
             Some(_) if is_reconfigured() => Some(HoldReason::Reconfigured),
             Some(PinState::Asked(_)) => Some(HoldReason::New),
             Some(PinState::Changed { approved, pending }) => {
-                let is_varied = are_alike(&approved, &pending, Tolerance::OrderAndFigures);
+                let is_varied = are_alike(&approved, &pending, true);
                 Some(if is_varied { HoldReason::Varied } else { HoldReason::Changed })
             }
             None => name.kind().is_pinned().then_some(HoldReason::Unlisted),
@@ -225,10 +216,11 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
     ) -> Result<Vec<DefinitionAdmission>, StoreError> {
-        self.examine_page(server, kind, listed, ListPage::First, &ConfiguredServer::default())
+        self.examine_page(server, kind, listed, false, &ConfiguredServer::default())
     }
 
-    /// Examines a list or a page of it as [`examine`](Self::examine) does, with the configuration of the server.
+    /// Examines a list as [`examine`](Self::examine) does, or a further page of it, with the configuration of the server.
+    /// The findings in the whole list, or its beginning, replace those of an earlier list.
     ///
     /// # Errors
     /// Fails as [`examine`](Self::examine) does.
@@ -237,11 +229,11 @@ impl DefinitionGuard {
         server: &ServerId,
         kind: DefinitionKind,
         listed: &[Object],
-        page: ListPage,
+        is_continued: bool,
         configured: &ConfiguredServer,
     ) -> Result<Vec<DefinitionAdmission>, StoreError> {
         let judged = self.judge(server, kind, listed, configured);
-        self.note_found(server, kind, listed, &judged, page);
+        self.note_found(server, kind, listed, &judged, is_continued);
         let sound: Vec<_> = judged.iter().filter_map(|judged| judged.admissible().cloned()).collect();
         let holds = if kind.is_pinned() {
             self.pins.observe(server, kind, &sound, configured)?
@@ -337,7 +329,7 @@ impl DefinitionGuard {
         kind: DefinitionKind,
         listed: &[Object],
         judged: &[DefinitionFindings],
-        page: ListPage,
+        is_continued: bool,
     ) {
         // Of two definitions of one name the first may be sound; the second is refused by itself.
         let usable: HashSet<_> =
@@ -353,7 +345,7 @@ impl DefinitionGuard {
             let mut all = HashMap::clone(all);
             let kinds = all.entry(server.clone()).or_default();
             let names = Arc::make_mut(&mut kinds[kind as usize]);
-            if page == ListPage::First {
+            if !is_continued {
                 names.clear();
             }
             let room = MAX_TOOLS.saturating_sub(names.len());

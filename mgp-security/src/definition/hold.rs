@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use mgp_types::mgp::{Recovery, Refusal, ServerId, code};
-use mgp_types::{Context, Error, Object, RawJson, UriTemplate};
+use mgp_types::mgp::{Refusal, ServerId, code};
+use mgp_types::{Context, Error, UriTemplate};
 
 use super::invisible::visible;
 use super::{DefinitionFindings, DefinitionName, server_of};
 use crate::percent::percent_decoded;
+use crate::refusal::advice;
 
 /// The reason why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +40,11 @@ impl HoldReason {
             Self::Found(_) | Self::Refused(_) | Self::Unlisted => "not-admitted",
         };
         context.note_refusal(Refusal::new("definition", rule));
-        let mut details = Object::new();
-        details.set("rule", RawJson::from_text(rule));
+        let mut members = vec![("rule", rule)];
         if let Self::Found(found) | Self::Refused(found) = self {
-            details.set("found", RawJson::from_text(found));
+            members.push(("found", found));
         }
-        details.set("advice", RawJson::from_text("use something else, or have an operator look at this one"));
-        let recovery =
-            Recovery::for_code(code::VALIDATION_BLOCKED).unwrap_or_default().with_details(&details);
+        members.push(("advice", "use something else, or have an operator look at this one"));
         let shown: String = name.as_str().chars().take(MAX_NAME_CHARS).collect();
         let mut message =
             format!("the definition of the {} `{}` of `{holder}` ", name.kind(), visible(&shown));
@@ -57,7 +55,8 @@ impl HoldReason {
             let standing = DefinitionStatus::Held(self);
             let _ = write!(message, "{}; {}", standing.reason(holder, None), standing.way(holder, name));
         }
-        Error::new(code::VALIDATION_BLOCKED, message).with_recovery(recovery)
+        Error::new(code::VALIDATION_BLOCKED, message)
+            .with_recovery(advice(code::VALIDATION_BLOCKED, &members))
     }
 }
 
@@ -82,21 +81,14 @@ impl DefinitionStatus {
 
     /// Returns why a definition has this status, with the findings in it, if the reader may be shown them.
     pub fn reason(self, holder: &ServerId, found: Option<&DefinitionFindings>) -> String {
+        let held_back = |what: &str| format!("{what} and is held back until an operator has approved it");
         let held = match self {
-            Self::Held(HoldReason::New) => {
-                "is new and is held back until an operator has approved it".to_owned()
+            Self::Held(HoldReason::New) => held_back("is new"),
+            Self::Held(HoldReason::Changed) => held_back("changed after it was approved"),
+            Self::Held(HoldReason::Varied) => held_back("differs from what was approved by figures only"),
+            Self::Held(HoldReason::Reconfigured) => {
+                held_back(&format!("changed since the configuration of `{}` changed", server_of(holder)))
             }
-            Self::Held(HoldReason::Changed) => {
-                "changed after it was approved and is held back until an operator has approved it".to_owned()
-            }
-            Self::Held(HoldReason::Varied) => {
-                "differs from what was approved by figures only and is held back until an operator has approved it"
-                    .to_owned()
-            }
-            Self::Held(HoldReason::Reconfigured) => format!(
-                "changed since the configuration of `{}` changed and is held back until an operator has approved it",
-                server_of(holder)
-            ),
             Self::Held(HoldReason::Found(rule)) => {
                 format!("is held back by the rule {rule} until an operator has approved it")
             }

@@ -2,17 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::characters::CharacterClass;
+use mgp_types::is_hidden;
 
-/// The invisible characters that a text may contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InvisibleTolerance {
-    /// Definitions may contain only those that writing a language or an emoji needs.
-    None,
-    /// Results may also contain those that programs and typesetting leave behind, like colours, byte order marks and
-    /// soft hyphens.
-    Typesetting,
-}
+use crate::characters::CharacterClass;
 
 /// The kind of a place where text can be hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +36,14 @@ impl HidingPlace {
     }
 }
 
-/// Returns the first hiding place in `text` and the byte at which it is.
-pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
-    if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_control() && !is_space(byte)) {
-        return hiding_space(text, tolerance);
+/// Returns the first hiding place in `text` and the byte at which it is. Definitions may contain only the invisible
+/// characters that writing a language or an emoji needs; results may also contain those that programs and `typesetting`
+/// leave behind, like colours, byte order marks and soft hyphens.
+pub(super) fn find(text: &str, typesetting: bool) -> Option<(HidingPlace, usize)> {
+    if text.is_ascii()
+        && !text.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r'))
+    {
+        return hiding_space(text, typesetting);
     }
     let right_to_left = text.chars().any(|it| matches!(it, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}'));
     let mut before: Option<char> = None;
@@ -66,15 +62,14 @@ pub(super) fn find(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingP
                 HidingPlace::Selectors => selects(before, character, after),
                 HidingPlace::Control | HidingPlace::Space => false,
             };
-            let tolerated =
-                tolerance == InvisibleTolerance::Typesetting && is_typesetting(&text[at..], hiding, run);
+            let tolerated = typesetting && is_typesetting(&text[at..], hiding, run);
             if !needed && !tolerated {
                 return Some((hiding, at));
             }
         }
         before = Some(character);
     }
-    hiding_space(text, tolerance)
+    hiding_space(text, typesetting)
 }
 
 /// Returns the kind of hiding place that `character` is, if it is one.
@@ -99,14 +94,12 @@ pub(super) fn tagged(text: &str) -> String {
 
 /// Returns `text` with everything invisible written as an escape.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let hidden =
-        |it: char| hiding(it).is_some() || matches!(it, '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}');
-    if !text.contains(hidden) {
+    if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if hidden(character) {
+        if is_hidden(character) {
             out.extend(character.escape_default());
         } else {
             out.push(character);
@@ -168,8 +161,8 @@ fn is_typesetting(text: &str, hiding: HidingPlace, run: usize) -> bool {
 }
 
 /// Finds white space in the middle of a definition that pushes the rest out of sight.
-fn hiding_space(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlace, usize)> {
-    if tolerance == InvisibleTolerance::Typesetting {
+fn hiding_space(text: &str, typesetting: bool) -> Option<(HidingPlace, usize)> {
+    if typesetting {
         return None;
     }
     let (mut blanks, mut lines) = (0, 0);
@@ -187,10 +180,6 @@ fn hiding_space(text: &str, tolerance: InvisibleTolerance) -> Option<(HidingPlac
     None
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | b'\r')
-}
-
 /// The number of invisible characters in a row from which they count as a message rather than typesetting.
 const MAX_RUN: usize = 6;
 /// The number of blanks in a row from which they hide the text behind them; code and tables use fewer.
@@ -203,11 +192,11 @@ mod tests {
     use super::*;
 
     fn strict(text: &str) -> Option<HidingPlace> {
-        find(text, InvisibleTolerance::None).map(|(hiding, _)| hiding)
+        find(text, false).map(|(hiding, _)| hiding)
     }
 
     fn lenient(text: &str) -> Option<HidingPlace> {
-        find(text, InvisibleTolerance::Typesetting).map(|(hiding, _)| hiding)
+        find(text, true).map(|(hiding, _)| hiding)
     }
 
     #[test]

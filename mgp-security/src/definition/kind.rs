@@ -28,15 +28,20 @@ impl DefinitionKind {
     /// All kinds.
     pub const ALL: [Self; 5] = [Self::Tool, Self::Prompt, Self::Template, Self::Resource, Self::Text];
 
+    /// Returns the kind as a word, the member of a list's result that holds its definitions, and the member that names one.
+    const fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Tool => ["tool", "tools", "name"],
+            Self::Prompt => ["prompt", "prompts", "name"],
+            Self::Template => ["template", "resourceTemplates", "uriTemplate"],
+            Self::Resource => ["resource", "resources", "uri"],
+            Self::Text => ["text", "texts", "name"],
+        }
+    }
+
     /// Returns the kind as a word.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Prompt => "prompt",
-            Self::Template => "template",
-            Self::Resource => "resource",
-            Self::Text => "text",
-        }
+        self.words()[0]
     }
 
     /// Returns whether definitions of the kind are pinned, so that a change is held back.
@@ -57,22 +62,12 @@ impl DefinitionKind {
 
     /// Returns the member of a list's result that holds the definitions.
     pub const fn list_member(self) -> &'static str {
-        match self {
-            Self::Tool => "tools",
-            Self::Prompt => "prompts",
-            Self::Template => "resourceTemplates",
-            Self::Resource => "resources",
-            Self::Text => "texts",
-        }
+        self.words()[1]
     }
 
     /// Returns the member by which a definition of the kind is named.
     pub(crate) const fn name_member(self) -> &'static str {
-        match self {
-            Self::Tool | Self::Prompt | Self::Text => "name",
-            Self::Template => "uriTemplate",
-            Self::Resource => "uri",
-        }
+        self.words()[2]
     }
 
     /// Returns the kind that is called so.

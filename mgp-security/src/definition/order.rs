@@ -10,32 +10,23 @@ use mgp_types::canonical::CanonicalTree;
 
 use super::Definition;
 
-/// The differences between two forms of a definition that count as none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tolerance {
-    /// The order of lists.
-    Order,
-    /// The order of lists, and figures in texts.
-    OrderAndFigures,
-}
-
-/// Returns whether two forms of a definition differ in nothing but what `tolerance` allows.
-pub(super) fn are_alike(one: &Definition, other: &Definition, tolerance: Tolerance) -> bool {
+/// Returns whether two forms of a definition differ only in the order of lists, and in figures if those count as none.
+pub(super) fn are_alike(one: &Definition, other: &Definition, ignores_figures: bool) -> bool {
     let plain = |definition: &Definition| {
         let mut tree = CanonicalTree::read(definition.canonical()).ok()?;
-        settle(&mut tree, "", tolerance);
+        settle(&mut tree, "", ignores_figures);
         Some(tree)
     };
     one == other || plain(one).is_some_and(|one| plain(other) == Some(one))
 }
 
-/// Sorts the lists in a tree that stands under `member`, and blanks its figures.
-fn settle(tree: &mut CanonicalTree, member: &str, tolerance: Tolerance) {
+/// Sorts the lists in a tree that stands under `member`, and blanks its figures if these are to be ignored.
+fn settle(tree: &mut CanonicalTree, member: &str, ignores_figures: bool) {
     match tree {
         CanonicalTree::Text(_) if VALUES.contains(&member) => {}
         CanonicalTree::Text(text) => {
             *text = sorted(text);
-            if tolerance == Tolerance::OrderAndFigures {
+            if ignores_figures {
                 *text = without_figures(text);
             }
         }
@@ -45,13 +36,13 @@ fn settle(tree: &mut CanonicalTree, member: &str, tolerance: Tolerance) {
                 items.sort_by_key(CanonicalTree::to_bytes);
             } else {
                 for item in items {
-                    settle(item, member, tolerance);
+                    settle(item, member, ignores_figures);
                 }
             }
         }
         CanonicalTree::Object(members) => {
             for (name, value) in members {
-                settle(value, name, tolerance);
+                settle(value, name, ignores_figures);
             }
         }
         CanonicalTree::Null | CanonicalTree::Bool(_) | CanonicalTree::Number(_) => {}
@@ -141,13 +132,13 @@ mod tests {
     use super::*;
     use crate::definition::DefinitionKind;
 
-    fn alike(one: &str, other: &str, tolerance: Tolerance) -> bool {
+    fn alike(one: &str, other: &str, ignores_figures: bool) -> bool {
         let read = |description: &str| {
             let mut tool = Object::parse(r#"{"name":"t","inputSchema":{"type":"object"}}"#).unwrap();
             tool.set("description", mgp_types::RawJson::from_text(description));
             Definition::read(DefinitionKind::Tool, &tool).unwrap()
         };
-        are_alike(&read(one), &read(other), tolerance)
+        are_alike(&read(one), &read(other), ignores_figures)
     }
 
     #[test]
@@ -162,7 +153,7 @@ mod tests {
             ("Kinds: b, a, c. Be kind.", "Kinds: a, b, c. Be kind."),
             ("a,b,c", "c,b,a"),
         ] {
-            assert!(alike(one, other, Tolerance::Order), "{one} | {other}");
+            assert!(alike(one, other, false), "{one} | {other}");
         }
     }
 
@@ -178,17 +169,16 @@ mod tests {
             ("Kinds: a, b, c and ask first", "Kinds: c, b, a and ask first"),
             ("Waits 5 seconds", "Waits 6 seconds"),
         ] {
-            assert!(!alike(one, other, Tolerance::Order), "{one} | {other}");
+            assert!(!alike(one, other, false), "{one} | {other}");
         }
     }
 
     #[test]
     fn figures_may_change_where_that_is_allowed_and_never_in_addresses() {
-        let figures = Tolerance::OrderAndFigures;
-        assert!(alike("It is 2026-11-24 09:05, 7 files", "It is 2026-12-01 23:10, 12 files", figures));
-        assert!(!alike("Sends to https://h/1", "Sends to https://h/2", figures));
-        assert!(!alike("Sends to a1@b", "Sends to a2@b", figures));
-        assert!(!alike("It is 5", "It is five", figures));
+        assert!(alike("It is 2026-11-24 09:05, 7 files", "It is 2026-12-01 23:10, 12 files", true));
+        assert!(!alike("Sends to https://h/1", "Sends to https://h/2", true));
+        assert!(!alike("Sends to a1@b", "Sends to a2@b", true));
+        assert!(!alike("It is 5", "It is five", true));
     }
 
     #[test]
@@ -197,7 +187,7 @@ mod tests {
             let tool = format!(r#"{{"name":"t","inputSchema":{schema}}}"#);
             Definition::read(DefinitionKind::Tool, &Object::parse(tool).unwrap()).unwrap()
         };
-        let alike = |one: &str, other: &str| are_alike(&read(one), &read(other), Tolerance::OrderAndFigures);
+        let alike = |one: &str, other: &str| are_alike(&read(one), &read(other), true);
         assert!(alike(
             r#"{"enum":["b","a"],"required":["x","y"]}"#,
             r#"{"required":["y","x"],"enum":["a","b"]}"#

@@ -59,7 +59,11 @@ impl PinnedDefinitions {
             // The snapshot is not shared yet, so nothing is copied.
             Arc::make_mut(&mut kinds[kind as usize]).insert(name, pinned.state);
         }
-        snapshot.index_names();
+        let mut names = ClaimedNames::default();
+        for (server, kinds) in &snapshot.servers {
+            add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
+        }
+        snapshot.names = Arc::new(names);
         snapshot.beside = Arc::new(store.load_beside()?);
         let snapshot = ArcSwap::from_pointee(snapshot);
         Ok(Self { trusts_first_lists: false, store, snapshot, turn: Mutex::new(()) })
@@ -292,14 +296,6 @@ impl Drop for PinWrite<'_> {
 impl Snapshot {
     fn of(&self, server: &ServerId, kind: DefinitionKind) -> Option<&Arc<ByName>> {
         Some(&self.servers.get(server)?[kind as usize])
-    }
-
-    fn index_names(&mut self) {
-        let mut names = ClaimedNames::default();
-        for (server, kinds) in &self.servers {
-            add_approved(&mut names, server, &kinds[DefinitionKind::Tool as usize]);
-        }
-        self.names = Arc::new(names);
     }
 }
 

@@ -27,7 +27,7 @@ use self::rules::TextPlace;
 use self::wording::WORDINGS;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};
-use super::invisible::{self, HidingPlace, InvisibleTolerance, visible};
+use super::invisible::{self, HidingPlace, visible};
 use super::names::check_spelling;
 use crate::Finding;
 
@@ -79,7 +79,7 @@ pub(crate) fn is_rule(name: &str) -> bool {
 /// # Errors
 /// Fails with the finding, if there is one.
 pub fn scan_text(text: &str) -> Result<(), Finding> {
-    if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::Typesetting) {
+    if let Some((hiding, at)) = invisible::find(text, true) {
         return Err(hidden(text, hiding, at, ""));
     }
     let mut reader = DefinitionReader::new(&|_| false, &|_| false);
@@ -192,7 +192,7 @@ impl<'a> DefinitionReader<'a> {
     }
 
     fn check_text(&mut self, text: &str, place: TextPlace, pointer: &str) -> Result<(), Finding> {
-        if let Some((hiding, at)) = invisible::find(text, InvisibleTolerance::None)
+        if let Some((hiding, at)) = invisible::find(text, false)
             && !(self.spared)(INVISIBLE)
         {
             return Err(hidden(text, hiding, at, pointer));
@@ -218,53 +218,48 @@ impl<'a> DefinitionReader<'a> {
         let found = self.judge(text, place);
         self.note(found, pointer)?;
         if let Some(plain) = undisguised(text) {
-            let found = self.judge_disguised(&plain, place);
-            let found = found.map(|found| found.disguised("in disguised letters"));
+            let found = self.judge_by(&plain, place, Some("in disguised letters"), true);
             self.note(found, pointer)?;
         }
-        let decoded =
-            encoded::readings(text).into_iter().find_map(|reading| self.judge_disguised(&reading, place));
-        let turned = || {
-            encoded::turned(text)
-                .into_iter()
-                .find_map(|reading| self.judge_by(&reading, place, &|_| false, Hits::OfWords))
+        let decoded = |reading: String, has_wordings| {
+            self.judge_by(&reading, place, Some("once decoded"), has_wordings)
         };
-        let found = decoded.or_else(turned).map(|found| found.disguised("once decoded"));
+        let found = encoded::readings(text).into_iter().find_map(|reading| decoded(reading, true));
+        let turned = || encoded::turned(text).into_iter().find_map(|reading| decoded(reading, false));
+        let found = found.or_else(turned);
         self.note(found, pointer)
     }
 
     fn judge(&self, text: &str, place: TextPlace) -> Option<Found> {
-        self.judge_by(text, place, self.spared, Hits::All)
+        self.judge_by(text, place, None, true)
     }
 
-    /// Judges a disguised reading of a text by all rules: an operator who accepted a finding in plain words did not
-    /// accept a disguised one.
-    fn judge_disguised(&self, text: &str, place: TextPlace) -> Option<Found> {
-        self.judge_by(text, place, &|_| false, Hits::All)
-    }
-
-    /// Returns the finding of the rules in `text`, based on these hits.
+    /// Returns the finding of the rules in `text`, which may rest on its words or also on its wordings. A disguised
+    /// reading is judged by all rules: an operator who accepted a finding in plain words did not accept a disguised one.
     fn judge_by(
         &self,
         text: &str,
         place: TextPlace,
-        spared: &dyn Fn(&str) -> bool,
-        based_on: Hits,
+        disguise: Option<&'static str>,
+        has_wordings: bool,
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
         let mut hits = Vec::new();
         LEXICON.find(&folded, &mut hits);
-        if based_on == Hits::All {
+        if has_wordings {
             WORDINGS.find(&folded, &mut hits);
         }
         self.parameters.find(&folded, &mut hits);
+        let spared: &dyn Fn(&str) -> bool = if disguise.is_some() { &|_| false } else { self.spared };
         let Match { rule, start, end, is_hard } =
             judge::judge(&folded, &mut hits, place, &self.parameters, spared)?;
-        let is_hard = is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
+        let is_hard =
+            disguise.is_some() || is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
         let excerpt = visible(&folded.text[start..end]).into_owned();
-        Some(Found { rule: rule.name, meaning: rule.meaning, excerpt, disguise: None, is_hard })
+        let name = if disguise.is_some() { ENCODED } else { rule.name };
+        Some(Found { rule: name, meaning: rule.meaning, excerpt, disguise, is_hard })
     }
 
     /// Returns whether `text` names a tool of another server. A plain word does not count as a name, because all texts
@@ -309,13 +304,6 @@ fn step<T>(pointer: &mut String, name: &str, inside: impl FnOnce(&mut String) ->
     result
 }
 
-/// The hits in a text that a finding may rest on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Hits {
-    All,
-    OfWords,
-}
-
 /// A finding of a rule in a text.
 struct Found {
     rule: &'static str,
@@ -327,10 +315,6 @@ struct Found {
 }
 
 impl Found {
-    fn disguised(self, disguise: &'static str) -> Self {
-        Self { rule: ENCODED, disguise: Some(disguise), is_hard: true, ..self }
-    }
-
     fn finding(self, pointer: &str) -> Finding {
         let Self { rule, meaning, excerpt, disguise, is_hard: _ } = self;
         let mut message = place_of(pointer);

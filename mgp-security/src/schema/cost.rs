@@ -228,11 +228,8 @@ struct Expansion<'a> {
 impl<'a> Expansion<'a> {
     fn steps(&mut self, schema: &'a Value) -> Result<u64, SchemaFault> {
         let Value::Object(members) = schema else { return Ok(1) };
-        match self.known.insert(schema, None) {
-            Some(Some(known)) => {
-                let _ = self.known.insert(schema, Some(known));
-                return Ok(known);
-            }
+        match self.known.get(&std::ptr::from_ref(schema)) {
+            Some(Some(known)) => return Ok(*known),
             // The place is being measured, so the schema refers to itself. Its cost depends on the value.
             Some(None) => {
                 self.is_recursive = true;
@@ -240,6 +237,7 @@ impl<'a> Expansion<'a> {
             }
             None => {}
         }
+        let _ = self.known.insert(schema, None);
         let mut inner = self.places.referred(members)?;
         inner.extend(applied(members).into_iter().map(|(one, _)| one));
         let mut sum: u64 = 0;
@@ -278,20 +276,13 @@ impl<'a> Walk<'a> {
     }
 
     fn apply(&self, schema: &'a Value, to: AppliedTo<'a>, value: &Value, depth: usize) -> Option<()> {
+        let check = |value: &Value| self.check(schema, value, depth);
         match (to, value) {
-            (AppliedTo::Itself, value) => self.check(schema, value, depth),
-            (AppliedTo::Member(name), Value::Object(members)) => {
-                members.get(name).map_or(Some(()), |value| self.check(schema, value, depth))
-            }
-            (AppliedTo::Members, Value::Object(members)) => {
-                members.values().try_for_each(|value| self.check(schema, value, depth))
-            }
-            (AppliedTo::Item(at), Value::Array(items)) => {
-                items.get(at).map_or(Some(()), |value| self.check(schema, value, depth))
-            }
-            (AppliedTo::Items, Value::Array(items)) => {
-                items.iter().try_for_each(|value| self.check(schema, value, depth))
-            }
+            (AppliedTo::Itself, value) => check(value),
+            (AppliedTo::Member(name), Value::Object(members)) => members.get(name).map_or(Some(()), check),
+            (AppliedTo::Members, Value::Object(members)) => members.values().try_for_each(check),
+            (AppliedTo::Item(at), Value::Array(items)) => items.get(at).map_or(Some(()), check),
+            (AppliedTo::Items, Value::Array(items)) => items.iter().try_for_each(check),
             _ => Some(()),
         }
     }

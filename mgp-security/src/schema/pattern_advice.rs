@@ -15,7 +15,8 @@ pub(super) fn suggestions(pattern: &str) -> Vec<String> {
     }
     // Each character is one byte, because `add` takes no others.
     let length = length(properties.minimum_len(), properties.maximum_len());
-    letters.name().map(|name| format!("Use {name} only")).into_iter().chain(length).collect()
+    let name = NAMES.get(letters.0).filter(|name| !name.is_empty());
+    name.map(|name| format!("Use {name} only")).into_iter().chain(length).collect()
 }
 
 /// Returns a demand on the length of a text in words.
@@ -36,15 +37,15 @@ fn parse(pattern: &str) -> Option<Hir> {
     ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern).ok()
 }
 
-/// The kinds of characters that a pattern is made of.
+/// The kinds of characters that a pattern is made of: capital letters (1), small letters (2), digits (4) and others (8).
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each kind is there or not")]
-struct Letters {
-    upper: bool,
-    lower: bool,
-    digits: bool,
-    others: bool,
-}
+struct Letters(usize);
+
+/// The names of all sets of kinds without others.
+const NAMES: [&str; 8] = [
+    "", "uppercase letters", "lowercase letters", "letters", "digits", "uppercase letters and digits",
+    "lowercase letters and digits", "letters and digits",
+];
 
 impl Letters {
     /// Adds the characters of a pattern; returns whether all of them are ASCII.
@@ -67,27 +68,14 @@ impl Letters {
 
     fn add_range(&mut self, first: u8, last: u8) -> bool {
         for byte in first..=last {
-            match byte {
-                b'A'..=b'Z' => self.upper = true,
-                b'a'..=b'z' => self.lower = true,
-                b'0'..=b'9' => self.digits = true,
-                _ => self.others = true,
-            }
+            self.0 |= match byte {
+                b'A'..=b'Z' => 1,
+                b'a'..=b'z' => 2,
+                b'0'..=b'9' => 4,
+                _ => 8,
+            };
         }
         last.is_ascii()
-    }
-
-    const fn name(&self) -> Option<&'static str> {
-        match (self.others, self.upper, self.lower, self.digits) {
-            (false, true, false, false) => Some("uppercase letters"),
-            (false, false, true, false) => Some("lowercase letters"),
-            (false, true, true, false) => Some("letters"),
-            (false, false, false, true) => Some("digits"),
-            (false, true, false, true) => Some("uppercase letters and digits"),
-            (false, false, true, true) => Some("lowercase letters and digits"),
-            (false, true, true, true) => Some("letters and digits"),
-            _ => None,
-        }
     }
 }
 

@@ -293,19 +293,7 @@ fn is_public(schema: &Value, place: &str) -> bool {
 }
 
 fn adds_schemas(keyword: &str) -> bool {
-    keyword.starts_with('$') && keyword.ends_with("ef")
-        || matches!(
-            keyword,
-            "allOf"
-                | "anyOf"
-                | "oneOf"
-                | "if"
-                | "then"
-                | "else"
-                | "not"
-                | "dependentSchemas"
-                | "patternProperties"
-        )
+    keyword.starts_with('$') && keyword.ends_with("ef") || COMBINING.contains(&keyword)
 }
 
 fn tells_of_secret(schema: &Value) -> bool {
@@ -325,6 +313,10 @@ fn tells_of_secret(schema: &Value) -> bool {
 fn unescape(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
+
+/// The keywords that apply further schemas to a value.
+const COMBINING: [&str; 9] =
+    ["allOf", "anyOf", "oneOf", "if", "then", "else", "not", "dependentSchemas", "patternProperties"];
 
 /// The largest number of characters that are quoted of a value.
 const MAX_QUOTED: usize = 64;

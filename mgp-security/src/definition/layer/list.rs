@@ -75,16 +75,11 @@ pub(super) fn admitted(
     if fetched.is_whole && admissions.iter().all(is_admitted) {
         return response;
     }
-    let mut list = vec![b'['];
-    for (listed, _) in fetched.listed.iter().zip(admissions).filter(|(_, admission)| is_admitted(admission)) {
-        if list.len() > 1 {
-            list.push(b',');
-        }
-        listed.write(&mut list);
-    }
-    list.push(b']');
+    let listed = fetched.listed.iter().zip(admissions).filter(|(_, admission)| is_admitted(admission));
+    let listed: Vec<&Object> = listed.map(|(listed, _)| listed).collect();
+    let list = RawJson::from_value(&listed).unwrap_or_else(|_| RawJson::from_written(b"[]".to_vec()));
     let mut result = Object::from_raw(&response.result).unwrap_or_default();
-    result.set(kind.list_member(), RawJson::from_written(list));
+    result.set(kind.list_member(), list);
     if kind.is_pinned() {
         result.remove("nextCursor");
     }

@@ -19,7 +19,6 @@ use tower_service::Service;
 
 use self::list::FetchedList;
 use self::used_definitions::UsedDefinitions;
-use super::guard::ListPage;
 use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
     HoldReason, ServerId, pinned_for,
@@ -243,7 +242,7 @@ impl DefinitionGuardShared {
         let (guard, holder) = (&self.guard, &self.holder);
         let refuse =
             |name: &DefinitionName, hold: HoldReason| Err(hold.refusal(holder, name, &request.context));
-        let (kind, name) = match used {
+        let name = match used {
             UsedDefinitions::Tool => {
                 let resolved = request.context.tool.as_deref();
                 let is_own = resolved.is_none_or(|tool| tool.server == self.server);
@@ -263,17 +262,15 @@ impl DefinitionGuardShared {
                 let held = uris.iter().find_map(|uri| guard.hold_of_uri(holder, uri));
                 return held.map_or(Ok(()), |(name, hold)| refuse(&name, hold));
             }
-            UsedDefinitions::Prompt(name) => (DefinitionKind::Prompt, name),
-            UsedDefinitions::Template(name) => (DefinitionKind::Template, name),
+            UsedDefinitions::Named(name) => name,
         };
-        let name = DefinitionName::new(kind, &**name);
-        match guard.hold(holder, &name) {
+        match guard.hold(holder, name) {
             None => Ok(()),
             // A URI that is not a listed template may be a resource of one.
-            Some(HoldReason::Unlisted) if kind == DefinitionKind::Template => {
+            Some(HoldReason::Unlisted) if name.kind() == DefinitionKind::Template => {
                 guard.hold_of_uri(holder, name.as_str()).map_or(Ok(()), |(name, hold)| refuse(&name, hold))
             }
-            Some(hold) => refuse(&name, hold),
+            Some(hold) => refuse(name, hold),
         }
     }
 
@@ -331,8 +328,8 @@ impl DefinitionGuardShared {
         let (guard, holder, configured) = (self.guard.clone(), self.holder.clone(), self.configured.clone());
         // The pins may be on a disk, and long texts take a while to scan.
         let examining = tokio::task::spawn_blocking(move || {
-            let page = if fetched.is_continued { ListPage::Later } else { ListPage::First };
-            (guard.examine_page(&holder, kind, &fetched.listed, page, &configured), fetched)
+            let (listed, is_continued) = (&fetched.listed, fetched.is_continued);
+            (guard.examine_page(&holder, kind, listed, is_continued, &configured), fetched)
         });
         let (examined, fetched) = examining
             .await

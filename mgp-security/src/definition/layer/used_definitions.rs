@@ -2,7 +2,7 @@
 
 use mgp_types::{Error, GateKind, Method, MethodRule, Object, RawJson, Request, RequestConcern};
 
-use crate::definition::DefinitionKind;
+use crate::definition::{DefinitionKind, DefinitionName};
 use crate::tool::subscriptions;
 
 /// The definitions that a request uses, by the names that the server gives them.
@@ -10,10 +10,8 @@ use crate::tool::subscriptions;
 pub(super) enum UsedDefinitions {
     /// The tool that is called, which the request names.
     Tool,
-    /// A prompt.
-    Prompt(Box<str>),
-    /// A template, or a resource in place of one.
-    Template(Box<str>),
+    /// A prompt, or a template, or a resource in place of one.
+    Named(DefinitionName),
     /// Resources, which may belong to a template.
     Resources(Vec<Box<str>>),
 }
@@ -31,7 +29,7 @@ impl UsedDefinitions {
             return Ok(None);
         };
         Ok(match rule.concern {
-            RequestConcern::Prompt => Some(Self::Prompt(text(&request.params, "name")?)),
+            RequestConcern::Prompt => Some(named(DefinitionKind::Prompt, &request.params, "name")?),
             RequestConcern::Completion => Some(Self::completed(request)?),
             RequestConcern::Resource => Some(Self::Resources(vec![text(&request.params, "uri")?])),
             RequestConcern::Running => {
@@ -47,8 +45,8 @@ impl UsedDefinitions {
     pub(super) const fn kind(&self) -> DefinitionKind {
         match self {
             Self::Tool => DefinitionKind::Tool,
-            Self::Prompt(_) => DefinitionKind::Prompt,
-            Self::Template(_) | Self::Resources(_) => DefinitionKind::Template,
+            Self::Named(name) => name.kind(),
+            Self::Resources(_) => DefinitionKind::Template,
         }
     }
 
@@ -56,10 +54,14 @@ impl UsedDefinitions {
         let reference = request.params.object("ref");
         let reference = reference.ok_or_else(|| missing("ref"))?;
         match reference.text("type").as_deref() {
-            Some("ref/prompt") => Ok(Self::Prompt(text(&reference, "name")?)),
-            _ => Ok(Self::Template(text(&reference, "uri")?)),
+            Some("ref/prompt") => named(DefinitionKind::Prompt, &reference, "name"),
+            _ => named(DefinitionKind::Template, &reference, "uri"),
         }
     }
+}
+
+fn named(kind: DefinitionKind, object: &Object, member: &str) -> Result<UsedDefinitions, Error> {
+    Ok(UsedDefinitions::Named(DefinitionName::new(kind, text(object, member)?)))
 }
 
 fn text(object: &Object, member: &str) -> Result<Box<str>, Error> {
@@ -84,7 +86,7 @@ mod tests {
             |uris: &[&str]| UsedDefinitions::Resources(uris.iter().map(|&uri| uri.into()).collect());
         for (method, params, expected) in [
             ("tools/call", r#"{"name":"read"}"#, Some(UsedDefinitions::Tool)),
-            ("prompts/get", r#"{"name":"greet"}"#, Some(UsedDefinitions::Prompt("greet".into()))),
+            ("prompts/get", r#"{"name":"greet"}"#, Some(UsedDefinitions::Named("prompt:greet".into()))),
             ("resources/read", r#"{"uri":"a://1"}"#, Some(resources(&["a://1"]))),
             ("resources/subscribe", r#"{"uri":"a://1"}"#, Some(resources(&["a://1"]))),
             ("resources/unsubscribe", r#"{"uri":"a://1"}"#, None),
@@ -97,12 +99,12 @@ mod tests {
             (
                 "completion/complete",
                 r#"{"ref":{"type":"ref/prompt","name":"greet"}}"#,
-                Some(UsedDefinitions::Prompt("greet".into())),
+                Some(UsedDefinitions::Named("prompt:greet".into())),
             ),
             (
                 "completion/complete",
                 r#"{"ref":{"type":"ref/resource","uri":"a://{x}"}}"#,
-                Some(UsedDefinitions::Template("a://{x}".into())),
+                Some(UsedDefinitions::Named("template:a://{x}".into())),
             ),
             ("prompts/list", "{}", None),
             ("ping", "{}", None),

@@ -6,7 +6,7 @@ use super::{ApproveError, PinWrite, PinnedDefinitions, Snapshot};
 use crate::StoreError;
 use mgp_types::canonical::Digest;
 
-use crate::definition::order::{Tolerance, are_alike};
+use crate::definition::order::are_alike;
 use crate::definition::{
     Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState, Remark, RemarkKind,
     ServerId,
@@ -44,11 +44,11 @@ impl PinnedDefinitions {
         digest: Digest,
         rule: &str,
     ) -> bool {
-        let snapshot = self.snapshot.load();
-        snapshot.beside.on(server, name).iter().any(|remark| {
-            remark.digest == digest
-                && matches!(&remark.what, RemarkKind::Accepted(accepted) if **accepted == *rule)
-        })
+        self.has_remark(server, name, digest, RemarkKind::Accepted(rule.into()))
+    }
+
+    fn has_remark(&self, server: &ServerId, name: &DefinitionName, digest: Digest, what: RemarkKind) -> bool {
+        self.snapshot.load().beside.on(server, name).contains(&Remark { digest, what })
     }
 
     /// Allows that the approved definition called `name` comes with its lists in any order and with other figures.
@@ -65,10 +65,8 @@ impl PinnedDefinitions {
 
     /// Returns whether `now` is the `approved` definition of `server`, but for differences that count as none.
     pub(super) fn is_alike(&self, server: &ServerId, approved: &Definition, now: &Definition) -> bool {
-        let any = Remark { digest: approved.digest(), what: RemarkKind::AnyOrder };
-        let is_allowed = self.snapshot.load().beside.on(server, approved.name()).contains(&any);
-        let tolerance = if is_allowed { Tolerance::OrderAndFigures } else { Tolerance::Order };
-        are_alike(approved, now, tolerance)
+        let is_allowed = self.has_remark(server, approved.name(), approved.digest(), RemarkKind::AnyOrder);
+        are_alike(approved, now, is_allowed)
     }
 
     /// Returns the approved definition of `server` that `now` is, but for differences that count as none.
@@ -79,14 +77,11 @@ impl PinnedDefinitions {
 
     /// Returns whether the definition that waits under this name came with a change of its server's configuration.
     pub(crate) fn is_reconfigured(&self, server: &ServerId, name: &DefinitionName) -> bool {
-        let snapshot = self.snapshot.load();
-        let state = snapshot.of(server, name.kind()).and_then(|known| known.get(name.as_str()));
-        state.and_then(PinState::pending).is_some_and(|pending| {
-            let is_of_it = |remark: &Remark| {
-                remark.digest == pending.digest() && remark.what == RemarkKind::Reconfigured
-            };
-            snapshot.beside.on(server, name).iter().any(is_of_it)
-        })
+        let state = self.state(server, name);
+        state
+            .as_ref()
+            .and_then(PinState::pending)
+            .is_some_and(|pending| self.has_remark(server, name, pending.digest(), RemarkKind::Reconfigured))
     }
 
     /// Notes the configuration with which a list came. If it differs from that of the list before, the definitions that

@@ -69,16 +69,21 @@ impl AccessEntry {
             granted_at: now,
             expires_at: grant.expires_at,
         };
-        check_name(entry.agent_id.as_str(), "`agent_id` has to have 1 to 512 bytes")?;
-        if entry.agent_id.as_str().contains('*') {
-            let complaint = "`agent_id` is one agent's, and a `*` there stands for nobody else: make an entry for each agent, or \
-                             set the default policy";
-            return Err(AccessError::Malformed(complaint));
-        }
-        check_name(entry.server_id.as_str(), "`server_id` has to have 1 to 512 bytes")?;
-        check_pattern(entry.server_id.as_str())?;
-        check_text(entry.label.as_deref(), "`granted_by` has at most 4096 bytes")?;
-        check_text(entry.justification.as_deref(), "`justification` has at most 4096 bytes")?;
+        let (agent, server) = (entry.agent_id.as_str(), entry.server_id.as_str());
+        let is_short = |text: &Option<String>| text.as_ref().is_none_or(|text| text.len() <= MAX_TEXT_BYTES);
+        demand(is_name(agent), "`agent_id` has to have 1 to 512 bytes")?;
+        demand(
+            !agent.contains('*'),
+            "`agent_id` is one agent's, and a `*` there stands for nobody else: make an entry for each agent, or \
+             set the default policy",
+        )?;
+        demand(is_name(server), "`server_id` has to have 1 to 512 bytes")?;
+        demand(
+            !server.contains('*') || ToolPattern::new(server, "*").is_ok(),
+            "`server_id` fits no server: ids have letters, digits, `.`, `_` and `-`, and `*` stands for any of them",
+        )?;
+        demand(is_short(&entry.label), "`granted_by` has at most 4096 bytes")?;
+        demand(is_short(&entry.justification), "`justification` has at most 4096 bytes")?;
         Ok(entry)
     }
 
@@ -138,43 +143,23 @@ struct WireEntry<'a> {
 }
 
 fn scope(entry_type: EntryType, tool: Option<ToolName>) -> Result<Option<ToolName>, AccessError> {
-    match (entry_type, tool) {
-        (EntryType::ServerGrant, None) => Ok(None),
-        (EntryType::ServerGrant, Some(_)) => {
-            Err(AccessError::Malformed("`tool_name` has to be null for a server_grant"))
-        }
-        (EntryType::ToolGrant, None) => {
-            Err(AccessError::Malformed("`tool_name` is missing for a tool_grant"))
-        }
-        (EntryType::ToolGrant, Some(tool)) => {
-            check_name(tool.as_str(), "`tool_name` has to have 1 to 512 bytes")?;
-            // A pattern of all tools means the server as a whole. If both kinds of entries could say the same, a
-            // forgotten one could decide.
-            Ok(Some(tool).filter(|tool| tool.as_str().bytes().any(|byte| byte != b'*')))
-        }
+    match entry_type {
+        EntryType::ServerGrant => demand(tool.is_none(), "`tool_name` has to be null for a server_grant")?,
+        EntryType::ToolGrant => demand(tool.is_some(), "`tool_name` is missing for a tool_grant")?,
     }
+    let is_known = tool.as_ref().is_none_or(|tool| is_name(tool.as_str()));
+    demand(is_known, "`tool_name` has to have 1 to 512 bytes")?;
+    // A pattern of all tools means the server as a whole. If both kinds of entries could say the same, a forgotten one
+    // could decide.
+    Ok(tool.filter(|tool| tool.as_str().bytes().any(|byte| byte != b'*')))
 }
 
-fn check_name(name: &str, complaint: &'static str) -> Result<(), AccessError> {
-    if name.is_empty() || name.len() > MAX_NAME_BYTES {
-        return Err(AccessError::Malformed(complaint));
-    }
-    Ok(())
+fn demand(is_met: bool, complaint: &'static str) -> Result<(), AccessError> {
+    if is_met { Ok(()) } else { Err(AccessError::Malformed(complaint)) }
 }
 
-fn check_pattern(server: &str) -> Result<(), AccessError> {
-    if server.contains('*') && ToolPattern::new(server, "*").is_err() {
-        let complaint = "`server_id` fits no server: ids have letters, digits, `.`, `_` and `-`, and `*` stands for any of them";
-        return Err(AccessError::Malformed(complaint));
-    }
-    Ok(())
-}
-
-fn check_text(text: Option<&str>, complaint: &'static str) -> Result<(), AccessError> {
-    if text.is_some_and(|text| text.len() > MAX_TEXT_BYTES) {
-        return Err(AccessError::Malformed(complaint));
-    }
-    Ok(())
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len())
 }
 
 /// The largest length of an agent, server or tool name, in bytes.

@@ -1,10 +1,8 @@
 //! A stream of the access entries whose time has come to an end.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::select;
 use mgp_types::mgp::Timestamp;
 use tokio::sync::watch;
 
@@ -47,16 +45,12 @@ impl ExpiringEntries {
                 self.reported_until = until;
                 return ended.into_iter().map(|(_, entry)| entry).collect();
             }
-            let changed = pin!(self.changed.changed());
-            match next {
-                Some(end) => {
-                    let wait = end.as_millis().saturating_add(SECOND).saturating_sub(now.as_millis());
-                    let wait = Duration::from_millis(wait.unsigned_abs()).min(LONGEST_WAIT);
-                    select(changed, pin!(tokio::time::sleep(wait))).await;
-                }
-                // The sender belongs to the policy, which is held here, so it cannot be dropped.
-                None => drop(changed.await),
-            }
+            let wait = next.map_or(LONGEST_WAIT, |end| {
+                let wait = end.as_millis().saturating_add(SECOND).saturating_sub(now.as_millis());
+                Duration::from_millis(wait.unsigned_abs()).min(LONGEST_WAIT)
+            });
+            // The sender belongs to the policy, which is held here, so it cannot be dropped.
+            let _ = tokio::time::timeout(wait, self.changed.changed()).await;
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The gate that holds each request to the access policy.
 
-use std::borrow::Cow;
 use std::mem;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
@@ -53,7 +52,8 @@ impl AccessGate {
 }
 
 impl Gate for AccessGate {
-    type Pass = Option<AccessListing>;
+    /// The agent and the server of a listing whose answer is cut down to the tools that the agent may call there.
+    type Pass = Option<(AgentId, ServerId)>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         self.admit(request).into()
@@ -65,7 +65,7 @@ impl Gate for AccessGate {
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let (Some(AccessListing { agent, server }), Ok(response)) = (pass, &mut *outcome) {
+        if let (Some((agent, server)), Ok(response)) = (pass, &mut *outcome) {
             let listed = mem::replace(response, Response::empty());
             *outcome = keep_listed(listed, |tool| {
                 self.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
@@ -74,36 +74,32 @@ impl Gate for AccessGate {
     }
 }
 
-/// A listing whose answer is cut down to the tools that this agent may call on this server.
-#[derive(Debug)]
-pub struct AccessListing {
-    agent: AgentId,
-    server: ServerId,
-}
-
 impl AccessGate {
-    fn admit(&self, request: &Request) -> Result<Option<AccessListing>, Error> {
-        let need = AccessNeed::of(request);
-        if need == AccessNeed::Nothing {
+    fn admit(&self, request: &Request) -> Result<Option<(AgentId, ServerId)>, Error> {
+        let concern = MethodRule::of(request).map(|rule| rule.concern);
+        if concern == Some(RequestConcern::Session) {
             return Ok(None);
         }
-        let principal = request.context.principal.as_ref().ok_or_else(|| unauthenticated(request))?;
+        let principal = request.context.principal.as_ref().ok_or_else(|| {
+            note(request, "unauthenticated");
+            refusal(code::AUTH_REQUIRED, "authenticate first")
+        })?;
         let agent = &*principal.access_id();
         let resolved = request.context.tool.as_deref();
         let Some(server) = resolved.map(|tool| &tool.server).or(self.server.as_ref()) else {
-            return without_server(request);
+            let is_for_this_process = request.method.is_mgp() || request.method == Method::SET_LEVEL;
+            return if is_for_this_process { Ok(None) } else { Err(denied(request, "unresolved")) };
         };
-        match need {
-            AccessNeed::Nothing => Ok(None),
-            AccessNeed::ListedTools => {
-                Ok(Some(AccessListing { agent: AgentId::new(agent), server: server.clone() }))
-            }
-            AccessNeed::Tool => {
+        match concern {
+            Some(RequestConcern::ToolList) => Ok(Some((AgentId::new(agent), server.clone()))),
+            Some(RequestConcern::Tool) => {
                 let named;
                 let tool = if let Some(resolved) = resolved {
                     resolved.name.as_str()
                 } else {
-                    named = named_tool(request)?;
+                    // The body is what the server will read.
+                    let name = request.params.text("name").filter(|name| !name.is_empty());
+                    named = name.ok_or_else(|| Error::invalid_params("`name` is missing"))?;
                     &*named
                 };
                 if let Some(trail) = &request.context.trail {
@@ -114,11 +110,14 @@ impl AccessGate {
                 }
                 decided(request, principal, self.policy.decide(agent, server.as_str(), Some(tool)))
             }
-            AccessNeed::Something | AccessNeed::Server => {
+            // An unknown request needs the most: access to the server as a whole.
+            _ => {
                 if let Some(trail) = &request.context.trail {
                     trail.note_target(server, None);
                 }
-                if need == AccessNeed::Something && self.policy.reaches(agent, server.as_str()) {
+                let needs_anything =
+                    matches!(concern, Some(RequestConcern::Running | RequestConcern::Logging));
+                if needs_anything && self.policy.reaches(agent, server.as_str()) {
                     return Ok(None);
                 }
                 decided(request, principal, self.policy.decide(agent, server.as_str(), None))
@@ -131,7 +130,7 @@ fn decided(
     request: &Request,
     principal: &Principal,
     verdict: AccessVerdict,
-) -> Result<Option<AccessListing>, Error> {
+) -> Result<Option<(AgentId, ServerId)>, Error> {
     if verdict.allows_to(principal) {
         return Ok(None);
     }
@@ -139,62 +138,16 @@ fn decided(
         AccessSource::DefaultPolicy => "not-granted",
         AccessSource::ToolGrant | AccessSource::ServerGrant => "denied",
     };
+    Err(denied(request, rule))
+}
+
+/// Returns the refusal of a request, which is the same for each rule: a different one would tell which names exist.
+fn denied(request: &Request, rule: &'static str) -> Error {
     note(request, rule);
-    Err(refusal(code::ACCESS_DENIED, DENIED))
-}
-
-/// Returns the tool that the body names, because the body is what the server will read.
-fn named_tool(request: &Request) -> Result<Cow<'_, str>, Error> {
-    let name = request.params.text("name").filter(|name| !name.is_empty());
-    name.ok_or_else(|| Error::invalid_params("`name` is missing"))
-}
-
-fn without_server(request: &Request) -> Result<Option<AccessListing>, Error> {
-    if request.method.is_mgp() || request.method == Method::SET_LEVEL {
-        return Ok(None);
-    }
-    note(request, "unresolved");
-    // The answer is the same as for a tool that may not be called: a different one would tell which names exist.
-    Err(refusal(code::ACCESS_DENIED, DENIED))
-}
-
-fn unauthenticated(request: &Request) -> Error {
-    note(request, "unauthenticated");
-    refusal(code::AUTH_REQUIRED, "authenticate first")
+    refusal(code::ACCESS_DENIED, "no access to this tool; ask an operator for a grant")
 }
 
 fn note(request: &Request, rule: &'static str) {
     request.context.note_refusal(Refusal::new("access", rule));
     tracing::warn!(method = %request.method, rule, "access refused");
-}
-
-/// The message of every refusal, so that it does not tell whether the tool exists.
-const DENIED: &str = "no access to this tool; ask an operator for a grant";
-
-/// The access that a request needs to be let through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AccessNeed {
-    /// The request needs no access.
-    Nothing,
-    /// The request needs no access, but its answer is cut down to the tools that may be used.
-    ListedTools,
-    /// The request needs access to the tool that it calls.
-    Tool,
-    /// The request needs access to anything on the server, even a single tool.
-    Something,
-    /// The request needs access to the server as a whole.
-    Server,
-}
-
-impl AccessNeed {
-    /// Returns the access that `request` needs. An unknown request needs the most.
-    fn of(request: &Request) -> Self {
-        match MethodRule::of(request).map(|rule| rule.concern) {
-            Some(RequestConcern::Session) => Self::Nothing,
-            Some(RequestConcern::ToolList) => Self::ListedTools,
-            Some(RequestConcern::Tool) => Self::Tool,
-            Some(RequestConcern::Running | RequestConcern::Logging) => Self::Something,
-            _ => Self::Server,
-        }
-    }
 }

@@ -200,8 +200,7 @@ impl AccessPolicy {
         self.make(change, turn, move |inner| {
             let stored = Arc::new(StoredEntry { id: inner.store.put(&entry)?, entry });
             inner.has_ends.fetch_or(stored.entry.expires_at.is_some(), Ordering::Relaxed);
-            inner.table.rcu(|table| table.with(&stored));
-            inner.changes.fetch_add(1, Ordering::Release);
+            inner.table.rcu(|table| table.replaced(&stored.entry.key(), Some(&stored)));
             if stored.entry.expires_at.is_some() {
                 inner.ends.send_replace(());
             }
@@ -227,7 +226,8 @@ impl AccessPolicy {
         operator(by)?;
         let key = EntryKey::try_from(revoke)?;
         let turn = Arc::clone(&self.0.turn).lock_owned().await;
-        let entries = self.0.table.load().entries_of(&key);
+        let table = self.0.table.load_full();
+        let entries: Vec<_> = table.entries().filter(|stored| stored.entry.key() == key).cloned().collect();
         if entries.is_empty() {
             return Ok(entries); // Nothing changes, so there is nothing to record.
         }
@@ -237,8 +237,7 @@ impl AccessPolicy {
             .with_detail("deleted_count", &entries.len());
         self.make(change, turn, move |inner| {
             inner.store.remove(&key.agent_id, &key.server_id, key.tool_name.as_ref())?;
-            inner.table.rcu(|table| table.without(&key));
-            inner.changes.fetch_add(1, Ordering::Release);
+            inner.table.rcu(|table| table.replaced(&key, None));
             Ok(entries)
         })
         .await
@@ -268,7 +267,6 @@ impl AccessPolicy {
         let change = self.change(by, trace, kind, None).with_detail("default_policy", &policy);
         self.make(change, turn, move |inner| {
             inner.table.rcu(|table| table.with_default(policy));
-            inner.changes.fetch_add(1, Ordering::Release);
             Ok(())
         })
         .await
@@ -306,7 +304,9 @@ impl AccessPolicy {
         let inner = Arc::clone(&self.0);
         let outcome = off_the_runtime(move || {
             let _turn = turn;
-            apply(&inner)
+            let outcome = apply(&inner)?;
+            inner.changes.fetch_add(1, Ordering::Release);
+            Ok(outcome)
         })
         .await;
         if let (Err(error), Some(audit)) = (&outcome, &self.0.audit) {

@@ -42,7 +42,7 @@ impl AccessStore {
                 entry.agent_id.as_str(),
                 entry.server_id.as_str(),
                 tool_column(entry.tool_name.as_ref()),
-                permission_word(entry.permission),
+                if entry.permission == AccessPermission::Allow { "allow" } else { "deny" },
                 entry.granted_by,
                 entry.label,
                 entry.justification,
@@ -98,13 +98,6 @@ fn damaged(what: &str) -> StoreError {
 /// different; no tool has that name.
 fn tool_column(tool: Option<&ToolName>) -> &str {
     tool.map_or("", ToolName::as_str)
-}
-
-fn permission_word(permission: AccessPermission) -> &'static str {
-    match permission {
-        AccessPermission::Allow => "allow",
-        AccessPermission::Deny => "deny",
-    }
 }
 
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];

@@ -57,24 +57,9 @@ impl EntryTable {
         Self { pairs, patterns: WildcardEntries::new(patterns), hasher, default }
     }
 
-    /// Returns the table with the entry in place of an earlier one with the same key.
-    pub(super) fn with(&self, entry: &Arc<StoredEntry>) -> Self {
-        self.replaced(&entry.entry.key(), Some(entry))
-    }
-
-    /// Returns the table without the entry that has this key.
-    pub(super) fn without(&self, key: &EntryKey) -> Self {
-        self.replaced(key, None)
-    }
-
     /// Returns the table with another default policy.
     pub(super) fn with_default(&self, default: DefaultPolicy) -> Self {
         Self { default, ..self.clone() }
-    }
-
-    /// Returns the entries of this key.
-    pub(super) fn entries_of(&self, key: &EntryKey) -> Vec<Arc<StoredEntry>> {
-        self.entries().filter(|stored| stored.entry.key() == *key).cloned().collect()
     }
 
     /// Returns all entries, in no particular order.
@@ -144,8 +129,8 @@ impl EntryTable {
         self.pairs.get(&self.hasher.hash_one((agent, server))).map_or(&[], |rows| rows)
     }
 
-    /// Returns the table with `new` in place of the entry that has this key.
-    fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
+    /// Returns the table with `new`, or nothing, in place of the entry that has this key.
+    pub(super) fn replaced(&self, key: &EntryKey, new: Option<&Arc<StoredEntry>>) -> Self {
         let mut table = self.clone();
         if is_pattern(key) {
             let others = self.patterns.entries().filter(|other| other.entry.key() != *key);

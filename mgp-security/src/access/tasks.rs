@@ -31,10 +31,14 @@ pub struct TaskOwnersGate(Arc<Mutex<TaskOwners>>);
 /// The owners of the known tasks; bounded by [`MAX_TASKS`], the oldest is forgotten first.
 #[derive(Default)]
 struct TaskOwners {
-    owners: HashMap<Arc<str>, Principal, foldhash::quality::RandomState>,
+    tasks: HashMap<Arc<str>, OwnedTask, foldhash::quality::RandomState>,
     begun: VecDeque<Arc<str>>,
-    /// The tasks that are not known to have ended, each with the time until which it counts as running.
-    open: HashMap<Arc<str>, Instant, foldhash::quality::RandomState>,
+}
+
+struct OwnedTask {
+    owner: Principal,
+    /// The time until which the task counts as running; `None` once it is known to have ended.
+    runs_until: Option<Instant>,
 }
 
 impl TaskOwnersGate {
@@ -46,15 +50,13 @@ impl TaskOwnersGate {
     /// Returns whether a known task is still running. A task whose end was never reported counts as running for a day
     /// at most.
     pub fn has_unfinished(&self) -> bool {
-        let mut known = self.0.lock();
         let now = Instant::now();
-        known.open.retain(|_, until| *until > now);
-        !known.open.is_empty()
+        self.0.lock().tasks.values().any(|task| task.runs_until.is_some_and(|until| until > now))
     }
 
     /// Returns whether the request is about a task that its sender began here.
     pub fn has_task_of(&self, request: &Request) -> bool {
-        request.method.as_str().starts_with("tasks/") && self.owns_all(request, &named(request))
+        request.method.as_str().starts_with("tasks/") && self.owns_all(request, named(request))
     }
 
     /// Forgets all tasks, for when the server that knew them has ended and its successor may reuse their ids.
@@ -67,7 +69,7 @@ impl TaskOwnersGate {
         if has_ended(status)
             && let Some(task) = status.text("taskId")
         {
-            self.0.lock().open.remove(&*task);
+            self.0.lock().note_end(&task);
         }
     }
 }
@@ -76,58 +78,102 @@ impl Gate for TaskOwnersGate {
     type Pass = Option<TaskAnswer>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let then = match request.method.as_str() {
-            "tools/call" => TaskAnswerAction::Note,
-            "tasks/list" => TaskAnswerAction::Filter,
-            "subscriptions/listen" if !self.owns_all(request, &listened_to(request)) => {
+        let principal = request.context.principal.as_ref();
+        Flow::Pass(match request.method.as_str() {
+            "tools/call" => principal.cloned().map(TaskAnswer::Note),
+            "tasks/list" => match principal {
+                Some(principal) => Some(TaskAnswer::Filter(principal.clone())),
+                None => return refused(request),
+            },
+            "subscriptions/listen" if !self.owns_all(request, listened_to(request)) => {
                 return refused(request);
             }
-            name if name.starts_with("tasks/") && !self.owns_all(request, &named(request)) => {
+            name if name.starts_with("tasks/") && !self.owns_all(request, named(request)) => {
                 return refused(request);
             }
-            "tasks/get" | "tasks/cancel" => TaskAnswerAction::Follow { is_over: false, task: named(request) },
-            "tasks/result" => TaskAnswerAction::Follow { is_over: true, task: named(request) },
-            _ => return Flow::Pass(None),
-        };
-        match request.context.principal.clone() {
-            Some(principal) => Flow::Pass(Some(TaskAnswer { then, principal })),
-            None if matches!(then, TaskAnswerAction::Note) => Flow::Pass(None),
-            None => refused(request),
-        }
+            "tasks/get" | "tasks/cancel" => {
+                Some(TaskAnswer::Follow { is_over: false, tasks: named(request).unwrap_or_default() })
+            }
+            "tasks/result" => {
+                Some(TaskAnswer::Follow { is_over: true, tasks: named(request).unwrap_or_default() })
+            }
+            _ => None,
+        })
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let Some(watch) = pass {
-            watch.look(&self.0, outcome);
+        match (pass, &mut *outcome) {
+            (Some(TaskAnswer::Note(principal)), Ok(response)) => {
+                // Most results report no task that has begun, and are not parsed.
+                if WORD.find(response.result.as_bytes()).is_some()
+                    && let Some(task) = begun(&response.result)
+                {
+                    self.0.lock().note(&task, &principal);
+                }
+            }
+            (Some(TaskAnswer::Filter(principal)), Ok(response)) => {
+                if let Err(error) = self.keep_own(&principal, response) {
+                    *outcome = Err(error);
+                }
+            }
+            (Some(TaskAnswer::Follow { is_over, tasks }), outcome) => {
+                let has_ended = match outcome {
+                    Ok(response) => {
+                        is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
+                    }
+                    // The error is the outcome of the task, or the server no longer knows the task.
+                    Err(error) => {
+                        error.origin() == Origin::Peer && (is_over || error.code() == code::INVALID_PARAMS)
+                    }
+                };
+                if has_ended {
+                    let mut known = self.0.lock();
+                    tasks.iter().for_each(|task| known.note_end(task));
+                }
+            }
+            _ => {}
         }
     }
 }
 
 impl TaskOwnersGate {
-    fn owns_all(&self, request: &Request, tasks: &[Option<String>]) -> bool {
+    fn owns_all(&self, request: &Request, tasks: Option<Vec<String>>) -> bool {
+        let Some(tasks) = tasks else { return false };
         let known = self.0.lock();
         tasks.iter().all(|task| {
-            let owner = task.as_ref().and_then(|task| known.owners.get(&**task));
-            owner.is_some() && owner == request.context.principal.as_ref()
+            let task = known.tasks.get(&**task);
+            task.is_some_and(|task| Some(&task.owner) == request.context.principal.as_ref())
         })
     }
-}
 
-/// Returns the task that a request names; a request that names none counts as being about a task that nobody owns.
-fn named(request: &Request) -> [Option<String>; 1] {
-    [request.params.text("taskId").map(std::borrow::Cow::into_owned)]
-}
-
-/// Returns the tasks that a subscription asks to hear about.
-fn listened_to(request: &Request) -> Vec<Option<String>> {
-    let wanted = request.params.object("notifications");
-    match wanted.and_then(|wanted| wanted.get("taskIds")) {
-        None => Vec::new(),
-        Some(tasks) => match tasks.to::<Vec<String>>() {
-            Ok(tasks) => tasks.into_iter().map(Some).collect(),
-            Err(_) => vec![None],
-        },
+    /// Removes the tasks of other callers from a list of tasks.
+    fn keep_own(&self, principal: &Principal, response: &mut Response) -> Result<(), Error> {
+        let malformed = || Error::misbehaved("the list of tasks is none");
+        response.absorb_stamp();
+        let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
+        let Some(tasks) = result.get("tasks") else { return Ok(()) };
+        let mut tasks: Vec<Object> = tasks.to().map_err(|_| malformed())?;
+        let known = self.0.lock();
+        tasks.retain(|task| {
+            let known = task.text("taskId").and_then(|id| known.tasks.get(&*id));
+            known.is_some_and(|known| known.owner == *principal)
+        });
+        drop(known);
+        result.set("tasks", RawJson::from_value(&tasks).map_err(|_| malformed())?);
+        response.result = result.to_raw().into();
+        Ok(())
     }
+}
+
+/// Returns the task that a request names, in a list; `None` if it names none, and so is about a task that nobody owns.
+fn named(request: &Request) -> Option<Vec<String>> {
+    request.params.text("taskId").map(|task| vec![task.into_owned()])
+}
+
+/// Returns the tasks that a subscription asks to hear about; `None` if they cannot be read.
+fn listened_to(request: &Request) -> Option<Vec<String>> {
+    let wanted = request.params.object("notifications");
+    wanted.and_then(|wanted| wanted.get("taskIds")).map_or(Some(Vec::new()), |tasks| tasks.to().ok())
 }
 
 fn refused<P>(request: &Request) -> Flow<P> {
@@ -138,102 +184,47 @@ fn refused<P>(request: &Request) -> Flow<P> {
 impl TaskOwners {
     /// Notes the owner of a task: the first principal to be told of it.
     fn note(&mut self, task: &str, principal: &Principal) {
-        if let Some((task, owner)) = self.owners.get_key_value(task) {
-            if owner == principal {
-                self.open.insert(task.clone(), Instant::now() + LONGEST);
+        let runs_until = Some(Instant::now() + LONGEST);
+        if let Some(known) = self.tasks.get_mut(task) {
+            if known.owner == *principal {
+                known.runs_until = runs_until;
             }
             return;
         }
         if self.begun.len() >= MAX_TASKS
             && let Some(oldest) = self.begun.pop_front()
         {
-            self.owners.remove(&oldest);
-            self.open.remove(&oldest);
+            self.tasks.remove(&oldest);
         }
         let task: Arc<str> = task.into();
-        self.open.insert(task.clone(), Instant::now() + LONGEST);
-        self.owners.insert(task.clone(), principal.clone());
+        self.tasks.insert(task.clone(), OwnedTask { owner: principal.clone(), runs_until });
         self.begun.push_back(task);
+    }
+
+    fn note_end(&mut self, task: &str) {
+        if let Some(known) = self.tasks.get_mut(task) {
+            known.runs_until = None;
+        }
     }
 }
 
 /// The treatment of the answer to a request about tasks.
 #[derive(Debug)]
-enum TaskAnswerAction {
-    Note,
-    Filter,
-    /// The answer reports on a task, or ends it: with `is_over`, any answer means that the task has ended.
+pub enum TaskAnswer {
+    /// The task that the answer reports to have begun belongs to this caller.
+    Note(Principal),
+    /// The caller is shown its own tasks alone.
+    Filter(Principal),
+    /// The answer reports on tasks, or ends them: with `is_over`, any answer means that they have ended.
     Follow {
+        /// True if any answer means the end.
         is_over: bool,
-        task: [Option<String>; 1],
+        /// The tasks that the request names.
+        tasks: Vec<String>,
     },
 }
 
-/// The caller that an answer is for, and the treatment of the answer.
-pub struct TaskAnswer {
-    then: TaskAnswerAction,
-    principal: Principal,
-}
-
-impl TaskAnswer {
-    fn look(&self, known: &Mutex<TaskOwners>, outcome: &mut Result<Response, Error>) {
-        match (&self.then, outcome) {
-            (TaskAnswerAction::Note, Ok(response)) => {
-                if let Some(task) = told_to_begin(&response.result) {
-                    known.lock().note(&task, &self.principal);
-                }
-            }
-            (TaskAnswerAction::Filter, outcome @ Ok(_)) => {
-                if let Ok(response) = outcome
-                    && let Err(error) = self.keep_own(known, response)
-                {
-                    *outcome = Err(error);
-                }
-            }
-            (TaskAnswerAction::Note | TaskAnswerAction::Filter, Err(_)) => {}
-            (TaskAnswerAction::Follow { is_over, task }, outcome) => {
-                let has_ended = match outcome {
-                    Ok(response) => {
-                        *is_over || Object::from_raw(&response.result).is_ok_and(|task| has_ended(&task))
-                    }
-                    // The error is the outcome of the task, or the server no longer knows the task.
-                    Err(error) => {
-                        error.origin() == Origin::Peer && (*is_over || error.code() == code::INVALID_PARAMS)
-                    }
-                };
-                if let Some(task) = task.iter().flatten().find(|_| has_ended) {
-                    known.lock().open.remove(&**task);
-                }
-            }
-        }
-    }
-
-    /// Removes the tasks of other callers from a list of tasks.
-    fn keep_own(&self, known: &Mutex<TaskOwners>, response: &mut Response) -> Result<(), Error> {
-        let malformed = || Error::misbehaved("the list of tasks is none");
-        response.absorb_stamp();
-        let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
-        let Some(tasks) = result.get("tasks") else { return Ok(()) };
-        let mut tasks: Vec<Object> = tasks.to().map_err(|_| malformed())?;
-        let known = known.lock();
-        tasks.retain(|task| {
-            task.text("taskId").and_then(|id| known.owners.get(&*id)) == Some(&self.principal)
-        });
-        drop(known);
-        result.set("tasks", RawJson::from_value(&tasks).map_err(|_| malformed())?);
-        response.result = result.to_raw().into();
-        Ok(())
-    }
-}
-
 mgp_types::partial_debug!(TaskOwnersGate, self => tasks: self.0.lock().begun.len());
-mgp_types::partial_debug!(TaskAnswer, self => then: self.then);
-
-/// Returns the task that a result reports to have begun. Most results report none, and are not parsed.
-fn told_to_begin(result: &RawJson) -> Option<String> {
-    WORD.find(result.as_bytes())?;
-    begun(result)
-}
 
 fn has_ended(task: &Object) -> bool {
     TaskStatus::of_task(task).is_some_and(|status| status.is_terminal())

@@ -22,8 +22,6 @@ pub enum ArgumentRecording {
     /// The HMAC-SHA-256 of the arguments' bytes is recorded as `arguments_digest`, so that their content can be
     /// proved later. It takes a key: without one, short arguments could be found by trying.
     Digest(DigestKey),
-    /// The names, and in place of each value its kind and size, are recorded as `arguments`.
-    Shape,
     /// The values without secrets are recorded as `arguments`.
     Redacted,
 }
@@ -39,7 +37,6 @@ impl ArgumentRecording {
             Self::Digest(key) => {
                 details.plain("arguments_digest", key.authenticate(arguments.as_bytes()));
             }
-            Self::Shape => details.json("arguments", &redact::shape(arguments)),
             Self::Redacted => {
                 let schema = tool.and_then(|tool| tool.definition.get("inputSchema"));
                 details.json("arguments", &redact::redacted(arguments, schema.as_ref()));

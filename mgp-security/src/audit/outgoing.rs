@@ -54,22 +54,21 @@ impl Gate for TraceIdGate {
 fn write(params: &mut Object, id: TraceId, session: Option<&Session>) {
     let knows_audit =
         session.is_some_and(|session| session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Audit)));
-    let carried = params.text("trace_id").map(|text| text.parse::<TraceId>() == Ok(id));
-    match carried {
-        Some(true) if knows_audit => {}
-        _ if knows_audit => {
-            if let Ok(id) = RawJson::from_value(&id) {
-                params.set("trace_id", id);
-            }
+    let carries_it = params.text("trace_id").is_some_and(|text| text.parse::<TraceId>() == Ok(id));
+    if knows_audit {
+        if !carries_it && let Ok(id) = RawJson::from_value(&id) {
+            params.set("trace_id", id);
         }
+    } else {
         // A `trace_id` is removed only if it is that of this chain; another value is the caller's own.
-        Some(true) => drop(params.remove("trace_id")),
-        _ => {}
-    }
-    if !knows_audit && let Some(ours) = params.object_mut("_mgp") {
-        ours.remove("trace_id");
-        if ours.is_empty() {
-            params.remove("_mgp");
+        if carries_it {
+            params.remove("trace_id");
+        }
+        if let Some(ours) = params.object_mut("_mgp") {
+            ours.remove("trace_id");
+            if ours.is_empty() {
+                params.remove("_mgp");
+            }
         }
     }
     if session.is_some_and(Session::describes_each_request) {

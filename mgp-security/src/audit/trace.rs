@@ -16,9 +16,14 @@ use mgp_types::{Object, Request};
 pub fn trace_of(request: &Request) -> Option<TraceId> {
     let params = &request.params;
     let inside = |name: &str, read: fn(&Object) -> Option<TraceId>| {
-        let member = params.get(name).filter(|member| may_name_a_trace(member.as_bytes()))?;
+        // All names that are searched for contain the same word, unless it is written with escapes. Most objects have
+        // none of them, and need not be parsed.
+        let may_have = |json: &[u8]| TRACE.find(json).is_some() || memchr(b'\\', json).is_some();
+        let member = params.get(name).filter(|member| may_have(member.as_bytes()))?;
         read(&Object::from_raw(&member).ok()?)
     };
+    // Only the arguments of a call that asks for tools are searched.
+    let asks_for_tools = || params.text("name").is_some_and(|name| name.ends_with("mgp.tools.request"));
     request
         .context
         .trace
@@ -26,18 +31,7 @@ pub fn trace_of(request: &Request) -> Option<TraceId> {
         .or_else(|| inside("_mgp", named))
         .or_else(|| inside("_meta", |meta| named(meta).or_else(|| from_traceparent(meta))))
         .or_else(|| of_task(params))
-        .or_else(|| if asks_for_tools(params) { inside("arguments", of_task) } else { None })
-}
-
-/// Returns whether a tool call asks for tools; only then are its arguments searched.
-fn asks_for_tools(params: &Object) -> bool {
-    params.text("name").is_some_and(|name| name.ends_with("mgp.tools.request"))
-}
-
-/// Returns whether an object may have one of the members that are searched for: all their names contain the same
-/// word, unless it is written with escapes. Most objects have none, and need not be parsed.
-fn may_name_a_trace(json: &[u8]) -> bool {
-    TRACE.find(json).is_some() || memchr(b'\\', json).is_some()
+        .or_else(|| if asks_for_tools() { inside("arguments", of_task) } else { None })
 }
 
 fn named(object: &Object) -> Option<TraceId> {

@@ -55,7 +55,8 @@ impl LogEntry {
     }
 
     /// The column headings that go with [`to_csv`](Self::to_csv).
-    pub const CSV_HEADINGS: &[u8] = HEADINGS;
+    pub const CSV_HEADINGS: &[u8] =
+        b"seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash\r\n";
 }
 
 /// Adds a cell to a row. Every cell is quoted, so that no reader's separator can end it.
@@ -64,12 +65,7 @@ fn push_cell(row: &mut String, cell: &str) {
     if begins_formula(cell) {
         row.push('\'');
     }
-    for character in cell.chars() {
-        if character == '"' {
-            row.push('"');
-        }
-        row.push(character);
-    }
+    row.push_str(&cell.replace('"', "\"\""));
     row.push('"');
 }
 
@@ -83,10 +79,6 @@ fn begins_formula(cell: &str) -> bool {
     begins_with_control
         || matches!(first, Some('=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠' | '\u{2212}'))
 }
-
-/// The first row of a CSV export.
-const HEADINGS: &[u8] =
-    b"seq,timestamp,trace_id,event_type,actor_type,actor_id,server_id,tool_name,target_arguments,result,details,hash\r\n";
 
 #[cfg(test)]
 mod tests {

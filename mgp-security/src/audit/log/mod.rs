@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use mgp_types::mgp::{AuditEvent, AuditPort, Timestamp};
-use mgp_types::{BoxFuture, Error, Object};
+use mgp_types::{BoxFuture, Error, Object, code};
 use tokio::sync::{oneshot, watch};
 
 pub use self::chain::LogHead;
@@ -223,13 +223,8 @@ impl AuditPort for AuditLog {
 
     fn record_all(&self, events: Vec<AuditEvent>) -> BoxFuture<'_, Result<(), Error>> {
         let queue = &self.inner.state.queue;
-        let (waiter, finished) = match self.durability {
-            Durability::BeforeReply => {
-                let (waiter, finished) = oneshot::channel();
-                (Some(waiter), Some(finished))
-            }
-            Durability::Async => (None, None),
-        };
+        let is_awaited = self.durability == Durability::BeforeReply;
+        let (waiter, finished) = is_awaited.then(oneshot::channel).unzip();
         // Nothing waits here yet: the usual record is put into the queue before its future is polled.
         if queue.is_closed() {
             return Box::pin(async { Err(closed()) });
@@ -242,10 +237,8 @@ impl AuditPort for AuditLog {
         };
         Box::pin(async move {
             if let Some(mut unplaced) = crowded {
-                if !queue.wait_for_room().await {
-                    return Err(closed());
-                }
-                queue.record_in_room(unplaced.events.take().unwrap_or_default(), waiter);
+                let place = queue.wait_for_room().await.ok_or_else(closed)?;
+                queue.record_at(place, unplaced.events.take().unwrap_or_default(), waiter);
             }
             match finished {
                 Some(finished) => answer(finished).await,
@@ -268,7 +261,9 @@ impl AuditPort for AuditLog {
 
     fn open(&self, call: &dyn Fn() -> Object) -> Result<Option<u32>, Error> {
         let state = &self.inner.state;
-        let fault = if state.queue.is_overrun() { Some(behind()) } else { state.fault() };
+        let behind = "the record cannot be kept: the log is behind";
+        let overrun = state.queue.is_overrun();
+        let fault = overrun.then(|| Error::new(code::RESOURCE_EXHAUSTED, behind)).or_else(|| state.fault());
         let noted = match (fault, &self.inner.open_calls) {
             (Some(fault), _) => Err(fault),
             (None, None) => Ok(None),
@@ -276,7 +271,7 @@ impl AuditPort for AuditLog {
                 Error::internal("the call cannot be noted, so it could not be recorded").with_source(error)
             }),
         };
-        noted.inspect_err(|_| state.count_refused())
+        noted.inspect_err(|_| state.missing.lock().refused += 1)
     }
 }
 
@@ -315,7 +310,3 @@ impl Drop for AuditLogInner {
 }
 
 mgp_types::partial_debug!(AuditLogInner, self => head: *self.state.head.borrow(), store: self.store);
-
-fn behind() -> Error {
-    Error::new(mgp_types::code::RESOURCE_EXHAUSTED, "the record cannot be kept: the log is behind")
-}

@@ -2,14 +2,13 @@
 
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use mgp_types::Error;
 use mgp_types::mgp::AuditEvent;
 use parking_lot::{Condvar, Mutex};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::chain::LogHead;
 use super::retention::Retention;
@@ -20,8 +19,7 @@ pub(super) struct AuditLogState {
     pub(super) queue: Queue,
     /// The reason why nothing can be written now; empty while the log can be written.
     fault: ArcSwapOption<Error>,
-    unrecorded: AtomicU64,
-    refused: AtomicU64,
+    pub(super) missing: Mutex<MissingEvents>,
     pub(super) head: watch::Sender<LogHead>,
 }
 
@@ -39,8 +37,7 @@ impl AuditLogState {
         Self {
             queue: Queue::new(capacity),
             fault: ArcSwapOption::empty(),
-            unrecorded: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            missing: Mutex::default(),
             head: watch::Sender::new(head),
         }
     }
@@ -55,24 +52,7 @@ impl AuditLogState {
     }
 
     pub(super) fn count_unrecorded(&self, events: usize) {
-        self.unrecorded.fetch_add(events as u64, Ordering::Relaxed);
-    }
-
-    pub(super) fn count_refused(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn missing(&self) -> MissingEvents {
-        MissingEvents {
-            unrecorded: self.unrecorded.load(Ordering::Relaxed),
-            refused: self.refused.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Subtracts the counts that an event in the log has reported.
-    pub(super) fn subtract_reported(&self, missing: MissingEvents) {
-        self.unrecorded.fetch_sub(missing.unrecorded, Ordering::Relaxed);
-        self.refused.fetch_sub(missing.refused, Ordering::Relaxed);
+        self.missing.lock().unrecorded += events as u64;
     }
 }
 
@@ -86,9 +66,11 @@ impl AuditLogState {
 pub(super) struct Queue {
     waiting: Mutex<QueuedJobs>,
     wake: Condvar,
-    room: Semaphore,
+    /// The places for records; closed when the queue is.
+    room: Arc<Semaphore>,
+    /// The additional places for callers that cannot wait.
+    extra: Arc<Semaphore>,
     capacity: usize,
-    closed: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -96,8 +78,6 @@ struct QueuedJobs {
     jobs: Vec<Job>,
     /// True if somebody waits for any of the jobs.
     urgent: bool,
-    /// The number of jobs in the additional places for callers that cannot wait.
-    crowding: usize,
 }
 
 /// A job for the writer.
@@ -108,35 +88,17 @@ pub(super) enum Job {
     Flush(oneshot::Sender<Result<(), Error>>),
 }
 
-impl QueuedJobs {
-    fn may_linger(&self, enough: usize) -> bool {
-        !self.urgent && (1..enough).contains(&self.jobs.len())
-    }
-}
-
-impl Job {
-    /// Returns whether somebody waits for the job.
-    fn is_urgent(&self) -> bool {
-        !matches!(self, Self::Record(RecordJob { waiter: None, .. }))
-    }
-}
-
 /// Events to be written together, with the channel to the caller that waits for them.
 #[derive(Debug)]
 pub(super) struct RecordJob {
     pub(super) events: Vec<AuditEvent>,
     pub(super) waiter: Waiter,
-    place: QueuePlace,
+    /// The place of the record, which is free again once the record is dropped.
+    _place: OwnedSemaphorePermit,
 }
 
 /// The channel to the caller that waits for a record, if there is one.
 pub(super) type Waiter = Option<oneshot::Sender<Result<(), Error>>>;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum QueuePlace {
-    Own,
-    Crowded,
-}
 
 impl Queue {
     pub(super) fn new(capacity: usize) -> Self {
@@ -144,9 +106,9 @@ impl Queue {
         Self {
             waiting: Mutex::default(),
             wake: Condvar::new(),
-            room: Semaphore::new(capacity),
+            room: Arc::new(Semaphore::new(capacity)),
+            extra: Arc::new(Semaphore::new(capacity)),
             capacity,
-            closed: AtomicBool::new(false),
         }
     }
 
@@ -156,45 +118,46 @@ impl Queue {
         events: Vec<AuditEvent>,
         waiter: Waiter,
     ) -> Result<(), (Vec<AuditEvent>, Waiter)> {
-        match self.room.try_acquire() {
-            Ok(permit) => {
-                permit.forget();
-                self.push(Job::Record(RecordJob { events, waiter, place: QueuePlace::Own }));
+        self.try_record_in(&self.room, events, waiter)
+    }
+
+    fn try_record_in(
+        &self,
+        room: &Arc<Semaphore>,
+        events: Vec<AuditEvent>,
+        waiter: Waiter,
+    ) -> Result<(), (Vec<AuditEvent>, Waiter)> {
+        match Arc::clone(room).try_acquire_owned() {
+            Ok(place) => {
+                self.record_at(place, events, waiter);
                 Ok(())
             }
             Err(_) => Err((events, waiter)),
         }
     }
 
-    /// Waits until there is room for a record, which then has to be [queued](Self::record_in_room). Returns false if
-    /// the queue was closed, so that there will never be room again.
-    pub(super) async fn wait_for_room(&self) -> bool {
-        self.room.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok()
+    /// Waits for a place for a record, which then has to be [queued](Self::record_at) there; `None` if the queue was
+    /// closed, so that there will never be a place again.
+    pub(super) async fn wait_for_room(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// Queues a record in the room that [`wait_for_room`](Self::wait_for_room) obtained.
-    pub(super) fn record_in_room(&self, events: Vec<AuditEvent>, waiter: Waiter) {
-        self.push(Job::Record(RecordJob { events, waiter, place: QueuePlace::Own }));
+    /// Queues a record at its place.
+    pub(super) fn record_at(&self, place: OwnedSemaphorePermit, events: Vec<AuditEvent>, waiter: Waiter) {
+        self.push(Job::Record(RecordJob { events, waiter, _place: place }));
     }
 
     /// Queues a record without waiting, and returns it as the error if the places for callers that cannot wait are
     /// taken as well.
     pub(super) fn record_crowding(&self, events: Vec<AuditEvent>) -> Result<(), Vec<AuditEvent>> {
-        let Err((events, _)) = self.try_record(events, None) else { return Ok(()) };
-        let mut waiting = self.waiting.lock();
-        if self.is_closed() || waiting.crowding >= self.capacity {
-            return Err(events);
-        }
-        waiting.crowding += 1;
-        waiting.jobs.push(Job::Record(RecordJob { events, waiter: None, place: QueuePlace::Crowded }));
-        self.wake.notify_one();
-        Ok(())
+        let placed = self.try_record(events, None);
+        let placed = placed.or_else(|(events, waiter)| self.try_record_in(&self.extra, events, waiter));
+        placed.map_err(|(events, _)| events)
     }
 
     /// Returns whether the places for callers that cannot wait are all taken.
     pub(super) fn is_overrun(&self) -> bool {
-        // The room is checked first, so that usually no lock is taken.
-        self.room.available_permits() == 0 && self.waiting.lock().crowding >= self.capacity
+        self.room.available_permits() == 0 && self.extra.available_permits() == 0
     }
 
     /// Queues a job. A job that comes after the queue was closed is dropped, of which its waiter is informed.
@@ -203,7 +166,8 @@ impl Queue {
         if self.is_closed() {
             return;
         }
-        let becomes_urgent = !waiting.urgent && job.is_urgent();
+        let is_awaited = !matches!(job, Job::Record(RecordJob { waiter: None, .. }));
+        let becomes_urgent = !waiting.urgent && is_awaited;
         waiting.urgent |= becomes_urgent;
         waiting.jobs.push(job);
         // The writer sleeps when there is nothing to do, and while nothing is urgent.
@@ -221,14 +185,14 @@ impl Queue {
     pub(super) fn close(&self) {
         // The lock is held, because otherwise the writer could miss the change between its check and its sleep.
         let waiting = self.waiting.lock();
-        self.closed.store(true, Ordering::Relaxed);
-        self.wake.notify_one();
         self.room.close();
+        self.extra.close();
+        self.wake.notify_one();
         drop(waiting);
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.room.is_closed()
     }
 
     /// Waits for jobs, at most for `patience`, and swaps them into `jobs`. Returns false when no more will come.
@@ -244,7 +208,7 @@ impl Queue {
                 }
             }
         }
-        while waiting.may_linger(self.enough()) && !self.is_closed() {
+        while !waiting.urgent && (1..self.enough()).contains(&waiting.jobs.len()) && !self.is_closed() {
             if self.wake.wait_for(&mut waiting, LINGER).timed_out() {
                 break;
             }
@@ -252,17 +216,6 @@ impl Queue {
         waiting.urgent = false;
         mem::swap(&mut waiting.jobs, jobs);
         !(self.is_closed() && jobs.is_empty())
-    }
-
-    /// Frees the places of records that have been written.
-    pub(super) fn release(&self, records: &[RecordJob]) {
-        let own = records.iter().filter(|record| record.place == QueuePlace::Own).count();
-        let crowded = records.len() - own;
-        if crowded > 0 {
-            let mut waiting = self.waiting.lock();
-            waiting.crowding = waiting.crowding.saturating_sub(crowded);
-        }
-        self.room.add_permits(own);
     }
 }
 

@@ -11,8 +11,6 @@ use super::entry::own_event;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Retention {
-    /// All events are kept.
-    KeepAll,
     /// Events younger than this duration are kept, and all events behind the first of them.
     TimeBased(Duration),
     /// The last events are kept, up to this number of bytes. The file is about twice as large, and grows no further.
@@ -23,7 +21,6 @@ impl Retention {
     /// Returns the word for the rule, as the events say it by which removals are reported.
     pub(super) const fn reason(self) -> &'static str {
         match self {
-            Self::KeepAll => "keep_all",
             Self::TimeBased(_) => "time_based",
             Self::SizeBased(_) => "size_based",
         }

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use mgp_types::canonical::Digest;
-use mgp_types::mgp::{EventType, Outcome, ServerId, Timestamp};
+use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
 use mgp_types::{LOCAL_AGENT, RawJson};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, params};
+use rusqlite::{
+    Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, named_params, params,
+};
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
@@ -134,13 +136,13 @@ impl LogStore {
         let mut connection = self.reader.connection();
         // One transaction covers both reads; otherwise the head could be newer than the last entry.
         let transaction = connection.transaction()?;
-        let head = transaction
-            .query_row("SELECT seq, hash FROM audit_head", [], |row| read_head(row, 0))
-            .optional()?;
+        let head = transaction.query_row("SELECT seq, hash FROM audit_head", [], read_head).optional()?;
         let last = transaction
-            .query_row(&format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1"), [], |row| {
-                read_entry(row)
-            })
+            .query_row(
+                &format!("SELECT {COLUMNS} FROM audit_events ORDER BY seq DESC LIMIT 1"),
+                [],
+                read_entry,
+            )
             .optional()?;
         let checkpoint = transaction
             .query_row(
@@ -179,12 +181,26 @@ impl LogStore {
         );
         let behind = integer(query.behind.unwrap_or(start));
         let limit = integer(query.limit.min(Query::MAX_LIMIT) as u64);
-        let conditions = conditions(&query.filter);
         let connection = self.reader.connection();
         let mut statement = connection.prepare(&sql)?;
-        let mut values: Vec<_> = conditions.iter().map(|(name, value)| (*name, &**value)).collect();
-        values.extend([(":behind", &behind as &dyn ToSql), (":limit", &limit)]);
-        let entries = statement.query_map(&*values, read_entry)?.collect::<Result<_, _>>()?;
+        let Filter { event_types, agent_id, server_id, result, since, until, trace_id } = &query.filter;
+        let types: Vec<_> = event_types.iter().map(EventType::as_str).collect();
+        let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
+        let agent = agent_id.as_ref().map(AgentId::as_str);
+        let values = named_params! {
+            ":behind": behind,
+            ":limit": limit,
+            ":types": types,
+            ":agent": agent,
+            // The agent `local` stands for all clients of the user.
+            ":clients": agent.filter(|agent| *agent == LOCAL_AGENT).map(|agent| format!("{agent}/*")),
+            ":server": server_id.as_ref().map(ServerId::as_str),
+            ":result": result.map(Outcome::as_str),
+            ":since": since.map(Timestamp::as_millis),
+            ":until": until.map(Timestamp::as_millis),
+            ":trace": trace_id.map(|trace| trace.as_u128().to_be_bytes()),
+        };
+        let entries = statement.query_map(values, read_entry)?.collect::<Result<_, _>>()?;
         Ok(entries)
     }
 
@@ -203,7 +219,6 @@ impl LogStore {
             })?;
         let (Some(first), Some(last)) = ends else { return Ok(None) };
         let end = match rule {
-            Retention::KeepAll => return Ok(None),
             Retention::TimeBased(age) => connection
                 .query_row(
                     "SELECT seq FROM audit_events INDEXED BY audit_facets
@@ -220,9 +235,7 @@ impl LogStore {
             return Ok(None);
         }
         let head =
-            connection.query_row("SELECT seq, hash FROM audit_events WHERE seq = ?1", [end], |row| {
-                read_head(row, 0)
-            })?;
+            connection.query_row("SELECT seq, hash FROM audit_events WHERE seq = ?1", [end], read_head)?;
         Ok(Some((head, natural(end - first + 1))))
     }
 
@@ -289,7 +302,8 @@ fn bind(statement: &mut Statement<'_>, at: usize, entry: &LogEntry) -> rusqlite:
         &facets.server.as_ref().map(ServerId::as_str),
         &facets.result.as_str(),
         &facets.trace.to_be_bytes(),
-        &SqlText(event),
+        // The event is written as the bytes that it is, without the check of its JSON that each write would otherwise repeat.
+        &ToSqlOutput::Borrowed(ValueRef::Text(event.as_bytes())),
         prev.as_bytes(),
         hash.as_bytes(),
     ];
@@ -301,15 +315,6 @@ fn inserting(entries: usize) -> String {
     let values = format!("({})", ["?"; VALUES].join(", "));
     let columns = "seq, millis, bytes, event_type, agent, server, result, trace, event, prev, hash";
     format!("INSERT INTO audit_events ({columns}) VALUES {}", vec![&*values; entries].join(", "))
-}
-
-/// An event as SQL text, without the check of its JSON that each write would otherwise repeat.
-struct SqlText<'a>(&'a RawJson);
-
-impl ToSql for SqlText<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0.as_bytes())))
-    }
 }
 
 /// Returns the number of the last entry that, together with those behind it, has more than `most` bytes of events.
@@ -326,25 +331,6 @@ fn last_beyond_bytes(connection: &Connection, most: u64) -> Result<Option<i64>, 
         }
     }
     Ok(None)
-}
-
-/// Returns the values of [`CONDITIONS`] by their names; empty ones are met by every event.
-fn conditions(filter: &Filter) -> Vec<(&'static str, Box<dyn ToSql>)> {
-    let types: Vec<_> = filter.event_types.iter().map(EventType::as_str).collect();
-    let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
-    let agent = filter.agent_id.as_ref().map(|agent| agent.as_str().to_owned());
-    // The agent `local` stands for all clients of the user.
-    let clients = agent.as_ref().filter(|agent| **agent == LOCAL_AGENT).map(|agent| format!("{agent}/*"));
-    vec![
-        (":types", Box::new(types)),
-        (":agent", Box::new(agent)),
-        (":clients", Box::new(clients)),
-        (":server", Box::new(filter.server_id.as_ref().map(|server| server.as_str().to_owned()))),
-        (":result", Box::new(filter.result.map(Outcome::as_str))),
-        (":since", Box::new(filter.since.map(Timestamp::as_millis))),
-        (":until", Box::new(filter.until.map(Timestamp::as_millis))),
-        (":trace", Box::new(filter.trace_id.map(|trace| trace.as_u128().to_be_bytes()))),
-    ]
 }
 
 fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
@@ -375,13 +361,14 @@ fn read_entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     })
 }
 
-fn read_head(row: &Row<'_>, at: usize) -> rusqlite::Result<LogHead> {
-    Ok(LogHead::new(natural(row.get(at)?), Digest::from(row.get::<_, [u8; 32]>(at + 1)?)))
+/// Reads a number and a link from the first two columns.
+fn read_head(row: &Row<'_>) -> rusqlite::Result<LogHead> {
+    Ok(LogHead::new(natural(row.get(0)?), Digest::from(row.get::<_, [u8; 32]>(1)?)))
 }
 
 fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
     let (removed, told_by) = (natural(row.get(2)?), natural(row.get(4)?));
-    Ok(Checkpoint { end: read_head(row, 0)?, removed, reason: row.get(3)?, told_by })
+    Ok(Checkpoint { end: read_head(row)?, removed, reason: row.get(3)?, told_by })
 }
 
 /// Converts a number for SQLite, whose integers are signed.
@@ -429,7 +416,7 @@ const MOVE_ON: &str = "INSERT INTO audit_head (only, seq, hash) VALUES (1, ?1, ?
 /// The columns from which an entry is read.
 const COLUMNS: &str = "seq, millis, event_type, agent, server, result, trace, event, prev, hash";
 
-/// The SQL condition of a filter, with a parameter for each of its members.
+/// The SQL condition of a filter, with a parameter for each of its members; one without a value is met by every event.
 const CONDITIONS: &str = "(:types IS NULL OR event_type IN (SELECT value FROM json_each(:types)))
     AND (:agent IS NULL OR agent = :agent OR agent GLOB :clients) AND (:server IS NULL OR server = :server)
     AND (:result IS NULL OR result = :result)

@@ -83,23 +83,29 @@ impl LogWriter {
     fn commit(&mut self, new: Vec<RecordJob>) {
         let mut batch = mem::take(&mut self.kept);
         batch.extend(new);
-        let missing = self.state.missing();
+        let missing = *self.state.missing.lock();
         if batch.is_empty() && missing == MissingEvents::default() {
             return;
         }
         let (mut head, mut newest) = (self.head, self.newest);
         let mut entries = Vec::with_capacity(batch.len() + 1);
         if missing != MissingEvents::default() {
-            let mut gap = [self.gap(missing)];
+            let mut gap = [own_event(self.clock.now(), GAP, Outcome::Failure)
+                .with_detail("unrecorded_events", &missing.unrecorded)
+                .with_detail("refused_calls", &missing.refused)];
             continue_with(&mut gap, &mut head, &mut newest, &mut entries);
         }
         for record in &mut batch {
             continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
         }
-        match self.append(&entries, head) {
+        // A commit that reports an error may have become durable all the same; it then counts as done.
+        match self.store.append(&entries).or_else(|error| self.durable(head, error)) {
             Ok(()) => {
                 (self.head, self.newest) = (head, newest);
-                self.state.subtract_reported(missing);
+                let mut reported = self.state.missing.lock();
+                reported.unrecorded -= missing.unrecorded;
+                reported.refused -= missing.refused;
+                drop(reported);
                 if !self.state.set_fault(None) {
                     tracing::info!("the audit log can be written again");
                 }
@@ -108,17 +114,10 @@ impl LogWriter {
                     calls
                         .clear(batch.iter().flat_map(|record| &record.events).filter_map(|event| event.ends));
                 }
-                self.finish(batch, &Ok(()));
+                finish(batch, &Ok(()));
             }
             Err(error) => self.fail(batch, error),
         }
-    }
-
-    /// Appends entries to the store. A commit that reports an error may have become durable all the same; it then
-    /// counts as done.
-    fn append(&self, entries: &[LogEntry], end: LogHead) -> Result<(), StoreError> {
-        let is_new = !entries.is_empty();
-        self.store.append(entries).or_else(|error| if is_new { self.durable(end, error) } else { Err(error) })
     }
 
     /// Returns success if the store ends at `end` after all, or else `error`.
@@ -139,20 +138,7 @@ impl LogWriter {
         let (awaited, kept): (Vec<_>, _) = batch.into_iter().partition(|record| record.waiter.is_some());
         self.kept = kept;
         self.state.count_unrecorded(awaited.iter().map(|record| record.events.len()).sum());
-        self.finish(awaited, &Err(error));
-    }
-
-    fn finish(&self, records: Vec<RecordJob>, outcome: &Result<(), Error>) {
-        self.state.queue.release(&records);
-        for waiter in records.into_iter().filter_map(|record| record.waiter) {
-            let _ = waiter.send(outcome.clone());
-        }
-    }
-
-    fn gap(&self, missing: MissingEvents) -> AuditEvent {
-        own_event(self.clock.now(), GAP, Outcome::Failure)
-            .with_detail("unrecorded_events", &missing.unrecorded)
-            .with_detail("refused_calls", &missing.refused)
+        finish(awaited, &Err(error));
     }
 
     /// Removes a bounded number of the oldest entries that `rule` does not keep, and returns their number.
@@ -171,6 +157,13 @@ impl LogWriter {
         (self.head, self.newest) = (head, newest);
         self.state.head.send_replace(head);
         Ok(removed)
+    }
+}
+
+/// Tells the callers that wait for records how these ended, and frees the places of the records.
+fn finish(records: Vec<RecordJob>, outcome: &Result<(), Error>) {
+    for waiter in records.into_iter().filter_map(|record| record.waiter) {
+        let _ = waiter.send(outcome.clone());
     }
 }
 

@@ -33,19 +33,15 @@ use self::write::RedactingWriter;
 /// # Ok::<(), mgp_types::JsonError>(())
 /// ```
 pub fn redacted(arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
+    let bytes = arguments.as_bytes().len();
+    let value = if bytes <= MAX_INPUT_BYTES { arguments.to::<Value>().ok() } else { None };
     // A schema that cannot be read might have marked any value as a secret.
-    let schema = match schema.map(RawJson::to::<Value>) {
-        None => None,
-        Some(Ok(schema)) => Some(schema),
-        Some(Err(_)) => return shape(arguments),
+    let (Some(value), Ok(schema)) = (value, schema.map(RawJson::to::<Value>).transpose()) else {
+        return RawJson::from_written(format!(r#"{{"omitted_bytes":{bytes}}}"#).into_bytes());
     };
-    let schemas = schema.as_ref().map_or_else(Schemas::none, Schemas::of);
-    write(arguments, |writer, value| writer.redacted(value, &schemas))
-}
-
-/// Returns the names in arguments, and in place of each value its kind and size.
-pub(super) fn shape(arguments: &RawJson) -> RawJson {
-    write(arguments, RedactingWriter::shape)
+    let mut writer = RedactingWriter::new(MAX_BYTES);
+    writer.redacted(&value, &schema.as_ref().map_or_else(Schemas::none, Schemas::of));
+    RawJson::from_written(writer.finish())
 }
 
 /// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each
@@ -75,17 +71,6 @@ pub(super) fn name(name: &str) -> Cow<'_, str> {
 
 /// The length of the shortest piece of letters and digits that every secret in a name has.
 const MIN_PIECE: usize = 16;
-
-fn write(arguments: &RawJson, write: impl FnOnce(&mut RedactingWriter, &Value)) -> RawJson {
-    let bytes = arguments.as_bytes().len();
-    let value = if bytes <= MAX_INPUT_BYTES { arguments.to::<Value>().ok() } else { None };
-    let Some(value) = value else {
-        return RawJson::from_written(format!(r#"{{"omitted_bytes":{bytes}}}"#).into_bytes());
-    };
-    let mut writer = RedactingWriter::new(MAX_BYTES);
-    write(&mut writer, &value);
-    RawJson::from_written(writer.finish())
-}
 
 /// The mark in place of a secret.
 const REDACTED: &str = "[redacted]";

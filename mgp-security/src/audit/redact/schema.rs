@@ -10,7 +10,8 @@ use serde_json::Value;
 pub(super) struct Schemas<'a> {
     root: Option<&'a Value>,
     parts: Vec<&'a Value>,
-    is_secret: bool,
+    /// True if the value is a secret.
+    pub(super) is_secret: bool,
 }
 
 impl<'a> Schemas<'a> {
@@ -22,11 +23,6 @@ impl<'a> Schemas<'a> {
     /// Returns the schema `root` for the whole value.
     pub(super) fn of(root: &'a Value) -> Self {
         Self::expanded(Some(root), vec![root])
-    }
-
-    /// Returns whether the value is a secret.
-    pub(super) const fn is_secret(&self) -> bool {
-        self.is_secret
     }
 
     /// Returns the parts that apply to the member `name`.
@@ -116,14 +112,14 @@ mod tests {
             "if": {"properties": {"kind": {}}}, "then": {"properties": {"later": {"writeOnly": true}}},
         });
         let root = Schemas::of(&schema);
-        assert!(!root.is_secret() && !root.member("plain").is_secret());
-        assert!(root.member("marked").is_secret());
-        assert!(root.member("login").member("word").is_secret());
-        assert!(root.member("list").item(7).member("word").is_secret());
-        assert!(!root.member("pair").item(0).is_secret() && root.member("pair").item(1).is_secret());
-        assert!(root.member("x1").member("deep").is_secret());
-        assert!(root.member("later").is_secret());
-        assert!(!root.member("unknown").is_secret());
+        assert!(!root.is_secret && !root.member("plain").is_secret);
+        assert!(root.member("marked").is_secret);
+        assert!(root.member("login").member("word").is_secret);
+        assert!(root.member("list").item(7).member("word").is_secret);
+        assert!(!root.member("pair").item(0).is_secret && root.member("pair").item(1).is_secret);
+        assert!(root.member("x1").member("deep").is_secret);
+        assert!(root.member("later").is_secret);
+        assert!(!root.member("unknown").is_secret);
     }
 
     #[test]
@@ -136,12 +132,12 @@ mod tests {
         for _ in 0..100 {
             at = at.member("child");
         }
-        assert!(at.member("word").is_secret());
+        assert!(at.member("word").is_secret);
     }
 
     #[test]
     fn a_schema_with_too_much_to_follow_makes_a_secret_of_everything() {
         let parts: Vec<_> = (0..1_000).map(|number| json!({"title": number})).collect();
-        assert!(Schemas::of(&json!({"anyOf": parts})).is_secret());
+        assert!(Schemas::of(&json!({"anyOf": parts})).is_secret);
     }
 }

@@ -104,15 +104,6 @@ fn the_schema_says_what_a_secret_is() {
 }
 
 #[test]
-fn the_shape_holds_no_value() {
-    let arguments = RawJson::parse(r#"{"a":"hunter2","b":[1,true,null,{"c":"xx"}]}"#).unwrap();
-    assert_eq!(
-        shape(&arguments).as_bytes(),
-        br#"{"a":"string of 7 bytes","b":["number","boolean","null",{"c":"string of 2 bytes"}]}"#
-    );
-}
-
-#[test]
 fn whatever_comes_is_written_within_bounds() {
     let wide = serde_json::json!({ "list": vec!["x".repeat(900); 200] }).to_string();
     let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));

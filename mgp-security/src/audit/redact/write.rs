@@ -1,6 +1,7 @@
 //! The JSON writer that leaves secrets out and bounds the output.
 
 use std::collections::HashSet;
+use std::mem;
 
 use mgp_types::json::write_string;
 use mgp_types::secret::{is_card_number, is_label, is_labelled, is_secret_name};
@@ -29,49 +30,30 @@ impl RedactingWriter {
 
     /// Writes the value without its secrets.
     pub(super) fn redacted(&mut self, value: &Value, schemas: &Schemas<'_>) {
-        if schemas.is_secret() {
+        if schemas.is_secret {
             return self.secret(value);
         }
         match value {
             Value::Number(number) if is_card_number(&number.to_string()) => self.secret(value),
             Value::Null | Value::Bool(_) | Value::Number(_) => self.plain(value),
             Value::String(string) => self.clipped(&text(clip_to(string, MAX_READ_BYTES))),
-            Value::Array(items) => {
+            Value::Array(items) => self.nested(*b"[]", |writer| {
                 let mut is_named = false;
-                self.list(items, |writer, index, item| {
-                    if is_named {
+                for (index, item) in items.iter().enumerate() {
+                    writer.comma(index);
+                    if writer.is_full() {
+                        writer.clipped("…");
+                        break;
+                    }
+                    if mem::take(&mut is_named) {
                         writer.secret(item);
-                        is_named = false;
-                        return;
-                    }
-                    is_named = item.as_str().is_some_and(names_the_next);
-                    writer.redacted(item, &schemas.item(index));
-                });
-            }
-            Value::Object(members) => {
-                let is_labelled_secret = members
-                    .iter()
-                    .any(|(name, value)| is_label(name) && value.as_str().is_some_and(is_secret_name));
-                self.members(members, |writer, name, value| {
-                    if is_secret_name(name) || (is_labelled_secret && is_labelled(name)) {
-                        writer.secret(value);
                     } else {
-                        writer.redacted(value, &schemas.member(name));
+                        is_named = item.as_str().is_some_and(names_the_next);
+                        writer.redacted(item, &schemas.item(index));
                     }
-                });
-            }
-        }
-    }
-
-    /// Writes the kind and size of each value in its place.
-    pub(super) fn shape(&mut self, value: &Value) {
-        match value {
-            Value::Null => self.clipped("null"),
-            Value::Bool(_) => self.clipped("boolean"),
-            Value::Number(_) => self.clipped("number"),
-            Value::String(string) => self.clipped(&format!("string of {} bytes", string.len())),
-            Value::Array(items) => self.list(items, |writer, _, item| writer.shape(item)),
-            Value::Object(members) => self.members(members, |writer, _, value| writer.shape(value)),
+                }
+            }),
+            Value::Object(members) => self.nested(*b"{}", |writer| writer.members(members, schemas)),
         }
     }
 
@@ -87,47 +69,34 @@ impl RedactingWriter {
         self.depth -= 1;
     }
 
-    fn list(&mut self, items: &[Value], mut write: impl FnMut(&mut Self, usize, &Value)) {
-        self.nested(*b"[]", |writer| {
-            for (index, item) in items.iter().enumerate() {
-                writer.comma(index);
-                if writer.is_full() {
-                    writer.clipped("…");
-                    break;
-                }
-                write(writer, index, item);
-            }
-        });
-    }
-
-    fn members(
-        &mut self,
-        members: &serde_json::Map<String, Value>,
-        mut write: impl FnMut(&mut Self, &str, &Value),
-    ) {
+    fn members(&mut self, members: &serde_json::Map<String, Value>, schemas: &Schemas<'_>) {
+        let is_labelled_secret =
+            members.iter().any(|(name, value)| is_label(name) && value.as_str().is_some_and(is_secret_name));
         let mut written = HashSet::new();
-        self.nested(*b"{}", |writer| {
-            for (index, (name, value)) in members.iter().enumerate() {
-                writer.comma(index);
-                let is_full = writer.is_full();
-                let name_shown = text(clip_to(name, MAX_READ_BYTES));
-                let mut unique_name =
-                    if is_full { "…".into() } else { clip(&name_shown, MAX_NAME_BYTES).into_owned() };
-                // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
-                let mut number = index;
-                while !written.insert(unique_name.clone()) {
-                    number += 1;
-                    unique_name = format!("…{number}");
-                }
-                write_string(&mut writer.out, &unique_name);
-                writer.out.push(b':');
-                if is_full {
-                    writer.clipped("…");
-                    break;
-                }
-                write(writer, name, value);
+        for (index, (name, value)) in members.iter().enumerate() {
+            self.comma(index);
+            let is_full = self.is_full();
+            let name_shown = text(clip_to(name, MAX_READ_BYTES));
+            let mut unique_name =
+                if is_full { "…".into() } else { clip(&name_shown, MAX_NAME_BYTES).into_owned() };
+            // Two names may become alike when parts are cut or taken out, and no name may stand twice in an object.
+            let mut number = index;
+            while !written.insert(unique_name.clone()) {
+                number += 1;
+                unique_name = format!("…{number}");
             }
-        });
+            write_string(&mut self.out, &unique_name);
+            self.out.push(b':');
+            if is_full {
+                self.clipped("…");
+                break;
+            }
+            if is_secret_name(name) || (is_labelled_secret && is_labelled(name)) {
+                self.secret(value);
+            } else {
+                self.redacted(value, &schemas.member(name));
+            }
+        }
     }
 
     fn secret(&mut self, value: &Value) {

@@ -1,5 +1,6 @@
 //! The tower layer that demands an API key of HTTP requests, in front of the HTTP server.
 
+use std::fmt;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -12,6 +13,7 @@ use tower_service::Service;
 use super::tokens::{Met, challenge, meet};
 use super::{AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
+use crate::oauth::authorization;
 
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
@@ -134,14 +136,10 @@ pub(super) fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
 
 /// Returns the sender of a request with these headers.
 pub(super) fn authenticate(ring: &KeyRing, headers: &HeaderMap) -> Result<Authenticated, AuthError> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return Err(AuthError::Unknown) };
-    let (scheme, key) =
-        value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or(AuthError::Unknown)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(AuthError::Unknown);
+    match authorization(headers) {
+        Ok(Some((scheme, key))) if scheme.eq_ignore_ascii_case("bearer") => ring.verify(key),
+        _ => Err(AuthError::Unknown),
     }
-    ring.verify(key.trim_matches(' '))
 }
 
 /// Removes the key from the head of the HTTP request, so that no code further in can pass it on.
@@ -157,26 +155,28 @@ pub(super) fn strip(extensions: &mut Extensions) {
 }
 
 fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
-    let mut response = http::Response::new(format!("{error}\n").into());
-    let headers = response.headers_mut();
-    let status = match error {
+    let challenge = |text| Some((WWW_AUTHENTICATE, HeaderValue::from_static(text)));
+    let (status, header) = match error {
         AuthError::TooOften { wait } => {
-            let seconds = wait.as_nanos().div_ceil(1_000_000_000);
-            headers.insert(RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
-            StatusCode::TOO_MANY_REQUESTS
+            let seconds = u64::try_from(wait.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
+            (StatusCode::TOO_MANY_REQUESTS, Some((RETRY_AFTER, HeaderValue::from(seconds))))
         }
-        AuthError::NotPermitted { .. } => StatusCode::FORBIDDEN,
+        AuthError::NotPermitted { .. } => (StatusCode::FORBIDDEN, None),
         AuthError::Expired => {
             let why = r#"Bearer error="invalid_token", error_description="the key has expired""#;
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(why));
-            StatusCode::UNAUTHORIZED
+            (StatusCode::UNAUTHORIZED, challenge(why))
         }
-        AuthError::Unknown | AuthError::ReservedOwner => {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            StatusCode::UNAUTHORIZED
-        }
+        AuthError::Unknown | AuthError::ReservedOwner => (StatusCode::UNAUTHORIZED, challenge("Bearer")),
     };
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let mut response = answer(error, status);
+    response.headers_mut().extend(header);
+    response
+}
+
+/// Returns an answer in words.
+pub(super) fn answer<R: From<String>>(words: impl fmt::Display, status: StatusCode) -> http::Response<R> {
+    let mut response = http::Response::new(format!("{words}\n").into());
     *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }

@@ -6,12 +6,12 @@ use std::task::{Context, Poll};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Flow, Gate, KeyPermission, Method, Principal, Request, Response, RpcService};
+use mgp_types::{Error, Flow, Gate, Method, Principal, Request, Response, RpcService};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
-use super::required_permission::{CALL, RequiredPermission};
+use super::required_permission::{CALL, check_demand};
 use super::while_valid::{FinishAnswer, WhileValid};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing};
 use crate::GateFuture;
@@ -20,43 +20,35 @@ use crate::listing::{keep_all, keep_listed};
 /// A layer that lets in only requests whose caller is authenticated. It makes [`Auth`] services.
 #[derive(Clone)]
 pub struct AuthLayer {
-    source: Arc<CredentialSource>,
+    /// The keys that HTTP requests come with; `None` if no request needs one.
+    ring: Option<KeyRing>,
+    /// The principal of the requests that come without a key; `None` if these are refused.
+    keyless: Option<Principal>,
     has_stand_ins: bool,
     names: Option<Arc<FindTool>>,
 }
 
-mgp_types::partial_debug!(AuthLayer, self => source: self.source);
+mgp_types::partial_debug!(AuthLayer, self => ring: self.ring, keyless: self.keyless);
 
 /// A function that finds the server and the tool of a name.
 type FindTool = dyn Fn(&str) -> Option<(ServerId, ToolName)> + Send + Sync;
-
-/// The source of the credential for a request.
-#[derive(Debug)]
-enum CredentialSource {
-    /// A key in the head of the HTTP request that the request came in.
-    Http(KeyRing),
-    /// A key in the head of the HTTP request; without one, the request comes from the given principal.
-    HttpOr(KeyRing, Principal),
-    /// No key: every request comes from the given principal.
-    Known(Principal),
-}
 
 impl AuthLayer {
     /// Returns a layer that takes a key of `ring` from the `Authorization` of the HTTP request, unless
     /// [`HttpAuth`](super::HttpAuth) has done so before.
     pub fn http(ring: KeyRing) -> Self {
-        Self::new(CredentialSource::Http(ring))
+        Self::new(Some(ring), None)
     }
 
     /// Returns a layer that takes a key of `ring` like [`http`](Self::http) where there is an `Authorization`.
     /// Requests without one come from `principal`, which may do everything here.
     pub fn http_or(ring: KeyRing, principal: Principal) -> Self {
-        Self::new(CredentialSource::HttpOr(ring, principal))
+        Self::new(Some(ring), Some(principal))
     }
 
     /// Returns a layer that treats each request as coming from `principal`, which may do everything here.
     pub fn fixed(principal: Principal) -> Self {
-        Self::new(CredentialSource::Known(principal))
+        Self::new(None, Some(principal))
     }
 
     /// Makes the call of a tool that stands for an MGP method, such as `mgp.tools.discover`, demand the same
@@ -79,8 +71,8 @@ impl AuthLayer {
         Self { names: Some(Arc::new(names)), ..self }
     }
 
-    fn new(source: CredentialSource) -> Self {
-        Self { source: Arc::new(source), has_stand_ins: false, names: None }
+    const fn new(ring: Option<KeyRing>, keyless: Option<Principal>) -> Self {
+        Self { ring, keyless, has_stand_ins: false, names: None }
     }
 }
 
@@ -171,27 +163,18 @@ impl AuthLayer {
     /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still
     /// to be held to the key further in.
     fn admit(&self, request: &Request) -> Result<(Principal, Option<(Authenticated, bool)>), AuthError> {
-        let caller = match &*self.source {
-            CredentialSource::Known(principal) => {
-                return Ok((principal.clone(), None));
-            }
-            CredentialSource::HttpOr(_, principal) if !brings_key(request) => {
-                return Ok((principal.clone(), None));
-            }
-            CredentialSource::Http(ring) | CredentialSource::HttpOr(ring, _) => {
-                let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
-                match head.extensions.get::<Authenticated>() {
-                    Some(caller) => caller.clone(),
-                    None => authenticate(ring, &head.headers)?,
-                }
-            }
-        };
-        let mut demand = RequiredPermission::of(request, self.has_stand_ins);
-        let is_call_held = self.names.is_some() && matches!(demand, RequiredPermission::Invoke(_));
-        if is_call_held {
-            demand = RequiredPermission::ForMethod(KeyPermission::Call);
+        let is_keyless = self.ring.is_none() || !brings_key(request);
+        if let Some(principal) = self.keyless.as_ref().filter(|_| is_keyless) {
+            return Ok((principal.clone(), None));
         }
-        demand.check(&caller.permissions).map_err(|missing| AuthError::NotPermitted { missing })?;
+        let ring = self.ring.as_ref().ok_or(AuthError::Unknown)?;
+        let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
+        let caller = match head.extensions.get::<Authenticated>() {
+            Some(caller) => caller.clone(),
+            None => authenticate(ring, &head.headers)?,
+        };
+        let held = check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some());
+        let is_call_held = held.map_err(|missing| AuthError::NotPermitted { missing })?;
         Ok((caller.principal.clone(), Some((caller, is_call_held))))
     }
 }

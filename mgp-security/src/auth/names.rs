@@ -1,5 +1,7 @@
 //! Names that no owner of a key may have, because others are known by them.
 
+use std::sync::LazyLock;
+
 use mgp_types::{LOCAL_AGENT, is_hidden};
 
 use crate::definition::skeleton;
@@ -19,32 +21,17 @@ pub fn reserved_owner(name: &str) -> Option<&'static str> {
     if name.contains('/') && begins(LOCAL_AGENT) {
         return Some("clients of the user who runs the kernel are called so");
     }
-    if let Some((_, whose)) = WHOLE.iter().find(|(known, _)| is(known)) {
-        return Some(whose);
-    }
     let is_number = |word: &String| word.chars().all(|c| c.is_ascii_digit() || matches!(c, 'o' | 'l'));
     if begins("uid") && words.len() > 1 && words[1..].iter().all(is_number) {
         return Some("users of the system are called so");
     }
-    FIRST_WORDS.iter().find(|(known, _)| begins(known)).map(|(_, whose)| *whose)
+    let is_reserved = |known: &str| known.strip_suffix(" ...").map_or_else(|| is(known), begins);
+    RESERVED.iter().find(|(known, _)| is_reserved(known)).map(|(_, whose)| *whose)
 }
 
-/// Names that are reserved as a whole, each with the reason.
-const WHOLE: [(&str, &str); 9] = [
-    ("local", "the client that starts the kernel is called so"),
-    ("local-http", "clients over HTTP without a key are called so"),
-    ("operator", "operators are called so"),
-    ("root", "the system's administrator is called so"),
-    ("kernel", "the kernel is called so"),
-    ("anonymous", "whoever is not known is called so"),
-    ("configuration", "decisions of the configuration are called so"),
-    ("auto-approve", "decisions of a policy are called so"),
-    ("human", "people in front of clients are called so"),
-];
-
-/// First words of names that are reserved whatever follows them, each with the reason.
-const FIRST_WORDS: [(&str, &str); 2] =
-    [("human", "people in front of clients are called so"), ("mgp", "the kernel's own parts are called so")];
+/// The reserved names, and the first words of names that are reserved whatever follows them, each with the reason.
+static RESERVED: LazyLock<Vec<(&'static str, &'static str)>> =
+    LazyLock::new(|| include_str!("names.txt").lines().filter_map(|line| line.split_once(": ")).collect());
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! The way in by a token, in front of the HTTP server.
 
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mgp_types::{BoxFuture, PeerCertificate};
 
-use super::http::admit;
+use super::http::{admit, answer};
 use super::key::KeyId;
 use super::{AuthError, Authenticated};
 use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, VerifiedToken};
@@ -29,7 +29,7 @@ where
 {
     let certificate = request.extensions().get::<PeerCertificate>();
     let shown = match PresentedToken::read(request.headers(), request.method(), request.uri(), certificate) {
-        Ok(shown) if shown.scheme() == TokenScheme::Bearer && KeyId::of_key(shown.text()).is_some() => {
+        Ok(shown) if shown.scheme == TokenScheme::Bearer && KeyId::of_key(&shown.token).is_some() => {
             return Met::Other(request);
         }
         Ok(shown) => shown,
@@ -42,12 +42,12 @@ where
         Ok(request)
     };
     if let Some(verified) = server.verify_known(&shown) {
-        return Met::Judged(judged(server, verified, shown.scheme()));
+        return Met::Judged(judged(server, verified, shown.scheme));
     }
     let server = server.clone();
     Met::Asking(Box::pin(async move {
         let verified = server.verify(&shown).await;
-        judged(&server, verified, shown.scheme())
+        judged(&server, verified, shown.scheme)
     }))
 }
 
@@ -75,9 +75,7 @@ fn refusal<R: From<String>>(
     } else {
         tracing::warn!(rule = error.rule(), "caller refused");
     }
-    let mut response = http::Response::new(format!("{error}\n").into());
-    *response.status_mut() = error.status();
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let mut response = answer(error, error.status());
     let challenge_headers =
         [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
     for (name, text) in challenge_headers {

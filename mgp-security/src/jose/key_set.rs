@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use jsonwebtoken::Algorithm;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyOperations, PublicKeyUse};
-use mgp_types::Object;
+use mgp_types::{Object, RawJson};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
     RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
@@ -72,15 +72,11 @@ impl VerifyingKey {
 
     /// Returns whether `signature` is that of `message`, by an algorithm that the key serves.
     pub(super) fn has_signed(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
-        let verified = match &self.key {
-            PublicKey::Point(own, key) if *own == algorithm => key.verify(message, signature),
-            PublicKey::Point(..) => return false,
-            PublicKey::Rsa(key) => match rsa_parameters(algorithm) {
-                Some(parameters) => key.verify(parameters, message, signature),
-                None => return false,
-            },
-        };
-        verified.is_ok()
+        match &self.key {
+            PublicKey::Point(own, key) => *own == algorithm && key.verify(message, signature).is_ok(),
+            PublicKey::Rsa(key) => rsa_parameters(algorithm)
+                .is_some_and(|parameters| key.verify(parameters, message, signature).is_ok()),
+        }
     }
 }
 
@@ -149,20 +145,11 @@ impl KeySet {
     /// # Errors
     /// The text is no set of keys, or has too many.
     pub fn read(json: &[u8]) -> Result<Self, JoseError> {
-        #[derive(serde::Deserialize)]
-        struct Published {
-            keys: Vec<Box<serde_json::value::RawValue>>,
-        }
         let object = Object::parse(Bytes::copy_from_slice(json)).map_err(|_| JoseError::KeySet)?;
-        let published: Published = object.to().map_err(|_| JoseError::KeySet)?;
-        if published.keys.len() > MAX_KEYS {
-            return Err(JoseError::KeySet);
-        }
-        let usable = |key: &serde_json::value::RawValue| {
-            let jwk: Jwk = serde_json::from_str(key.get()).ok()?;
-            VerifyingKey::from_jwk(&jwk).ok()
-        };
-        Ok(Self { keys: published.keys.iter().filter_map(|key| usable(key)).collect() })
+        let keys = object.get("keys").and_then(|keys| keys.to::<Vec<RawJson>>().ok());
+        let keys = keys.filter(|keys| keys.len() <= MAX_KEYS).ok_or(JoseError::KeySet)?;
+        let usable = |key: &RawJson| VerifyingKey::from_jwk(&key.to().ok()?).ok();
+        Ok(Self { keys: keys.iter().filter_map(usable).collect() })
     }
 
     /// Returns the keys that a token with this header may be signed by: the one with the id that it names, or all for its

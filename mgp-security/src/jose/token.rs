@@ -50,7 +50,8 @@ pub fn header(token: &str) -> Result<Header, JoseError> {
         return Err(JoseError::TooLong);
     }
     // An unknown algorithm, `none` among them, is no algorithm here.
-    let header: Header = read_object(decoded(parts(token)?.header)?)?;
+    let (header, ..) = parts(token)?;
+    let header: Header = read_object(decoded(header)?)?;
     if !is_asymmetric(header.alg) {
         return Err(JoseError::Algorithm);
     }
@@ -72,7 +73,8 @@ pub fn verify<C: DeserializeOwned>(
     if header(token)?.alg != algorithm || !key.serves(algorithm) {
         return Err(JoseError::Algorithm);
     }
-    let TokenParts { signed, payload, signature, .. } = parts(token)?;
+    let (_, payload, signature) = parts(token)?;
+    let signed = &token[..token.len() - signature.len() - 1];
     if !key.has_signed(algorithm, signed.as_bytes(), &decoded(signature)?) {
         return Err(JoseError::Signature);
     }
@@ -88,23 +90,17 @@ fn read_object<T: DeserializeOwned>(json: Vec<u8>) -> Result<T, JoseError> {
     Object::parse(json).ok().and_then(|object| object.to().ok()).ok_or(JoseError::Malformed)
 }
 
-/// The parts of a token.
-struct TokenParts<'a> {
-    /// The text that is signed: header and payload.
-    signed: &'a str,
-    header: &'a str,
-    payload: &'a str,
-    signature: &'a str,
-}
-
-fn parts(token: &str) -> Result<TokenParts<'_>, JoseError> {
-    let (signed, signature) = token.rsplit_once('.').ok_or(JoseError::Malformed)?;
-    let (header, payload) = signed.split_once('.').ok_or(JoseError::Malformed)?;
-    let is_part = |part: &str| !part.is_empty() && !part.contains('.');
-    if !is_part(header) || !is_part(payload) || !is_part(signature) {
-        return Err(JoseError::Malformed);
+/// Returns the header, the payload and the signature of a token.
+fn parts(token: &str) -> Result<(&str, &str, &str), JoseError> {
+    let mut parts = token.split('.');
+    match [(); 4].map(|()| parts.next()) {
+        [Some(header), Some(payload), Some(signature), None]
+            if [header, payload, signature].iter().all(|part| !part.is_empty()) =>
+        {
+            Ok((header, payload, signature))
+        }
+        _ => Err(JoseError::Malformed),
     }
-    Ok(TokenParts { signed, header, payload, signature })
 }
 
 /// The longest token.

@@ -1,7 +1,7 @@
 //! The claims of access tokens, and whether they hold here.
 
 use mgp_types::mgp::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::TokenError;
 
@@ -14,14 +14,14 @@ pub(super) struct TokenClaims {
     username: Option<Box<str>>,
     /// The client that got the token, in the answer of an issuer.
     client_id: Option<Box<str>>,
-    #[serde(default)]
-    aud: OneOrMany,
+    #[serde(default, deserialize_with = "one_or_many")]
+    aud: Vec<Box<str>>,
     exp: Option<f64>,
     nbf: Option<f64>,
     iat: Option<f64>,
     scope: Option<Box<str>>,
-    #[serde(default)]
-    scp: OneOrMany,
+    #[serde(default, deserialize_with = "one_or_many")]
+    scp: Vec<Box<str>>,
     #[serde(default)]
     pub(super) cnf: Confirmation,
 }
@@ -38,28 +38,18 @@ pub(super) struct Confirmation {
     pub(super) certificate: Option<Box<str>>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMany {
-    One(Box<str>),
-    Many(Vec<Box<str>>),
-}
-
-impl Default for OneOrMany {
-    fn default() -> Self {
-        Self::Many(Vec::new())
+/// Reads a text, or a list of texts.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Box<str>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Box<str>),
+        Many(Vec<Box<str>>),
     }
-}
-
-impl OneOrMany {
-    fn iter(&self) -> impl Iterator<Item = &str> {
-        match self {
-            Self::One(one) => std::slice::from_ref(one),
-            Self::Many(many) => many.as_slice(),
-        }
-        .iter()
-        .map(|text| &**text)
-    }
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
 }
 
 impl TokenClaims {
@@ -107,7 +97,7 @@ impl TokenClaims {
     }
 
     pub(super) fn is_for(&self, audience: &str) -> bool {
-        self.aud.iter().any(|it| it == audience)
+        self.aud.iter().any(|it| **it == *audience)
     }
 
     /// Returns the scopes of the token.

@@ -23,7 +23,7 @@ pub(super) struct TokenHolder {
     /// The token of the holder, where tokens are kept.
     token: Option<Box<str>>,
     /// The token that only its issuer can tell about, if the principal came with one, and when the issuer is asked again.
-    asked: Option<(Box<str>, Timestamp)>,
+    pub(super) asked: Option<(Box<str>, Timestamp)>,
 }
 
 impl TokenHolders {
@@ -92,12 +92,5 @@ impl TokenHolders {
         for validity in over {
             validity.end(calls);
         }
-    }
-}
-
-impl TokenHolder {
-    /// Returns whether the principal came last with this token, which only its issuer can tell about.
-    pub(super) fn came_with(&self, token: &str) -> bool {
-        self.asked.as_ref().is_some_and(|(asked, _)| **asked == *token)
     }
 }

@@ -11,8 +11,6 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue};
 use mgp_types::Object;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -58,11 +56,6 @@ impl Issuer {
             algorithms: vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA],
             introspection: None,
         }
-    }
-
-    /// Returns whether the issuer is asked about tokens.
-    pub(super) fn is_asked(&self) -> bool {
-        self.introspection.is_some()
     }
 }
 
@@ -132,11 +125,8 @@ impl IssuerKeys {
     ) -> Result<Arc<PublishedKeys>, TokenError> {
         let mut fetched_at = self.turn.lock().await;
         let known = self.known();
-        let is_newer = match (&known, seen) {
-            (Some(known), Some(seen)) => !Arc::ptr_eq(known, seen),
-            (known, None) => known.is_some(),
-            (None, Some(_)) => false,
-        };
+        let is_unseen = |known: &Arc<_>| seen.is_none_or(|seen| !Arc::ptr_eq(known, seen));
+        let is_newer = known.as_ref().is_some_and(is_unseen);
         let is_recent = fetched_at.is_some_and(|at| at.elapsed() < SHORTEST_INTERVAL);
         if !is_newer && !is_recent {
             match self.published().await {
@@ -154,7 +144,7 @@ impl IssuerKeys {
     async fn published(&self) -> Result<KeySet, Cow<'static, str>> {
         let url = match &self.of.jwks_uri {
             Some(url) => url.clone(),
-            None => self.metadata().await?.jwks_uri.ok_or("its metadata names no keys")?,
+            None => self.metadata().await?.text("jwks_uri").ok_or("its metadata names no keys")?.into(),
         };
         let fetched =
             self.fetcher.get(&url, &HeaderMap::new()).await.map_err(|error| unfetched("its keys", &error))?;
@@ -165,7 +155,7 @@ impl IssuerKeys {
         if keys.is_empty() { Err("none of its keys verifies signatures".into()) } else { Ok(keys) }
     }
 
-    async fn metadata(&self) -> Result<IssuerMetadata, Cow<'static, str>> {
+    async fn metadata(&self) -> Result<Object, Cow<'static, str>> {
         let places = issuer_metadata_urls(&self.of.name).ok_or("the issuer is no URL")?;
         let mut why = Cow::Borrowed("its metadata is not there");
         for place in places {
@@ -177,28 +167,30 @@ impl IssuerKeys {
                     continue;
                 }
             };
-            let metadata: IssuerMetadata = read(fetched.body).ok_or("its metadata is malformed")?;
-            let is_own = *metadata.issuer == *self.of.name;
+            let metadata = Object::parse(fetched.body).map_err(|_| "its metadata is malformed")?;
+            let is_own = metadata.text("issuer").as_deref() == Some(&*self.of.name);
             return if is_own { Ok(metadata) } else { Err("its metadata names another issuer".into()) };
         }
         Err(why)
     }
 
-    /// Asks the issuer about a token; `None` if it is not asked about tokens.
-    pub(super) async fn introspect(&self, token: &str) -> Option<Result<TokenClaims, TokenError>> {
-        let way = self.of.introspection.as_ref()?;
+    /// Asks the issuer about a token.
+    ///
+    /// # Errors
+    /// The issuer is not asked about tokens, or does not tell, or the token does not hold.
+    pub(super) async fn introspect(&self, token: &str) -> Result<TokenClaims, TokenError> {
+        let way = self.of.introspection.as_ref().ok_or(TokenError::Invalid)?;
         let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         let pair = STANDARD.encode(format!("{}:{}", encoded(&way.client_id), encoded(&way.client_secret)));
         let mut headers = HeaderMap::new();
-        let Ok(mut basic) = format!("Basic {pair}").parse::<HeaderValue>() else {
-            return Some(Err(TokenError::Unreachable));
-        };
+        let basic = format!("Basic {pair}").parse::<HeaderValue>();
+        let mut basic = basic.map_err(|_| TokenError::Unreachable)?;
         basic.set_sensitive(true);
         headers.insert(AUTHORIZATION, basic);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let form = format!("token={}&token_type_hint=access_token", encoded(token));
         let answer = self.fetcher.post_form(&way.url, &headers, form).await;
-        Some(match answer.map_err(|error| unfetched("its answer", &error)) {
+        match answer.map_err(|error| unfetched("its answer", &error)) {
             Err(why) => {
                 tracing::warn!(issuer = %self.of.name, %why, "an issuer does not tell about a token");
                 Err(TokenError::Unreachable)
@@ -207,19 +199,16 @@ impl IssuerKeys {
                 tracing::warn!(issuer = %self.of.name, status = %answer.status, "an issuer does not tell about a token");
                 Err(TokenError::Unreachable)
             }
-            Ok(answer) => match read::<Introspected>(answer.body) {
-                Some(Introspected { active: true, claims }) => Ok(claims),
-                _ => Err(TokenError::Invalid),
-            },
-        })
+            Ok(answer) => {
+                let told = Object::parse(answer.body).ok();
+                let told = told.filter(|told| told.bytes("active") == Some(b"true"));
+                told.and_then(|told| told.to().ok()).ok_or(TokenError::Invalid)
+            }
+        }
     }
 }
 
 mgp_types::partial_debug!(IssuerKeys, self => of: self.of);
-
-fn read<T: DeserializeOwned>(body: bytes::Bytes) -> Option<T> {
-    Object::parse(body).ok()?.to().ok()
-}
 
 /// Returns why something of an issuer could not be fetched, and what may help.
 fn unfetched(what: &str, error: &FetchError) -> Cow<'static, str> {
@@ -235,20 +224,6 @@ fn unfetched(what: &str, error: &FetchError) -> Cow<'static, str> {
         );
     }
     why.into()
-}
-
-#[derive(Deserialize)]
-struct IssuerMetadata {
-    issuer: Box<str>,
-    jwks_uri: Option<Box<str>>,
-}
-
-#[derive(Deserialize)]
-struct Introspected {
-    #[serde(default)]
-    active: bool,
-    #[serde(flatten)]
-    claims: TokenClaims,
 }
 
 /// The time after which an issuer's keys are fetched again.

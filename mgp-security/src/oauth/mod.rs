@@ -24,7 +24,7 @@ mod settings;
 pub(crate) use self::challenge::StepUp;
 pub use self::challenge::TokenError;
 pub use self::issuer::{Introspection, Issuer};
-pub(crate) use self::presented::{PresentedToken, TokenScheme};
+pub(crate) use self::presented::{PresentedToken, TokenScheme, authorization};
 pub use self::resource_server::ResourceServer;
 pub(crate) use self::resource_server::VerifiedToken;
 pub use self::settings::{DpopPolicy, ResourceServerSettings};

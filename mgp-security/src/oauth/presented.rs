@@ -8,8 +8,9 @@ use super::TokenError;
 
 /// The token of a request, with what proves that its sender may use it.
 pub(crate) struct PresentedToken {
-    pub(super) token: Box<str>,
-    pub(super) scheme: TokenScheme,
+    /// The token as its sender showed it; it may be an API key.
+    pub(crate) token: Box<str>,
+    pub(crate) scheme: TokenScheme,
     /// The proof of possession, if there is one.
     pub(super) proof: Option<Box<str>>,
     pub(super) method: Method,
@@ -25,6 +26,18 @@ pub(crate) enum TokenScheme {
     Dpop,
 }
 
+/// Returns the scheme and the credential of `Authorization`; `None` without that header.
+///
+/// # Errors
+/// The header is malformed, or there are several.
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<(&str, &str)>, TokenError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    let (scheme, credential) = text.and_then(|text| text.split_once(' ')).ok_or(TokenError::Malformed)?;
+    Ok(Some((scheme, credential.trim_matches(' '))))
+}
+
 impl PresentedToken {
     /// Reads the token of an HTTP request.
     pub(crate) fn read(
@@ -33,14 +46,7 @@ impl PresentedToken {
         uri: &Uri,
         certificate: Option<&PeerCertificate>,
     ) -> Result<Self, TokenError> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let value = match (values.next(), values.next()) {
-            (Some(value), None) => value,
-            (None, _) => return Err(TokenError::Missing),
-            (Some(_), Some(_)) => return Err(TokenError::Malformed),
-        };
-        let (scheme, token) =
-            value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or(TokenError::Malformed)?;
+        let (scheme, token) = authorization(headers)?.ok_or(TokenError::Missing)?;
         let scheme = if scheme.eq_ignore_ascii_case("bearer") {
             TokenScheme::Bearer
         } else if scheme.eq_ignore_ascii_case("dpop") {
@@ -48,7 +54,6 @@ impl PresentedToken {
         } else {
             return Err(TokenError::Missing);
         };
-        let token = token.trim_matches(' ');
         if token.is_empty()
             || token.len() > MAX_TOKEN_BYTES
             || !token.bytes().all(|byte| byte.is_ascii_graphic())
@@ -69,15 +74,6 @@ impl PresentedToken {
             path: uri.path().into(),
             certificate: certificate.copied(),
         })
-    }
-
-    /// Returns the token as its sender showed it, to look whether it is an API key.
-    pub(crate) fn text(&self) -> &str {
-        &self.token
-    }
-
-    pub(crate) const fn scheme(&self) -> TokenScheme {
-        self.scheme
     }
 }
 

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Object, Principal, RunningCalls, Validity};
-use serde::Serialize;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
@@ -21,7 +20,7 @@ use super::issuer::{IssuerKeys, PublishedKeys};
 use super::presented::{PresentedToken, TokenScheme};
 use super::proofs::ProofJudge;
 use super::settings::{DpopPolicy, ResourceServerSettings};
-use crate::jose::{self, Algorithm, dpop};
+use crate::jose::{self, dpop};
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
 ///
@@ -93,7 +92,19 @@ impl ResourceServer {
         if path != &*parts.metadata_path && path != WELL_KNOWN {
             return None;
         }
-        serde_json::to_string(&ResourceMetadata::of(parts)).ok()
+        let scopes: Vec<_> = parts.settings.required_scopes.iter().collect();
+        let mut document = serde_json::json!({
+            "resource": parts.resource,
+            "authorization_servers": parts.issuers.iter().map(|issuer| &*issuer.of.name).collect::<Vec<_>>(),
+            "bearer_methods_supported": ["header"],
+            "dpop_signing_alg_values_supported": dpop::algorithms(),
+            "dpop_bound_access_tokens_required": parts.settings.dpop == DpopPolicy::Required,
+        });
+        // Clients that know of no scopes ask for none.
+        if !scopes.is_empty() {
+            document["scopes_supported"] = scopes.into();
+        }
+        Some(document.to_string())
     }
 
     /// Ends sessions and streams within a second after the last token of who opened them, or when the issuer that is asked
@@ -121,7 +132,9 @@ impl ResourceServer {
                         .holders
                         .ask_again(&token, parts.settings.clock.now().saturating_add(INTROSPECTED_FOR));
                 }
-                Err(_) => parts.holders.end(calls, |_, holder| holder.came_with(&token)),
+                Err(_) => parts
+                    .holders
+                    .end(calls, |_, holder| holder.asked.as_ref().is_some_and(|(asked, _)| *asked == token)),
             }
         }
     }
@@ -166,22 +179,19 @@ impl ResourceServer {
         let now = parts.settings.clock.now();
         let digest = TokenCache::digest(&shown.token);
         let known = match parts.cache.find(&digest, now) {
-            Some(known) => known,
+            Some(known) => Ok(known),
             None => match parts.read(shown) {
-                Err(error) => return Some(Err(error)),
-                Ok(None) => return parts.cache.refusal(&digest, now).map(Err),
+                Err(error) => Err(error),
+                Ok(None) => Err(parts.cache.refusal(&digest, now)?),
                 Ok(Some((issuer, header))) => {
                     let keys = issuer.known().filter(|keys| issuer.may_use(keys))?;
-                    match parts.known(issuer, &keys, shown, &header, now) {
-                        // An unknown key may be a new one.
-                        None => return None,
-                        Some(Err(error)) => return Some(Err(error)),
-                        Some(Ok(known)) => parts.note(digest, known, now),
-                    }
+                    // An unknown key may be a new one.
+                    let known = parts.known(issuer, &keys, shown, &header, now)?;
+                    known.map(|known| parts.note(digest, known, now))
                 }
             },
         };
-        Some(parts.admit(&known, shown, now))
+        Some(known.and_then(|known| parts.admit(&known, shown, now)))
     }
 
     /// Verifies a token about which nothing is [known](Self::verify_known): asks its issuer.
@@ -189,8 +199,11 @@ impl ResourceServer {
         let parts = &*self.0;
         let digest = TokenCache::digest(&shown.token);
         let known = if let Some((issuer, header)) = parts.read(shown)? {
-            let known = parts.by_new_keys(issuer, shown, &header).await?;
-            parts.note(digest, known, parts.settings.clock.now())
+            // The keys may be others by now than those that are known.
+            let keys = issuer.fetch(issuer.known().as_ref()).await?;
+            let now = parts.settings.clock.now();
+            let known = parts.known(issuer, &keys, shown, &header, now).unwrap_or(Err(TokenError::Invalid));
+            parts.note(digest, known?, now)
         } else {
             let asking = Box::pin(parts.introspected(digest, &shown.token));
             parts.questions.answer(digest, asking).await?
@@ -203,7 +216,7 @@ impl ResourceServer {
 impl ResourceServerParts {
     /// Returns the issuer and the header of a signed token; `None` for a token that only an issuer can tell about.
     fn read(&self, shown: &PresentedToken) -> Result<Option<(&Arc<IssuerKeys>, jose::Header)>, TokenError> {
-        let asks = self.issuers.iter().any(|issuer| issuer.of.is_asked());
+        let asks = self.issuers.iter().any(|issuer| issuer.of.introspection.is_some());
         let Some(payload) = shown.token.split('.').nth(1).filter(|_| is_signed(&shown.token)) else {
             return if asks { Ok(None) } else { Err(TokenError::Invalid) };
         };
@@ -221,19 +234,6 @@ impl ResourceServerParts {
         let issuer = self.issuers.iter().find(|issuer| named.as_deref() == Some(&*issuer.of.name));
         let issuer = issuer.filter(|issuer| issuer.of.algorithms.contains(&header.alg));
         Ok(Some((issuer.ok_or(TokenError::Invalid)?, header)))
-    }
-
-    /// Verifies a signed token by the issuer's keys, which are fetched if they may be others than those that are known.
-    async fn by_new_keys(
-        &self,
-        issuer: &Arc<IssuerKeys>,
-        shown: &PresentedToken,
-        header: &jose::Header,
-    ) -> Result<KnownToken, TokenError> {
-        let seen = issuer.known();
-        let keys = issuer.fetch(seen.as_ref()).await?;
-        let known = self.known(issuer, &keys, shown, header, self.settings.clock.now());
-        known.unwrap_or(Err(TokenError::Invalid))
     }
 
     /// Verifies a signed token by these keys; `None` if none of them is the one that it names.
@@ -296,25 +296,22 @@ impl ResourceServerParts {
         })
     }
 
-    /// Asks the issuer about a token that says nothing itself, and notes what it says.
+    /// Asks the issuer about a token that says nothing itself, and notes what it says. Such a token says not whose it is,
+    /// and is a secret of its issuer: the first issuer that is asked about tokens is the only one that sees it.
     async fn introspected(&self, digest: [u8; 32], token: &str) -> Result<Arc<KnownToken>, TokenError> {
-        match self.introspect(token).await {
-            Ok(known) => Ok(self.note(digest, known, self.settings.clock.now())),
+        let mut issuers = self.issuers.iter();
+        let issuer = issuers.find(|issuer| issuer.of.introspection.is_some()).ok_or(TokenError::Invalid)?;
+        let claims = issuer.introspect(token).await;
+        let now = self.settings.clock.now();
+        match claims.and_then(|claims| self.judged(issuer, ClaimsSource::Told, &claims, now)) {
+            Ok(known) => Ok(self.note(digest, known, now)),
             Err(error) => {
                 if error != TokenError::Unreachable {
-                    self.cache.refuse(digest, error, self.settings.clock.now());
+                    self.cache.refuse(digest, error, now);
                 }
                 Err(error)
             }
         }
-    }
-
-    /// Returns what the issuer tells of a token. A token says not whose it is, and is a secret of its issuer: the first
-    /// issuer that is asked about tokens is the only one that sees it.
-    async fn introspect(&self, token: &str) -> Result<KnownToken, TokenError> {
-        let issuer = self.issuers.iter().find(|issuer| issuer.of.is_asked()).ok_or(TokenError::Invalid)?;
-        let claims = issuer.introspect(token).await.unwrap_or(Err(TokenError::Invalid))?;
-        self.judged(issuer, ClaimsSource::Told, &claims, self.settings.clock.now())
     }
 
     fn note(&self, digest: [u8; 32], known: KnownToken, now: Timestamp) -> Arc<KnownToken> {
@@ -366,32 +363,6 @@ impl ResourceServerParts {
 /// Returns whether a token has the form of one that is signed, rather than of one that only its issuer can tell about.
 fn is_signed(token: &str) -> bool {
     token.matches('.').count() == 2
-}
-
-/// The metadata of a protected resource.
-#[derive(Serialize)]
-pub(super) struct ResourceMetadata<'a> {
-    resource: &'a str,
-    authorization_servers: Vec<&'a str>,
-    /// Clients that know of no scopes ask for none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    scopes_supported: Vec<&'a str>,
-    bearer_methods_supported: [&'static str; 1],
-    dpop_signing_alg_values_supported: &'static [Algorithm],
-    dpop_bound_access_tokens_required: bool,
-}
-
-impl<'a> ResourceMetadata<'a> {
-    pub(super) fn of(server: &'a ResourceServerParts) -> Self {
-        Self {
-            resource: &server.resource,
-            authorization_servers: server.issuers.iter().map(|issuer| &*issuer.of.name).collect(),
-            scopes_supported: server.settings.required_scopes.iter().collect(),
-            bearer_methods_supported: ["header"],
-            dpop_signing_alg_values_supported: dpop::algorithms(),
-            dpop_bound_access_tokens_required: server.settings.dpop == DpopPolicy::Required,
-        }
-    }
 }
 
 mgp_types::partial_debug!(ResourceServer, self => resource: self.0.resource);

@@ -1,10 +1,10 @@
 //! The future that the layers of this crate return.
 
-use std::fmt;
-use std::future::Future;
+use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use futures_util::future::Either;
 use mgp_types::{BoxFuture, Error, Response};
 use pin_project_lite::pin_project;
 
@@ -19,42 +19,30 @@ pin_project! {
         F: Future,
     {
         #[pin]
-        state: State<F>,
-    }
-}
-
-pin_project! {
-    #[project = StateProj]
-    enum State<F>
-    where
-        F: Future,
-    {
-        Passed { #[pin] future: F },
-        Answered { answer: Option<F::Output> },
-        Waiting { future: BoxFuture<'static, F::Output> },
+        state: Either<F, Either<Ready<F::Output>, BoxFuture<'static, F::Output>>>,
     }
 }
 
 impl<F: Future> GateFuture<F> {
     /// Returns a future that resolves to the answer of the inner service.
     pub const fn passed(future: F) -> Self {
-        Self { state: State::Passed { future } }
+        Self { state: Either::Left(future) }
     }
 
     /// Returns a future that resolves to `answer`, without calling the inner service.
-    pub const fn answered(answer: F::Output) -> Self {
-        Self { state: State::Answered { answer: Some(answer) } }
+    pub fn answered(answer: F::Output) -> Self {
+        Self { state: Either::Right(Either::Left(ready(answer))) }
     }
 
     /// Returns a future for a layer that has to wait before the request is answered.
     pub fn waiting(future: impl Future<Output = F::Output> + Send + 'static) -> Self {
-        Self { state: State::Waiting { future: Box::pin(future) } }
+        Self { state: Either::Right(Either::Right(Box::pin(future))) }
     }
 }
 
 impl<F: Future<Output = Result<Response, Error>>> GateFuture<F> {
     /// Returns a future that refuses the request with `error`.
-    pub const fn refused(error: Error) -> Self {
+    pub fn refused(error: Error) -> Self {
         Self::answered(Err(error))
     }
 }
@@ -63,30 +51,19 @@ impl<F: Future> Future for GateFuture<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Passed { future } => future.poll(cx),
-            StateProj::Answered { answer } => {
-                Poll::Ready(answer.take().expect("a future is not polled again after it was ready"))
-            }
-            StateProj::Waiting { future } => future.as_mut().poll(cx),
-        }
+        self.project().state.poll(cx)
     }
 }
 
-impl<F: Future> fmt::Debug for GateFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match self.state {
-            State::Passed { .. } => "passed",
-            State::Answered { .. } => "answered",
-            State::Waiting { .. } => "waiting",
-        };
-        f.debug_struct("GateFuture").field("state", &state).finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!([F: Future] GateFuture<F>, self => state: match self.state {
+    Either::Left(_) => "passed",
+    Either::Right(Either::Left(_)) => "answered",
+    Either::Right(Either::Right(_)) => "waiting",
+});
 
 #[cfg(test)]
 mod tests {
-    use std::future::{Ready, pending, ready};
+    use std::future::pending;
 
     use super::*;
 

@@ -72,12 +72,11 @@ pub(crate) struct RateMeter([u64; 3]);
 impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
         let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
-        let minutes = |number| Duration::from_mins(number);
-        Self([
-            minute.map(|calls| RateWindow::new(calls, minutes(1))),
-            hour.map(|calls| RateWindow::new(calls, minutes(60))),
-            day.map(|calls| RateWindow::new(calls, minutes(24 * 60))),
-        ])
+        Self(
+            [(minute, 1), (hour, 60), (day, 24 * 60)].map(|(calls, minutes)| {
+                calls.map(|calls| RateWindow::new(calls, Duration::from_mins(minutes)))
+            }),
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use mgp_types::mgp::{Refusal, ServerId};
 use mgp_types::{Error, Flow, Gate, Method, Principal, PrincipalKind, Request, RequestKind, agent_family};
 
 use super::Limits;
-use super::limiter::{Dimension, Limiter};
+use super::limiter::Limiter;
 use super::refusal::limited;
 
 /// A gate that refuses requests that exceed a rate limit. Clones share their counts.
@@ -49,7 +49,7 @@ impl LimitGate {
     /// if it has no limit.
     pub fn left(&self, principal: Option<&Principal>) -> Option<(u64, Duration)> {
         let (limits, limiter) = (self.0.limits.load(), &self.0.limiter);
-        limiter.left(limiter.key(Dimension::Principal, payer(principal)), limits.of_principal(principal)?)
+        limiter.left(limiter.key(payer(principal)), limits.of_principal(principal)?)
     }
 
     pub(super) fn with(limits: Limits, server: Option<ServerId>, max_keys: usize) -> Self {
@@ -91,16 +91,15 @@ impl LimitGateSettings {
         let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
         let of_server = server.and_then(|_| limits.server.as_ref());
-        let outcome = limiter.take(&[
-            of_principal.map(|pace| (limiter.key(Dimension::Principal, principal), pace)),
-            of_tool.map(|pace| (limiter.key(Dimension::Tool, (server, tool)), pace)),
-            of_server.map(|pace| (limiter.key(Dimension::Server, server), pace)),
+        let outcome = limiter.take([
+            of_principal.map(|pace| (limiter.key(principal), pace)),
+            of_tool.map(|pace| (limiter.key((server, tool)), pace)),
+            of_server.map(|pace| (limiter.key(server), pace)),
         ]);
-        outcome.map_err(|exceeded| {
-            let rule = exceeded.dimension.as_str();
+        outcome.map_err(|(rule, wait)| {
             request.context.note_refusal(Refusal::new("limit", rule));
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
-            limited(exceeded.wait, limits.setting.as_deref())
+            limited(wait, limits.setting.as_deref())
         })
     }
 }

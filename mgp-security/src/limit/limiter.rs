@@ -22,7 +22,7 @@ pub(super) struct Limiter {
     max_keys: usize,
     /// A table of meters for each dimension, so that the names of tools, whose number is unbounded, take no room from
     /// principals.
-    meters: Mutex<[MeterTable; Dimension::COUNT]>,
+    meters: Mutex<[MeterTable; DIMENSIONS.len()]>,
 }
 
 #[derive(Debug, Default)]
@@ -32,28 +32,10 @@ struct MeterTable {
     swept: Duration,
 }
 
-/// The kind of thing that a limit applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Dimension {
-    Principal,
-    Tool,
-    Server,
-}
-
-/// The key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on their
-/// length; if two names ever had the same hash, they would share a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct MeterKey {
-    dimension: Dimension,
-    hash: u64,
-}
-
-/// The limit that a call exceeds, and the time until it no longer does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExceededLimit {
-    pub(super) dimension: Dimension,
-    pub(super) wait: Duration,
-}
+/// The kinds of things that a limit applies to, in the order of their tables.
+const DIMENSIONS: [&str; 3] = ["principal", "tool", "server"];
+/// The dimension of principals.
+const PRINCIPAL: usize = 0;
 
 impl Limiter {
     pub(super) fn new(max_keys: usize) -> Self {
@@ -61,42 +43,50 @@ impl Limiter {
         Self { started: Instant::now(), hasher, max_keys, meters: Mutex::default() }
     }
 
-    pub(super) fn key(&self, dimension: Dimension, name: impl Hash) -> MeterKey {
-        MeterKey { dimension, hash: self.hasher.hash_one(name) }
+    /// Returns the key of a meter. Names are hashed with a secret seed, so that they need neither memory nor a bound on
+    /// their length; if two names ever had the same hash, they would share a limit.
+    pub(super) fn key(&self, name: impl Hash) -> u64 {
+        self.hasher.hash_one(name)
     }
 
-    /// Takes one call from each meter of `wanted`, at most one of each dimension, or nothing from any of them.
-    pub(super) fn take(&self, wanted: &[Option<(MeterKey, &MeterPace)>]) -> Result<(), ExceededLimit> {
+    /// Takes one call from each meter of `wanted`, the keys for a principal, a tool and a server, or nothing from any of
+    /// them.
+    ///
+    /// # Errors
+    /// Returns the dimension of the limit that the call exceeds, and the time until it no longer does.
+    pub(super) fn take(
+        &self,
+        wanted: [Option<(u64, &MeterPace)>; DIMENSIONS.len()],
+    ) -> Result<(), (&'static str, Duration)> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
         }
         let now = self.started.elapsed();
         let mut meters = self.meters.lock();
-        let mut found = [RateMeter::default(); Dimension::COUNT];
-        let mut exceeded: Option<ExceededLimit> = None;
-        for (key, pace) in wanted.iter().flatten() {
-            let meter = meters[key.dimension as usize].meter(key.hash, self.max_keys, now);
-            found[key.dimension as usize] = meter;
-            let wait = meter.wait(pace, now);
-            if wait > exceeded.map_or(Duration::ZERO, |longest| longest.wait) {
-                exceeded = Some(ExceededLimit { dimension: key.dimension, wait });
+        let mut found = [RateMeter::default(); DIMENSIONS.len()];
+        let mut exceeded = (DIMENSIONS[PRINCIPAL], Duration::ZERO);
+        let wanted = || wanted.into_iter().enumerate().filter_map(|(at, meter)| Some((at, meter?)));
+        for (at, (key, pace)) in wanted() {
+            found[at] = meters[at].meter(key, self.max_keys, now);
+            let wait = found[at].wait(pace, now);
+            if wait > exceeded.1 {
+                exceeded = (DIMENSIONS[at], wait);
             }
         }
-        if let Some(exceeded) = exceeded {
+        if exceeded.1 > Duration::ZERO {
             return Err(exceeded);
         }
-        for (key, pace) in wanted.iter().flatten() {
-            let mut meter = found[key.dimension as usize];
-            meter.take(pace, now);
-            meters[key.dimension as usize].set(key.hash, meter, self.max_keys);
+        for (at, (key, pace)) in wanted() {
+            found[at].take(pace, now);
+            meters[at].set(key, found[at], self.max_keys);
         }
         Ok(())
     }
 
-    /// Returns what is left of the meter of `key`: see [`RateMeter::left`].
-    pub(super) fn left(&self, key: MeterKey, pace: &MeterPace) -> Option<(u64, Duration)> {
+    /// Returns what is left of the meter of the principal with `key`: see [`RateMeter::left`].
+    pub(super) fn left(&self, key: u64, pace: &MeterPace) -> Option<(u64, Duration)> {
         let now = self.started.elapsed();
-        let meter = self.meters.lock()[key.dimension as usize].meter(key.hash, self.max_keys, now);
+        let meter = self.meters.lock()[PRINCIPAL].meter(key, self.max_keys, now);
         meter.left(pace, now)
     }
 
@@ -130,19 +120,6 @@ impl MeterTable {
             self.by_hash.retain(|_, meter| !meter.is_idle(now));
         }
         self.by_hash.len() >= max_keys
-    }
-}
-
-impl Dimension {
-    /// The number of dimensions.
-    const COUNT: usize = 3;
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Principal => "principal",
-            Self::Tool => "tool",
-            Self::Server => "server",
-        }
     }
 }
 

@@ -51,11 +51,8 @@ impl ScopeRules {
         };
         let mut missing = declared.missing_from(held);
         let added = self.tools.get(tool.server.as_str()).and_then(|tools| tools.get(tool.name.as_str()));
-        for scope in added.map(|added| added.missing_from(held)).unwrap_or_default() {
-            if !declared.has(&scope) {
-                missing.push(scope);
-            }
-        }
+        let added = added.into_iter().flat_map(|added| added.missing_from(held));
+        missing.extend(added.filter(|scope| !declared.has(scope)));
         Ok(missing)
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn refusal(code: i64, message: impl Into<Cow<'static, str>>) -> Error
 pub(crate) fn advice(code: i64, members: &[(&'static str, &str)]) -> Recovery {
     let mut details = Object::new();
     for (name, text) in members {
-        details.set(*name, RawJson::from_value(text).unwrap_or_else(|_| RawJson::null()));
+        details.set(*name, RawJson::from_text(text));
     }
     Recovery::for_code(code).unwrap_or_default().with_details(&details)
 }

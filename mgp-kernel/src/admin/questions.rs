@@ -212,9 +212,9 @@ impl Operation for WatchQuestions {
     async fn run(self, call: &OperatorCall) -> Result<PendingDecisions, Error> {
         let open = &call.kernel.policies.pending;
         let _watching = open.watch();
-        let mut count = open.count();
+        let mut asked = open.asked();
         let is_new = |open: &PendingApproval| !self.known.iter().any(|known| known == open.id.as_str());
-        let unknown = async { while !open.list().iter().any(is_new) && count.changed().await.is_ok() {} };
+        let unknown = async { while !open.list().iter().any(is_new) && asked.changed().await.is_ok() {} };
         // A client that goes on watching asks again; a client that is gone is noticed by that.
         let _ = tokio::time::timeout(LONGEST_WATCH, unknown).await;
         Ok(PendingDecisions::of(&call.kernel))

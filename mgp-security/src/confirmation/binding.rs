@@ -1,7 +1,5 @@
 //! The digest that binds a confirmation to one call.
 
-use std::fmt;
-
 use mgp_types::canonical::{Digest, digest};
 use mgp_types::mgp::{CallEffect, ResolvedTool};
 use mgp_types::{Error, Principal, RawJson};
@@ -9,7 +7,7 @@ use mgp_types::{Error, Principal, RawJson};
 /// The call that a confirmation is for, as a digest of the caller, the server, the tool as it is defined now, and the
 /// arguments. A confirmation counts for no other call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ConfirmationBinding(Digest);
+pub struct ConfirmationBinding(pub(super) Digest);
 
 impl ConfirmationBinding {
     /// Returns the binding of all calls of `tool` by `principal`, with whatever arguments. A tool whose definition or risk
@@ -57,12 +55,6 @@ fn canonical(value: &RawJson) -> Result<Digest, Error> {
     digest(value).map_err(|error| {
         Error::invalid_params("the arguments cannot be tied to a confirmation").with_source(error)
     })
-}
-
-impl fmt::Display for ConfirmationBinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
 }
 
 /// The first parts of the digests, which separate them from each other and from digests for other purposes.

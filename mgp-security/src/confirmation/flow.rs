@@ -87,8 +87,10 @@ impl Gate for FlowGate {
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
         // A call that was refused further in carried out nothing.
         let (Some(call), Ok(response)) = (pass, outcome) else { return };
-        if call.may_carry_out {
-            self.0.lock().note_leaving(&call.session);
+        if call.may_carry_out
+            && let Some(known) = self.0.lock().sessions.get_mut(&call.session)
+        {
+            known.has_left = true;
         }
         let has_key = || PRIVATE_KEY.find(response.result.as_bytes()).is_some();
         if let Some(kind) = call.source.or_else(|| has_key().then_some(CallSource::Private)) {
@@ -111,12 +113,6 @@ impl SessionFlows {
             sources: Arc::clone(&known.sources),
             is_new: !known.has_left && !self.are_only_recorded,
         }))
-    }
-
-    fn note_leaving(&mut self, session: &FlowSession) {
-        if let Some(known) = self.sessions.get_mut(session) {
-            known.has_left = true;
-        }
     }
 
     fn take_in(&mut self, call: &FollowedCall, kind: CallSource) {

@@ -132,10 +132,8 @@ impl ConfirmationShared {
             if let Some(approver) = self.batches.take(call.any) {
                 return approver;
             }
-            if given.changed().await.is_err() {
-                // Nobody gives any more.
-                std::future::pending::<()>().await;
-            }
+            // The sender is held here, so it cannot be dropped.
+            let _ = given.changed().await;
         }
     }
 
@@ -198,7 +196,7 @@ impl ConfirmationShared {
             flow: request.context.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
             arguments,
-            binding: call.binding.to_string(),
+            binding: call.binding.0.to_string(),
         };
         let question = ApprovalQuestion::new(call.tool.server.clone(), subject, (*request.context).clone());
         let question = question.for_call(request, self.settings.patience);

@@ -13,10 +13,10 @@ use mgp_types::{Context, Error, Principal, PrincipalRole};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-pub(super) use self::current_grants::{CurrentGrants, GrantUse, GrantsByServer};
+pub(super) use self::current_grants::{CurrentGrants, GrantsByServer};
 use self::current_grants::{GrantEntry, PermissionDecisions, ServerGrants, is_open};
 pub(super) use self::ruling::{Ruling, event};
-use super::settings::SettingsDecision;
+use super::settings::PermissionJudgement;
 use super::store::{GrantStore, covers};
 use super::{GrantLifetime, GrantRecord, GrantTerms, GrantVerdict, PermissionSettings};
 use crate::latest_time::LatestTime;
@@ -101,8 +101,7 @@ impl GrantBook {
         permission: &Permission,
         terms: GrantTerms,
     ) -> Result<(), Error> {
-        let ruling = Ruling::new(operator, server, permission, GrantVerdict::Approved(terms));
-        self.rule(Ruling { agent, ..ruling }).await
+        self.rule(Ruling::new(operator, agent, server, permission, GrantVerdict::Approved(terms))).await
     }
 
     /// Lets `operator` take `permission` back from `server` for the calls of `agent`, whoever granted it. If `agent` is
@@ -118,8 +117,9 @@ impl GrantBook {
         server: &ServerId,
         permission: &Permission,
     ) -> Result<(), Error> {
-        let ruling = Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None });
-        self.rule(Ruling { agent, revoked: true, ..ruling }).await
+        let denial = GrantVerdict::Denied { until: None };
+        let ruling = Ruling::new(operator, agent, server, permission, denial);
+        self.rule(Ruling { revoked: true, ..ruling }).await
     }
 
     /// Lets `operator` remove the decision about `permission` of `server` for `agent`, or those for all agents and
@@ -136,9 +136,8 @@ impl GrantBook {
         permission: &Permission,
     ) -> Result<bool, Error> {
         check_operator(operator)?;
-        let (book, ruling) =
-            (self.clone(), Ruling::new(operator, server, permission, GrantVerdict::Denied { until: None }));
-        let ruling = Ruling { agent, ..ruling };
+        let denial = GrantVerdict::Denied { until: None };
+        let (book, ruling) = (self.clone(), Ruling::new(operator, agent, server, permission, denial));
         let forgotten = tokio::spawn(async move { book.forget(ruling).await }).await;
         forgotten.unwrap_or_else(|panic| Err(Error::internal("nothing was forgotten").with_source(panic)))
     }
@@ -165,18 +164,14 @@ impl GrantBook {
 
     /// Returns whether an operator granted `permission` to `server` for all agents, and the grant still holds.
     pub fn is_granted(&self, server: &ServerId, permission: &Permission) -> bool {
-        let standing = self.standing();
-        let decisions = standing.decisions(server, permission);
-        decisions.and_then(|found| found.for_all.as_ref()).is_some_and(|entry| entry.grants_at(self.now()))
+        self.is_granted_for(server, permission, &Context::default())
     }
 
     /// Returns whether an operator granted `permission` to `server` for a call of this context, and the grant still
     /// holds.
     pub fn is_granted_for(&self, server: &ServerId, permission: &Permission, call: &Context) -> bool {
         let (standing, now) = (self.standing(), self.now());
-        standing
-            .entry(server, permission, GrantUse::Call(call), now)
-            .is_some_and(|entry| entry.grants_at(now))
+        standing.entry(server, permission, Some(call), now).is_some_and(|entry| entry.grants_at(now))
     }
 
     /// Returns the terms on which `server` has `permission` now, by the decisions of operators and by `settings`;
@@ -188,29 +183,24 @@ impl GrantBook {
         permission: &Permission,
     ) -> Option<GrantTerms> {
         let (standing, now) = (self.standing(), self.now());
-        match standing.entry(server, permission, GrantUse::Server, now).map(|entry| &entry.record) {
-            Some(GrantRecord { verdict: denial @ GrantVerdict::Denied { .. }, decided_at, .. })
-                if denial.holds_at(*decided_at, now) =>
-            {
-                return None;
-            }
-            Some(GrantRecord { verdict: GrantVerdict::Approved(terms), decided_at, .. })
-                if settings.heeds_operators() && terms.hold_at(*decided_at, now) =>
-            {
-                return Some(terms.clone());
-            }
-            _ => {}
-        }
-        match settings.say(permission, now) {
-            SettingsDecision::Approved(terms, _) => Some(terms.clone()),
-            SettingsDecision::Denied | SettingsDecision::Ask => None,
+        let entry = standing.entry(server, permission, None, now);
+        let decided = entry.and_then(|entry| entry.judge(settings, now));
+        let decided = decided.filter(|decided| !matches!(decided, PermissionJudgement::Expired));
+        match decided.unwrap_or_else(|| settings.judge(permission, now)) {
+            PermissionJudgement::Approved { terms, .. } => Some(terms.clone()),
+            _ => None,
         }
     }
 
-    /// Returns whether a decision that holds answers a use of `permission`.
-    pub(super) fn has_decided(&self, server: &ServerId, permission: &Permission, by: GrantUse<'_>) -> bool {
+    /// Returns whether a decision that holds answers a use of `permission`, by a call or by the server itself.
+    pub(super) fn has_decided(
+        &self,
+        server: &ServerId,
+        permission: &Permission,
+        call: Option<&Context>,
+    ) -> bool {
         let (standing, now) = (self.standing(), self.now());
-        let entry = standing.entry(server, permission, by, now);
+        let entry = standing.entry(server, permission, call, now);
         entry.is_some_and(|entry| entry.denies_at(now) || entry.grants_at(now))
     }
 
@@ -267,26 +257,19 @@ impl GrantBook {
         decided.unwrap_or_else(|panic| Err(Error::internal("the decision was not made").with_source(panic)))
     }
 
-    async fn decide(&self, ruling: Ruling) -> Result<(), Error> {
+    async fn decide(&self, mut ruling: Ruling) -> Result<(), Error> {
         let _alone = self.0.deciding.lock().await;
-        let record = GrantRecord {
-            server: ruling.server.clone(),
-            permission: ruling.permission.clone(),
-            agent: ruling.agent.clone(),
-            verdict: ruling.verdict.clone(),
-            approver: ruling.operator.id().into(),
-            decided_at: self.now(),
-            question: ruling.question.clone(),
-        };
+        ruling.record.decided_at = self.now();
+        let record = &ruling.record;
         let mut entry =
             GrantEntry::new(record.clone()).map_err(|error| Error::invalid_params(error.to_string()))?;
         entry.sessions.extend(ruling.session.clone());
         // Several calls may have waited for one answer, which is one decision.
         let old = self
             .standing()
-            .decisions(&ruling.server, &ruling.permission)
-            .and_then(|decisions| decisions.of(ruling.agent.as_ref()).filter(|old| old.kept).cloned());
-        if let Some(old) = old.filter(|old| old.record.says_the_same(&record, record.decided_at)) {
+            .decisions(&record.server, &record.permission)
+            .and_then(|decisions| decisions.of(record.agent.as_ref()).filter(|old| old.kept).cloned());
+        if let Some(old) = old.filter(|old| old.record.says_the_same(record, record.decided_at)) {
             // A grant for single sessions is none for a client without sessions, or for all of them.
             let is_decided = match &ruling.session {
                 Some(session) => old.is_of_session(session),
@@ -300,19 +283,19 @@ impl GrantBook {
                 entry.sessions.extend(old.sessions.iter().filter(|session| is_open(session)).cloned());
             }
         }
-        if matches!(ruling.verdict, GrantVerdict::Denied { .. }) {
+        if matches!(record.verdict, GrantVerdict::Denied { .. }) {
             let closed =
                 GrantEntry { record: record.clone(), scope: None, sessions: Vec::new(), kept: false };
             self.publish(closed);
         }
-        self.0.audit.record(ruling.event(record.decided_at, Outcome::Success)).await?;
+        self.0.audit.record(ruling.event(Outcome::Success)).await?;
         let (store, kept) = (Arc::clone(&self.0.store), record.clone());
         let stored =
             if record.is_lasting() { off_the_runtime(move || store.put(&kept)).await } else { Ok(()) };
         if let Err(error) = stored {
-            tracing::error!(%error, server = %ruling.server, "a decision about a permission cannot be kept");
+            tracing::error!(%error, server = %record.server, "a decision about a permission cannot be kept");
             // The trail says that the decision was made, so it also has to say that it did not take effect.
-            let _ = self.0.audit.record(ruling.event(record.decided_at, Outcome::Failure)).await;
+            let _ = self.0.audit.record(ruling.event(Outcome::Failure)).await;
             return Err(error.into());
         }
         entry.kept = true;
@@ -322,7 +305,7 @@ impl GrantBook {
 
     async fn forget(&self, ruling: Ruling) -> Result<bool, Error> {
         let _alone = self.0.deciding.lock().await;
-        let Ruling { server, permission, agent, .. } = &ruling;
+        let GrantRecord { server, permission, agent, .. } = &ruling.record;
         let is_known = |decisions: &PermissionDecisions| {
             decisions.entries().any(|entry| covers(agent.as_ref(), entry.record.agent.as_ref()))
         };
@@ -332,56 +315,41 @@ impl GrantBook {
         self.0.audit.record(ruling.reset_event(self.now())).await?;
         let (store, kept) = (Arc::clone(&self.0.store), (server.clone(), permission.clone(), agent.clone()));
         off_the_runtime(move || store.remove(&kept.0, &kept.1, kept.2.as_ref())).await?;
-        let mut pages = GrantsByServer::clone(&self.0.pages.load());
-        if let Some(decisions) =
-            pages.get_mut(server).map(Arc::make_mut).and_then(|page| page.get_mut(permission))
-        {
-            decisions.remove(agent.as_ref());
-        }
-        self.0.pages.store(Arc::new(pages));
-        self.0.changes.send_modify(|version| *version += 1);
+        self.change(server, |page| page.entry(permission.clone()).or_default().remove(agent.as_ref()));
         Ok(true)
     }
 
     fn publish(&self, entry: GrantEntry) {
         let (server, permission) = (entry.record.server.clone(), entry.record.permission.clone());
-        let mut pages = GrantsByServer::clone(&self.0.pages.load());
-        let page = Arc::make_mut(pages.entry(server.clone()).or_default());
-        page.entry(permission.clone()).or_default().put(Arc::new(entry));
-        self.0.pages.store(Arc::new(pages));
+        let entry = Arc::new(entry);
+        self.change(&server, |page| page.entry(permission.clone()).or_default().put(Arc::clone(&entry)));
         self.0.waiting.lock().remove(&(server, permission));
+    }
+
+    /// Changes the decisions about a server in memory, and tells those who wait for a change.
+    fn change(&self, server: &ServerId, change: impl Fn(&mut ServerGrants)) {
+        self.0.pages.rcu(|pages| {
+            let mut pages = GrantsByServer::clone(pages);
+            change(Arc::make_mut(pages.entry(server.clone()).or_default()));
+            pages
+        });
         self.0.changes.send_modify(|version| *version += 1);
     }
-}
 
-impl GrantBook {
-    /// Records that `permission` was granted for the one call of `context`.
-    pub(super) async fn record_once(
-        &self,
-        operator: &Principal,
-        server: &ServerId,
-        permission: &Permission,
-        terms: GrantTerms,
-        context: &Context,
-    ) -> Result<(), Error> {
-        let mut ruling = Ruling::new(operator, server, permission, GrantVerdict::Approved(terms));
-        ruling.agent = context.principal.as_ref().map(|asker| AgentId::new(&*asker.access_id()));
-        ruling.trace = context.trace;
-        self.0.audit.record(ruling.event(self.now(), Outcome::Success)).await
+    /// Records the decision that grants a permission for one call.
+    pub(super) async fn record_once(&self, mut ruling: Ruling) -> Result<(), Error> {
+        ruling.record.decided_at = self.now();
+        self.0.audit.record(ruling.event(Outcome::Success)).await
     }
 
     /// Counts the start (`runs`) or the end of a call that uses `permissions` granted for it alone.
     pub(super) fn count_once(&self, server: &ServerId, permissions: &[Permission], runs: bool) {
-        self.0.pages.rcu(|pages| {
-            let mut pages = GrantsByServer::clone(pages);
-            let page = Arc::make_mut(pages.entry(server.clone()).or_default());
+        self.change(server, |page| {
             for permission in permissions {
                 let count = &mut page.entry(permission.clone()).or_default().running_once;
                 *count = if runs { *count + 1 } else { count.saturating_sub(1) };
             }
-            pages
         });
-        self.0.changes.send_modify(|version| *version += 1);
     }
 }
 

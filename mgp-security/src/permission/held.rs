@@ -29,14 +29,15 @@ pub struct HeldPermissionsGate(Arc<HeldPermissionsShared>);
 struct HeldPermissionsShared {
     clock: Clock,
     latest: LatestTime,
-    ledger: GrantLedger,
+    /// The grants of each session by its address, kept as long as the session lasts.
+    grants: Mutex<HashMap<usize, SessionGrants, RandomState>>,
 }
 
 impl HeldPermissionsGate {
     /// Returns a gate that holds no grants yet, which end by `clock`.
     pub fn new(clock: Clock) -> Self {
-        let (latest, ledger) = Default::default();
-        Self(Arc::new(HeldPermissionsShared { clock, latest, ledger }))
+        let (latest, grants) = Default::default();
+        Self(Arc::new(HeldPermissionsShared { clock, latest, grants }))
     }
 }
 
@@ -76,7 +77,7 @@ impl HeldPermissionsShared {
     /// Returns the grants of the sender of `request`.
     fn held(&self, request: &Request, session: &Arc<Session>, now: Timestamp) -> Option<PermissionResponse> {
         if session.lasts() {
-            return self.ledger.held(session, now);
+            return self.held_by_session(session, now);
         }
         let grants: PermissionResponse = request.meta(method::GRANTS_META)?.to().ok()?;
         Some(grants).filter(|grants| holds(grants.expires_at, now))
@@ -107,32 +108,15 @@ impl HeldPermissionsShared {
             return Err(Error::invalid_params("these are more permissions than there are"));
         }
         if session.lasts() {
-            self.ledger.add(session, decided, self.now());
+            self.add(session, decided, self.now());
         }
         Ok(Response::empty())
     }
-}
 
-/// The grants of each session, kept as long as the session lasts.
-#[derive(Default)]
-struct GrantLedger(Mutex<HashMap<usize, SessionGrants, RandomState>>);
-
-/// The grants of one session.
-struct SessionGrants {
-    /// The session that the grants belong to; its address may be that of another session later.
-    session: Weak<Session>,
-    /// The decisions by the permission's requested name, each with its own end.
-    grants: BTreeMap<String, (Grant, Option<Timestamp>)>,
-}
-
-impl GrantLedger {
     /// Returns the grants of `session` that hold at `now`, until the first of them ends.
-    fn held(&self, session: &Arc<Session>, now: Timestamp) -> Option<PermissionResponse> {
-        let accounts = self.0.lock();
-        let account = accounts
-            .get(&key(session))
-            .filter(|account| std::ptr::eq(account.session.as_ptr(), Arc::as_ptr(session)))?;
-        let held = account.grants.iter().filter(|(_, (_, end))| holds(*end, now));
+    fn held_by_session(&self, session: &Arc<Session>, now: Timestamp) -> Option<PermissionResponse> {
+        let accounts = self.grants.lock();
+        let held = accounts.get(&key(session))?.grants.iter().filter(|(_, (_, end))| holds(*end, now));
         let end =
             held.clone().filter_map(|(_, (grant, end))| end.filter(|_| grant.decision == Decision::Approved));
         let end = end.min();
@@ -142,7 +126,7 @@ impl GrantLedger {
 
     /// Adds the decisions made in `session` at `now`; a newer decision about a permission replaces an older one.
     fn add(&self, session: &Arc<Session>, decided: PermissionResponse, now: Timestamp) {
-        let mut accounts = self.0.lock();
+        let mut accounts = self.grants.lock();
         accounts.retain(|_, account| account.session.strong_count() > 0);
         let account = accounts
             .entry(key(session))
@@ -154,6 +138,14 @@ impl GrantLedger {
             }
         }
     }
+}
+
+/// The grants of one session.
+struct SessionGrants {
+    /// The session that the grants belong to, whose address no other session gets before they are removed.
+    session: Weak<Session>,
+    /// The decisions by the permission's requested name, each with its own end.
+    grants: BTreeMap<String, (Grant, Option<Timestamp>)>,
 }
 
 /// Returns whether a decision with this end holds at `now`.

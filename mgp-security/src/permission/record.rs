@@ -1,7 +1,5 @@
 //! The record of an operator's decision about a permission.
 
-use std::fmt;
-
 use mgp_types::mgp::{AgentId, Decision, Permission, Scope, ServerId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -111,14 +109,5 @@ impl GrantTerms {
     /// A decision time in the future shows that the clock was set back, so a grant with an end is then over.
     pub(crate) fn hold_at(&self, decided_at: Timestamp, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|end| decided_at <= now && now < end)
-    }
-}
-
-impl fmt::Display for GrantVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Approved(_) => "approved",
-            Self::Denied { .. } => "denied",
-        })
     }
 }

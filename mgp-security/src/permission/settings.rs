@@ -48,12 +48,26 @@ pub enum OnRefusal {
     Degrade,
 }
 
-/// The decision of the settings alone about a permission.
+/// The decision about a permission, of the settings or of operators.
 #[derive(Debug)]
-pub(super) enum SettingsDecision<'a> {
-    Approved(&'a GrantTerms, Option<&'a ScopeCheck>),
-    Denied,
-    Ask,
+pub(super) enum PermissionJudgement<'a> {
+    Approved {
+        terms: &'a GrantTerms,
+        scope: Option<&'a ScopeCheck>,
+        by: &'a str,
+    },
+    /// The permission is denied, until the given time if the denial has an end.
+    Denied {
+        until: Option<Timestamp>,
+    },
+    /// A grant has ended, and nobody is asked for another one.
+    Expired,
+    /// The settings decide, but their decision is not in the audit trail yet.
+    Unsettled,
+    /// An operator has to be asked; `expired` tells whether an earlier grant has ended.
+    Undecided {
+        expired: bool,
+    },
 }
 
 impl PermissionSettings {
@@ -79,29 +93,23 @@ impl PermissionSettings {
         Ok(self)
     }
 
-    /// Returns whether grants of operators count.
-    pub(super) fn heeds_operators(&self) -> bool {
-        self.policy != ApprovalPolicy::ConfigOnly
-    }
-
     /// Returns the decision of the settings alone.
-    pub(super) fn say(&self, permission: &Permission, now: Timestamp) -> SettingsDecision<'_> {
+    pub(super) fn judge(&self, permission: &Permission, now: Timestamp) -> PermissionJudgement<'_> {
         let configured = self.configured.get(permission);
         if let Some((terms, scope)) = configured.filter(|(terms, _)| terms.hold_at(Timestamp::EPOCH, now)) {
-            return SettingsDecision::Approved(terms, scope.as_deref());
+            return PermissionJudgement::Approved { terms, scope: scope.as_deref(), by: "configuration" };
         }
         match self.policy {
             ApprovalPolicy::AutoApprove if !self.is_excepted(permission) => {
-                SettingsDecision::Approved(&UNBOUNDED, None)
+                PermissionJudgement::Approved { terms: &UNBOUNDED, scope: None, by: self.policy.as_str() }
             }
-            ApprovalPolicy::AutoApprove | ApprovalPolicy::Interactive => SettingsDecision::Ask,
-            ApprovalPolicy::DenyAll | ApprovalPolicy::ConfigOnly => SettingsDecision::Denied,
+            ApprovalPolicy::AutoApprove | ApprovalPolicy::Interactive => {
+                PermissionJudgement::Undecided { expired: false }
+            }
+            ApprovalPolicy::DenyAll | ApprovalPolicy::ConfigOnly => {
+                PermissionJudgement::Denied { until: None }
+            }
         }
-    }
-
-    /// Returns whether the configuration, rather than the policy, decides about the permission.
-    pub(super) fn is_configured(&self, permission: &Permission) -> bool {
-        self.configured.contains_key(permission)
     }
 
     fn is_excepted(&self, permission: &Permission) -> bool {

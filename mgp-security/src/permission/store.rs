@@ -58,16 +58,13 @@ impl GrantStore {
             )?;
         }
         transaction.execute(
-            "INSERT INTO permission_grants
+            "INSERT OR REPLACE INTO permission_grants
                  (server, permission, decision, scope, expires_at, approver, decided_at, agent, question)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-             ON CONFLICT (server, permission, agent) DO UPDATE SET decision = excluded.decision, scope = excluded.scope,
-                 expires_at = excluded.expires_at, approver = excluded.approver, decided_at = excluded.decided_at,
-                 question = excluded.question",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params![
                 record.server.as_str(),
                 record.permission.as_str(),
-                record.verdict.to_string(),
+                record.verdict.decision().as_str(),
                 scope,
                 record.verdict.end().map(Timestamp::as_millis),
                 record.approver,

@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use foldhash::fast::RandomState;
 use futures_util::future::{Either, select};
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Decision, ServerId, Timestamp, ToolName};
-use mgp_types::{Context, Error, Method, Object, Origin, Principal, RawJson, hex, random_name};
+use mgp_types::{Context, Error, Method, Object, Origin, Principal, RawJson, random_name};
 use parking_lot::Mutex;
-use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -193,9 +193,7 @@ fn key(question: &ApprovalQuestion, asker: Principal) -> QuestionKey {
         ApprovalSubject::Permission { permission, tool, arguments, .. } => {
             let call = arguments.as_ref().map_or("", ShownArguments::whole);
             let tool = tool.as_ref().map_or("", ToolName::as_str);
-            let call: [u8; 32] = Sha256::digest(format!("{}:{tool}{call}", tool.len())).into();
-            let call = hex::<64>(&call);
-            format!("permission {permission} {}", String::from_utf8_lossy(&call))
+            format!("permission {permission} {}", Digest::of_parts([tool.as_bytes(), call.as_bytes()]))
         }
         ApprovalSubject::Call { binding, .. } => format!("call {binding}"),
     };

@@ -200,7 +200,9 @@ fn message(
                 (Some(_), Some(_)) => "for this agent, until its session ends, unless you say otherwise",
                 _ => "until the kernel stops, unless you say otherwise",
             };
-            let (asker, call) = (asker.unwrap_or_default(), called_with(arguments.as_ref()));
+            let call =
+                arguments.as_ref().map(|call| format!("\nThe arguments of the call:\n{}", call.brief()));
+            let (asker, call) = (asker.unwrap_or_default(), call.unwrap_or_default());
             let flow = flow_before(flow.as_deref());
             format!(
                 "The server `{server}` needs the permission `{permission}` ({risk}) {why}{asker}. Grant it? A yes \
@@ -236,13 +238,6 @@ fn flow_before(sources: Option<&str>) -> String {
         format!("\nBefore that, its session took in {}; this call may carry it out.", sentence(sources))
     });
     sources.unwrap_or_default()
-}
-
-fn called_with(arguments: Option<&ShownArguments>) -> String {
-    match arguments {
-        Some(arguments) => format!("\nThe arguments of the call:\n{}", arguments.brief()),
-        None => String::new(),
-    }
 }
 
 impl ApprovalAnswer {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 pub use self::asking::ApprovalWatch;
 use self::asking::ApprovalWatchers;
-use super::super::book::{GrantUse, Ruling, check_operator};
+use super::super::book::{Ruling, check_operator};
 use super::super::store::QuestionStore;
 use super::super::{GrantBook, GrantLifetime, GrantedTo, ScopeCheck};
 use super::row::ApprovalRow;
@@ -37,7 +37,8 @@ pub struct PendingApprovals(Arc<PendingApprovalsInner>);
 #[derive(Debug)]
 struct PendingApprovalsInner {
     open: Mutex<OpenApprovals>,
-    count: watch::Sender<usize>,
+    /// The number of times that something was asked.
+    asked: watch::Sender<u64>,
     watched: Arc<ApprovalWatchers>,
     /// The book for answers that hold for more than the call that caused them.
     book: GrantBook,
@@ -53,7 +54,6 @@ struct PendingApprovalsInner {
 struct OpenApprovals {
     /// The questions in the order in which they were asked.
     rows: BTreeMap<u64, ApprovalRow>,
-    asked: u64,
     /// The ids of questions that still have to be removed from the store.
     gone: Vec<ApprovalId>,
 }
@@ -78,8 +78,8 @@ impl PendingApprovals {
         }
         let asked = rows.len() as u64;
         Ok(Self(Arc::new(PendingApprovalsInner {
-            open: Mutex::new(OpenApprovals { rows, asked, gone: Vec::new() }),
-            count: watch::Sender::new(0),
+            open: Mutex::new(OpenApprovals { rows, gone: Vec::new() }),
+            asked: watch::Sender::new(asked),
             watched: Arc::default(),
             book,
             store,
@@ -106,9 +106,9 @@ impl PendingApprovals {
         self.swept().rows.values().find(|row| row.shown.id == *id).map(|row| row.shown.clone())
     }
 
-    /// Returns a receiver of the number of open questions, to be woken when it changes.
-    pub fn count(&self) -> watch::Receiver<usize> {
-        self.0.count.subscribe()
+    /// Returns a receiver that is woken when something is asked.
+    pub fn asked(&self) -> watch::Receiver<u64> {
+        self.0.asked.subscribe()
     }
 
     /// Registers a watcher of the questions, until the returned value is dropped.
@@ -174,12 +174,7 @@ impl PendingApprovals {
     /// Fails if the principal is not an operator (1000), or if the question cannot be removed from the store.
     pub async fn forget(&self, operator: &Principal, id: &ApprovalId) -> Result<bool, Error> {
         check_operator(operator)?;
-        let was_there = {
-            let mut open = self.swept();
-            let was_there = open.remove_where(|row| row.shown.id == *id);
-            self.tell_count(&open);
-            was_there
-        };
+        let was_there = self.swept().remove_where(|row| row.shown.id == *id);
         self.keep(id).await?;
         Ok(was_there)
     }
@@ -271,11 +266,6 @@ impl PendingApprovals {
             ruling = match &row.shown.subject {
                 ApprovalSubject::Permission { permission, .. } if holds_from_now => {
                     let context = row.shown.asker.as_ref().map(|_| &row.context);
-                    // Without a call, the server itself is the only user of the permission, so a grant cannot be for
-                    // one call.
-                    if context.is_none() && answer.terms.lasts == GrantLifetime::Once {
-                        answer.terms.lasts = GrantLifetime::Session;
-                    }
                     Ruling::of_answer(&answer, &row.shown.server, permission, context)
                 }
                 _ => None,
@@ -293,35 +283,26 @@ impl PendingApprovals {
             _ if row.is_stored => open.gone.push(row.shown.id),
             _ => {}
         }
-        self.tell_count(&open);
         Ok(ruling)
     }
 
     /// Removes questions that have ended or were decided elsewhere, and returns the others.
     fn swept(&self) -> parking_lot::MutexGuard<'_, OpenApprovals> {
         let mut open = self.0.open.lock();
-        let (now, before) = (self.0.clock.now(), open.rows.len());
+        let now = self.0.clock.now();
         open.remove_where(|row| {
             row.forget_gone();
             let is_over = now >= row.shown.ends_at || row.shown.answer.is_none() && self.is_decided(row);
             row.waiting.is_empty() && is_over
         });
-        if open.rows.len() < before {
-            self.tell_count(&open);
-        }
         open
     }
 
     /// Returns whether a decision in the book answers the question by now.
     fn is_decided(&self, row: &ApprovalRow) -> bool {
         let ApprovalSubject::Permission { permission, .. } = &row.shown.subject else { return false };
-        let by = if row.shown.asker.is_some() { GrantUse::Call(&row.context) } else { GrantUse::Server };
-        self.0.book.has_decided(&row.shown.server, permission, by)
-    }
-
-    fn tell_count(&self, open: &OpenApprovals) {
-        let count = open.rows.values().filter(|row| row.shown.answer.is_none()).count();
-        self.0.count.send_if_modified(|old| std::mem::replace(old, count) != count);
+        let call = row.shown.asker.as_ref().map(|_| &row.context);
+        self.0.book.has_decided(&row.shown.server, permission, call)
     }
 }
 

@@ -160,9 +160,9 @@ impl From<&str> for ApprovalId {
 }
 
 /// A principal in its stored form.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct StoredPrincipal {
-    kind: String,
+    kind: PrincipalKind,
     name: String,
 }
 
@@ -171,30 +171,22 @@ pub(super) fn write_principal<'p, S: Serializer>(
     principal: impl Into<Option<&'p Principal>>,
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    principal.into().map(StoredPrincipal::of).serialize(to)
+    let stored = |principal: &Principal| StoredPrincipal {
+        kind: principal.kind(),
+        name: principal.as_str().to_owned(),
+    };
+    principal.into().map(stored).serialize(to)
 }
 
 /// Reads the principal whose call caused a question from its stored form.
 pub(super) fn read_asker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Principal>, D::Error> {
-    let asker = Option::<StoredPrincipal>::deserialize(from)?.map(StoredPrincipal::principal);
-    asker.transpose().map_err(Error::custom)
+    let stored = Option::<StoredPrincipal>::deserialize(from)?;
+    Ok(stored.map(|stored| Principal::of(stored.kind, stored.name)))
 }
 
 /// Reads the principal of an answer from its stored form.
 pub(super) fn read_principal<'de, D: Deserializer<'de>>(from: D) -> Result<Principal, D::Error> {
     read_asker(from)?.ok_or_else(|| Error::custom("nobody gave the answer"))
-}
-
-impl StoredPrincipal {
-    fn of(principal: &Principal) -> Self {
-        Self { kind: principal.kind().as_str().to_owned(), name: principal.as_str().to_owned() }
-    }
-
-    fn principal(self) -> Result<Principal, String> {
-        let kind = PrincipalKind::read(&self.kind);
-        let kind = kind.ok_or_else(|| format!("`{}` is no kind of a principal", self.kind))?;
-        Ok(Principal::of(kind, self.name))
-    }
 }
 
 /// The number of characters of an id: far more ids than there may be open questions.

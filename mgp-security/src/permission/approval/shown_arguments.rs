@@ -1,11 +1,10 @@
 //! The form in which the arguments of a call are shown to people.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mgp_types::{Object, RawJson, hex, json};
+use mgp_types::canonical::Digest;
+use mgp_types::{Object, RawJson, json};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::display::plain;
 use crate::secret::{could_be_key, could_be_password, names_key, names_password, secrets};
@@ -48,7 +47,14 @@ impl ShownArguments {
         if whole.chars().count() <= MAX_BRIEF_CHARS {
             return Ok(Self { brief: whole.into(), whole: None });
         }
-        let brief = middle_left_out(&written(arguments, MAX_TEXT_CHARS)?);
+        let brief = written(arguments, MAX_TEXT_CHARS)?;
+        // The whole may be too long although each string in it is short.
+        let brief = match ends(&brief, MAX_BRIEF_CHARS) {
+            Some((begin, left_out, end)) => {
+                format!("{begin}\n⟨{left_out} characters are left out here⟩\n{end}")
+            }
+            None => brief,
+        };
         Ok(Self { brief: brief.into(), whole: Some(whole.into()) })
     }
 
@@ -93,43 +99,55 @@ struct ArgumentWriter {
 
 impl ArgumentWriter {
     fn value(&mut self, value: &RawJson, hidden: HiddenText, depth: usize) -> Result<(), Unshowable> {
-        match value.as_bytes().first() {
-            // Each level is scanned once more, so the depth is bounded.
-            Some(b'{' | b'[') if depth >= MAX_DEPTH => return Err(Unshowable::TooDeep),
-            Some(b'{') => match Object::from_raw(value) {
-                Ok(object) if object.is_empty() => self.out.extend_from_slice(b"{}"),
-                Ok(object) => {
-                    self.out.push(b'{');
-                    for (index, (name, value)) in object.iter().enumerate() {
-                        self.next_line(index, depth + 1);
-                        self.text(&name, HiddenText::ByForm);
-                        self.out.extend_from_slice(b": ");
-                        self.value(&value, HiddenText::under(&name), depth + 1)?;
-                    }
-                    self.end_line(depth);
-                    self.out.push(b'}');
-                }
-                Err(_) => self.out.extend_from_slice(value.as_bytes()),
-            },
-            Some(b'[') => match value.to::<Vec<RawJson>>() {
-                Ok(items) if items.is_empty() => self.out.extend_from_slice(b"[]"),
-                Ok(items) => {
-                    self.out.push(b'[');
-                    for (index, item) in items.iter().enumerate() {
-                        self.next_line(index, depth + 1);
-                        self.value(item, hidden, depth + 1)?;
-                    }
-                    self.end_line(depth);
-                    self.out.push(b']');
-                }
-                Err(_) => self.out.extend_from_slice(value.as_bytes()),
-            },
-            Some(b'"') => match value.to_text() {
-                Some(text) => self.text(&text, hidden),
-                None => self.out.extend_from_slice(value.as_bytes()),
-            },
-            _ => self.out.extend_from_slice(value.as_bytes()),
+        let first = value.as_bytes().first();
+        // Each level is scanned once more, so the depth is bounded.
+        if matches!(first, Some(b'{' | b'[')) && depth >= MAX_DEPTH {
+            return Err(Unshowable::TooDeep);
         }
+        let written = match first {
+            Some(b'{') => Object::from_raw(value).ok().map(|object| {
+                self.nested(*b"{}", object.iter(), depth, |writer, (name, value)| {
+                    writer.text(&name, HiddenText::ByForm);
+                    writer.out.extend_from_slice(b": ");
+                    writer.value(&value, HiddenText::under(&name), depth + 1)
+                })
+            }),
+            Some(b'[') => value.to::<Vec<RawJson>>().ok().map(|items| {
+                self.nested(*b"[]", items.iter(), depth, |writer, item| writer.value(item, hidden, depth + 1))
+            }),
+            Some(b'"') => value.to_text().map(|text| {
+                self.text(&text, hidden);
+                Ok(())
+            }),
+            _ => None,
+        };
+        written.unwrap_or_else(|| {
+            self.out.extend_from_slice(value.as_bytes());
+            Ok(())
+        })
+    }
+
+    /// Writes what stands between two brackets, each part on a line of its own.
+    fn nested<T>(
+        &mut self,
+        [open, close]: [u8; 2],
+        parts: impl Iterator<Item = T>,
+        depth: usize,
+        mut write: impl FnMut(&mut Self, T) -> Result<(), Unshowable>,
+    ) -> Result<(), Unshowable> {
+        self.out.push(open);
+        let begin = self.out.len();
+        for part in parts {
+            if self.out.len() > begin {
+                self.out.push(b',');
+            }
+            self.end_line(depth + 1);
+            write(self, part)?;
+        }
+        if self.out.len() > begin {
+            self.end_line(depth);
+        }
+        self.out.push(close);
         Ok(())
     }
 
@@ -166,30 +184,25 @@ impl ArgumentWriter {
 
     /// Writes a part of a text that is no secret, shortened if it is long.
     fn quoted(&mut self, text: &str) {
-        let chars = text.chars().count();
-        if chars <= self.longest_text {
+        let Some((begin, left_out, end)) = ends(text, self.longest_text) else {
             return json::write_string(&mut self.out, text);
-        }
-        let at = |char: usize| text.char_indices().nth(char).map_or(text.len(), |(at, _)| at);
-        let (begins, ends) = (self.longest_text * 2 / 3, self.longest_text / 3);
-        json::write_string(&mut self.out, &text[..at(begins)]);
+        };
+        json::write_string(&mut self.out, begin);
         self.out.push(b' ');
-        self.remark(&format!("of {chars} characters, {} are left out here", chars - begins - ends));
+        self.remark(&format!("of {} characters, {left_out} are left out here", text.chars().count()));
         self.out.push(b' ');
-        json::write_string(&mut self.out, &text[at(chars - ends)..]);
+        json::write_string(&mut self.out, end);
     }
 
     fn secret(&mut self, text: &str) {
-        let digest: [u8; 32] = Sha256::digest(text).into();
-        let digest = hex::<64>(&digest);
-        let digest = String::from_utf8_lossy(&digest[..12]);
+        let digest = Digest::of_canonical(text.as_bytes()).to_string();
         let chars = text.chars().count();
         let mut beginning = String::new();
         if let (true, Some(start)) = (chars >= SHORTEST_WITH_BEGINNING, text.get(..4)) {
             beginning = format!(" begins `{start}`,");
         }
         self.remark(&format!(
-            "hidden: looks like a secret,{beginning} {chars} characters, SHA-256 {digest}…"
+            "hidden: looks like a secret,{beginning} {chars} characters, SHA-256 {digest:.12}…"
         ));
     }
 
@@ -197,13 +210,6 @@ impl ArgumentWriter {
         self.out.extend_from_slice("⟨".as_bytes());
         self.out.extend_from_slice(text.as_bytes());
         self.out.extend_from_slice("⟩".as_bytes());
-    }
-
-    fn next_line(&mut self, index: usize, depth: usize) {
-        if index > 0 {
-            self.out.push(b',');
-        }
-        self.end_line(depth);
     }
 
     fn end_line(&mut self, depth: usize) {
@@ -225,19 +231,12 @@ impl HiddenText {
     }
 }
 
-/// Returns the beginning and the end of a text that is too long, although each string in it is short.
-fn middle_left_out(text: &str) -> String {
-    let chars = text.chars().count();
-    if chars <= MAX_BRIEF_CHARS {
-        return text.to_owned();
-    }
-    let (begins, ends) = (MAX_BRIEF_CHARS * 2 / 3, MAX_BRIEF_CHARS / 3);
+/// Returns the beginning and the end of a text with more than `most` characters, and the number of those between them;
+/// `None` for a shorter text.
+fn ends(text: &str, most: usize) -> Option<(&str, usize, &str)> {
+    let (chars, begins, ends) = (text.chars().count(), most.saturating_mul(2) / 3, most / 3);
     let at = |char: usize| text.char_indices().nth(char).map_or(text.len(), |(at, _)| at);
-    let mut out = text[..at(begins)].to_owned();
-    // Writing into a string does not fail.
-    let _ = write!(out, "\n⟨{} characters are left out here⟩\n", chars - begins - ends);
-    out.push_str(&text[at(chars - ends)..]);
-    out
+    (chars > most).then(|| (&text[..at(begins)], chars - begins - ends, &text[at(chars - ends)..]))
 }
 
 /// The largest number of characters of arguments that a question shows.

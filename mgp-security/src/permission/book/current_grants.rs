@@ -5,11 +5,12 @@ use std::sync::{Arc, Weak};
 
 use arc_swap::Guard;
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{AgentId, Permission, ServerId, Timestamp};
+use mgp_types::mgp::{AgentId, ApprovalPolicy, Permission, ServerId, Timestamp};
 use mgp_types::{Context, Principal, Session, agent_family};
 
+use crate::permission::settings::PermissionJudgement;
 use crate::permission::store::covers;
-use crate::permission::{GrantRecord, GrantVerdict, ScopeCheck, ScopeError};
+use crate::permission::{GrantRecord, GrantVerdict, PermissionSettings, ScopeCheck, ScopeError};
 
 pub(in crate::permission) type GrantsByServer = HashMap<ServerId, Arc<ServerGrants>, RandomState>;
 
@@ -26,20 +27,11 @@ pub(in crate::permission) struct PermissionDecisions {
     pub(super) running_once: usize,
 }
 
-/// The user of a permission.
-#[derive(Clone, Copy)]
-pub(in crate::permission) enum GrantUse<'a> {
-    /// The server, which has every permission granted for any agent: the gate holds single calls to their own grants.
-    Server,
-    /// A call.
-    Call(&'a Context),
-}
-
 /// A decision with its scope ready for checks against calls.
 #[derive(Debug)]
 pub(in crate::permission) struct GrantEntry {
-    pub(in crate::permission) record: GrantRecord,
-    pub(in crate::permission) scope: Option<ScopeCheck>,
+    pub(super) record: GrantRecord,
+    pub(super) scope: Option<ScopeCheck>,
     /// The sessions for which the decision holds; all sessions if empty.
     pub(super) sessions: Vec<Weak<Session>>,
     /// True if the decision is in the trail and in the store; a permission is closed before that.
@@ -81,18 +73,19 @@ impl PermissionDecisions {
 
 impl CurrentGrants {
     /// Returns the decision for a use of a permission: that for the agent and its session, or else that for its family
-    /// (`local` for all clients of the user), or else that for all agents.
+    /// (`local` for all clients of the user), or else that for all agents. Without a `call`, the server itself uses the
+    /// permission, and has every one granted for any agent: the gate holds single calls to their own grants.
     pub(in crate::permission) fn entry(
         &self,
         server: &ServerId,
         permission: &Permission,
-        by: GrantUse<'_>,
+        call: Option<&Context>,
         now: Timestamp,
     ) -> Option<&GrantEntry> {
         let decisions = self.decisions(server, permission)?;
         let for_all = decisions.for_all.as_deref();
-        match by {
-            GrantUse::Call(context) => {
+        match call {
+            Some(context) => {
                 let agent = context.principal.as_ref().map(Principal::access_id);
                 let of = |agent: &str| {
                     let entry = decisions.by_agent.get(agent)?;
@@ -105,7 +98,7 @@ impl CurrentGrants {
                 let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
                 deciding.or(for_all).or(own).or(of_family)
             }
-            GrantUse::Server => {
+            None => {
                 let holds = |entry: &&GrantEntry| entry.grants_at(now);
                 let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
                 for_all.filter(holds).or_else(of_agents).or(for_all)
@@ -138,6 +131,24 @@ impl GrantEntry {
             GrantVerdict::Denied { .. } => None,
         };
         Ok(Self { record, scope, sessions: Vec::new(), kept: false })
+    }
+
+    /// Returns the decision at `now`; `None` if it does not count under these settings, or is a denial that has ended.
+    pub(in crate::permission) fn judge(
+        &self,
+        settings: &PermissionSettings,
+        now: Timestamp,
+    ) -> Option<PermissionJudgement<'_>> {
+        let GrantRecord { verdict, decided_at, approver, .. } = &self.record;
+        let holds = verdict.holds_at(*decided_at, now);
+        match verdict {
+            GrantVerdict::Denied { until } => holds.then_some(PermissionJudgement::Denied { until: *until }),
+            GrantVerdict::Approved(_) if settings.policy == ApprovalPolicy::ConfigOnly => None,
+            GrantVerdict::Approved(_) if !holds => Some(PermissionJudgement::Expired),
+            GrantVerdict::Approved(terms) => {
+                Some(PermissionJudgement::Approved { terms, scope: self.scope.as_ref(), by: approver })
+            }
+        }
     }
 
     /// Returns whether the decision is a denial that holds at `now`.

@@ -9,44 +9,39 @@ use mgp_types::mgp::{
 use mgp_types::{Context, Principal, Session};
 use serde::Serialize;
 
-use crate::permission::{ApprovalAnswer, GrantLifetime, GrantVerdict, GrantedTo};
+use crate::permission::{ApprovalAnswer, GrantLifetime, GrantRecord, GrantVerdict, GrantedTo};
 
 /// A decision that is to be made.
 pub(in crate::permission) struct Ruling {
-    pub(in crate::permission) operator: Principal,
-    pub(in crate::permission) server: ServerId,
-    pub(in crate::permission) permission: Permission,
-    /// The agent for whose calls the decision holds; `None` for all agents.
-    pub(in crate::permission) agent: Option<AgentId>,
+    pub(super) operator: Principal,
+    /// The decision; its time is set when it is made.
+    pub(super) record: GrantRecord,
     /// The session for which a grant holds, if it lasts for a session.
-    pub(in crate::permission) session: Option<Weak<Session>>,
-    pub(in crate::permission) verdict: GrantVerdict,
+    pub(super) session: Option<Weak<Session>>,
     /// True if a grant is taken back, rather than refused from the start.
-    pub(in crate::permission) revoked: bool,
-    pub(in crate::permission) trace: Option<TraceId>,
-    /// The id of the question that the decision answers, if it answers one of the queue.
-    pub(in crate::permission) question: Option<Box<str>>,
+    pub(super) revoked: bool,
+    pub(super) trace: Option<TraceId>,
 }
 
 impl Ruling {
-    pub(in crate::permission) fn new(
+    /// Returns a decision for the calls of `agent`, or of all agents if it is `None`.
+    pub(super) fn new(
         operator: &Principal,
+        agent: Option<AgentId>,
         server: &ServerId,
         permission: &Permission,
         verdict: GrantVerdict,
     ) -> Self {
-        let (operator, server, permission) = (operator.clone(), server.clone(), permission.clone());
-        Self {
-            operator,
-            server,
-            permission,
-            agent: None,
-            session: None,
+        let record = GrantRecord {
+            server: server.clone(),
+            permission: permission.clone(),
+            agent,
             verdict,
-            revoked: false,
-            trace: None,
+            approver: operator.id().into(),
+            decided_at: Timestamp::EPOCH,
             question: None,
-        }
+        };
+        Self { operator: operator.clone(), record, session: None, revoked: false, trace: None }
     }
 
     /// Returns the decision of an operator's answer, for the agent of `call` or for all agents; `None` if the answer
@@ -60,8 +55,13 @@ impl Ruling {
         permission: &Permission,
         call: Option<&Context>,
     ) -> Option<Self> {
+        let mut terms = answer.terms.clone();
+        if call.is_none() && terms.lasts == GrantLifetime::Once {
+            // Without a call, the server itself is the only user of the permission, so a grant cannot be for one call.
+            terms.lasts = GrantLifetime::Session;
+        }
         let verdict = match answer.decision {
-            Decision::Approved => GrantVerdict::Approved(answer.terms.clone()),
+            Decision::Approved => GrantVerdict::Approved(terms),
             Decision::Denied => GrantVerdict::Denied { until: answer.terms.expires_at },
             Decision::Deferred => return None,
         };
@@ -71,33 +71,33 @@ impl Ruling {
             matches!(&verdict, GrantVerdict::Approved(terms) if terms.lasts == GrantLifetime::Session);
         let session = call.and_then(|call| call.session.as_ref());
         let session = session.filter(|session| is_for_session && asker.is_some() && session.lasts());
-        let mut ruling = Self::new(&answer.approver, server, permission, verdict);
-        ruling.agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
+        let agent = asker.map(|asker| AgentId::new(&*asker.access_id()));
+        let mut ruling = Self::new(&answer.approver, agent, server, permission, verdict);
         ruling.session = session.map(Arc::downgrade);
         ruling.trace = call.and_then(|call| call.trace);
-        ruling.question = answer.question.as_ref().map(|id| id.as_str().into());
+        ruling.record.question = answer.question.as_ref().map(|id| id.as_str().into());
         Some(ruling)
     }
 
-    pub(super) fn event(&self, at: Timestamp, outcome: Outcome) -> AuditEvent {
-        let kind = match &self.verdict {
+    pub(super) fn event(&self, outcome: Outcome) -> AuditEvent {
+        let GrantRecord { server, permission, agent, verdict, decided_at, .. } = &self.record;
+        let kind = match verdict {
             GrantVerdict::Approved(_) => EventType::PermissionGranted,
             GrantVerdict::Denied { .. } if self.revoked => EventType::PermissionRevoked,
             GrantVerdict::Denied { .. } => EventType::PermissionDenied,
         };
         let actor = Actor::of(&self.operator);
-        let event =
-            event(kind, actor, &self.server, &self.permission, &self.verdict, at, self.trace, outcome);
-        with_some(event, "agent_id", self.agent.as_ref())
+        let event = event(kind, actor, server, permission, verdict, *decided_at, self.trace, outcome);
+        with_some(event, "agent_id", agent.as_ref())
     }
 
     /// Returns the event that reports the removal of all decisions about the permission.
     pub(super) fn reset_event(&self, at: Timestamp) -> AuditEvent {
-        let target = AuditTarget::new(Some(self.server.clone()), None);
-        let trace = self.trace.unwrap_or_else(TraceId::random);
+        let GrantRecord { server, permission, agent, .. } = &self.record;
+        let target = AuditTarget::new(Some(server.clone()), None);
         let (kind, actor) = (EventType::read("PERMISSION_RESET"), Actor::of(&self.operator));
-        let event = AuditEvent::new(at, trace, kind, actor, target, Outcome::Success);
-        with_some(event.with_detail("permission", &self.permission), "agent_id", self.agent.as_ref())
+        let event = AuditEvent::new(at, TraceId::random(), kind, actor, target, Outcome::Success);
+        with_some(event.with_detail("permission", permission), "agent_id", agent.as_ref())
     }
 }
 

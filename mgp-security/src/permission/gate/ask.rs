@@ -5,32 +5,20 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
 use mgp_types::mgp::{Actor, Decision, EventType, Outcome, Permission, TraceId, code};
-use mgp_types::{Context, Error, GateKind, JudgedRequest, Origin, Request};
+use mgp_types::{Context, Error, GateKind, Origin, Request};
 
 use super::PermissionGate;
-use super::judge::{PermissionJudgement, RequestAdmission};
+use super::judge::{RequestAdmission, arguments};
 use super::refusal::{PermissionRefusal, not_ready, refuse};
-use crate::permission::book::{GrantUse, Ruling, check_operator, event};
-use crate::permission::settings::SettingsDecision;
+use crate::permission::book::{Ruling, check_operator, event};
+use crate::permission::settings::PermissionJudgement;
 use crate::permission::{
     ApprovalAnswer, ApprovalId, ApprovalQuestion, ApprovalReply, ApprovalSubject, GrantLifetime,
     GrantVerdict, ShownArguments,
 };
 use crate::refusal::advice;
 
-/// The outcome for a permission that was undecided.
-enum SettledQuestion {
-    /// The permission was granted for the one call.
-    Once,
-    /// A person was asked for the call, and decided for more than it.
-    Answered,
-    /// The permission was decided for more than the one call, or not at all.
-    ForMore,
-    /// Nobody decided in time; the question waits under this id.
-    Waits(ApprovalId),
-}
-
-/// The outcome for all permissions that a call waited for.
+/// The outcome for the permissions that a call waited for.
 #[derive(Default)]
 pub(super) struct WaitedPermissions {
     /// The permissions that were granted for the call alone.
@@ -47,19 +35,20 @@ impl PermissionGate {
     /// # Errors
     /// Fails with the refusal of the request.
     pub(super) fn admit_late(&self, request: &Request, waited: &WaitedPermissions) -> Result<(), Error> {
-        match self.admit(request) {
+        match self.admit(request)? {
             RequestAdmission::Pass => Ok(()),
-            RequestAdmission::Refused(error) => Err(error),
             RequestAdmission::Negotiating => Err(not_ready(self.server(), None, request)),
             RequestAdmission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
                 let id = waits.map(|(_, id)| id.clone());
-                let reason = if self.has_expired(&undecided, request) {
+                let first = undecided.first();
+                let expired = first.and_then(|first| self.undecided(first, Some(&request.context)));
+                let reason = if expired == Some(true) {
                     PermissionRefusal::Expired(id)
                 } else {
                     PermissionRefusal::Deferred(id)
                 };
-                let permission = waits.map(|(permission, _)| permission).or_else(|| undecided.first());
+                let permission = waits.map(|(permission, _)| permission).or(first);
                 Err(refuse(self.server(), &reason, permission, request))
             }
         }
@@ -77,18 +66,17 @@ impl PermissionGate {
     ) -> Result<WaitedPermissions, Error> {
         let settling = permissions.iter().map(|permission| self.settle(permission, call));
         let mut outcome = Ok(WaitedPermissions::default());
-        for (settled, permission) in join_all(settling).await.into_iter().zip(permissions) {
+        for settled in join_all(settling).await {
             match (settled, &mut outcome) {
                 // The caller is asked all questions at once, whatever other errors there are.
                 (Err(error), _) if error.origin() == Origin::InputRequired => return Err(error),
                 (Err(error), _) => outcome = Err(error),
-                (Ok(SettledQuestion::Once), Ok(waited)) => {
-                    waited.was_shown = true;
-                    waited.once.push(permission.clone());
+                (Ok(settled), Ok(waited)) => {
+                    waited.once.extend(settled.once);
+                    waited.was_shown |= settled.was_shown;
+                    waited.waits.extend(settled.waits);
                 }
-                (Ok(SettledQuestion::Answered), Ok(waited)) => waited.was_shown = true,
-                (Ok(SettledQuestion::Waits(id)), Ok(waited)) => waited.waits.push((permission.clone(), id)),
-                (Ok(_), _) => {}
+                (Ok(_), Err(_)) => {}
             }
         }
         outcome
@@ -99,14 +87,14 @@ impl PermissionGate {
         &self,
         permission: &Permission,
         call: Option<&Request>,
-    ) -> Result<SettledQuestion, Error> {
-        let verdict = match self.0.settings.say(permission, self.0.book.now()) {
-            SettingsDecision::Approved(terms, _) => GrantVerdict::Approved(terms.clone()),
-            SettingsDecision::Denied => GrantVerdict::Denied { until: None },
-            SettingsDecision::Ask => return self.ask(permission, call).await,
+    ) -> Result<WaitedPermissions, Error> {
+        let verdict = match self.0.settings.judge(permission, self.0.book.now()) {
+            PermissionJudgement::Approved { terms, .. } => GrantVerdict::Approved(terms.clone()),
+            PermissionJudgement::Undecided { .. } => return self.ask(permission, call).await,
+            _ => GrantVerdict::Denied { until: None },
         };
         self.record(permission, &verdict, call.and_then(|call| call.context.trace)).await?;
-        Ok(SettledQuestion::ForMore)
+        Ok(WaitedPermissions::default())
     }
 
     /// Records the decision of the settings in the audit trail; from then on it counts.
@@ -139,17 +127,19 @@ impl PermissionGate {
         Ok(())
     }
 
-    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<SettledQuestion, Error> {
-        let by = call.map_or(GrantUse::Server, |call| GrantUse::Call(&call.context));
+    async fn ask(&self, permission: &Permission, call: Option<&Request>) -> Result<WaitedPermissions, Error> {
+        let by = call.map(|call| &*call.context);
         // A permission that an operator has decided about is asked for again only when the decision has run out.
-        if !self.is_undecided(permission, by) {
-            return Ok(SettledQuestion::ForMore);
+        if self.undecided(permission, by).is_none() {
+            return Ok(WaitedPermissions::default());
         }
         self.0.book.note_waiting(self.server(), permission);
         let subject = ApprovalSubject::Permission {
             permission: permission.clone(),
             risk: permission.risk(),
-            tool: call.and_then(judged).map(|judged| judged.tool.name.clone()),
+            tool: call
+                .and_then(|call| call.judged_by(GateKind::Permission).ok()?)
+                .map(|judged| judged.tool.name.clone()),
             flow: call.and_then(|call| call.context.flow.as_ref()).map(|flow| flow.in_words()),
             arguments: call.map(shown).transpose()?,
         };
@@ -161,9 +151,12 @@ impl PermissionGate {
             None => ApprovalQuestion { patience, ..question },
         };
         match self.answer(question, permission, by).await? {
-            Some(ApprovalReply::Answer(answer)) => self.take(permission, answer, call).await,
-            Some(ApprovalReply::Waits(id)) => Ok(SettledQuestion::Waits(id)),
-            None => Ok(SettledQuestion::ForMore),
+            Some(ApprovalReply::Answer(answer)) => self.take(permission, &answer, call).await,
+            Some(ApprovalReply::Waits(id)) => Ok(WaitedPermissions {
+                waits: vec![(permission.clone(), id)],
+                ..WaitedPermissions::default()
+            }),
+            None => Ok(WaitedPermissions::default()),
         }
     }
 
@@ -172,12 +165,12 @@ impl PermissionGate {
         &self,
         question: ApprovalQuestion,
         permission: &Permission,
-        by: GrantUse<'_>,
+        by: Option<&Context>,
     ) -> Result<Option<ApprovalReply>, Error> {
         let mut changes = self.0.book.changes();
         let decided = async {
             // The sender lives as long as the book does, so waiting fails only when no more decisions can be made.
-            while self.is_undecided(permission, by) && changes.changed().await.is_ok() {}
+            while self.undecided(permission, by).is_some() && changes.changed().await.is_ok() {}
         };
         let asked = question.clone();
         match select(self.0.approver.ask(question), pin!(decided)).await {
@@ -193,55 +186,38 @@ impl PermissionGate {
     async fn take(
         &self,
         permission: &Permission,
-        answer: ApprovalAnswer,
+        answer: &ApprovalAnswer,
         call: Option<&Request>,
-    ) -> Result<SettledQuestion, Error> {
+    ) -> Result<WaitedPermissions, Error> {
         check_operator(&answer.approver)?;
-        let mut answer = answer;
-        if answer.decision == Decision::Approved && answer.terms.lasts == GrantLifetime::Once {
-            if let Some(call) = call {
-                let (by, server, terms) = (&answer.approver, self.server(), answer.terms);
-                self.0.book.record_once(by, server, permission, terms, &call.context).await?;
-                return Ok(SettledQuestion::Once);
+        let mut settled = WaitedPermissions { was_shown: true, ..WaitedPermissions::default() };
+        let context = call.map(|call| &*call.context);
+        let is_once = answer.decision == Decision::Approved && answer.terms.lasts == GrantLifetime::Once;
+        match Ruling::of_answer(answer, self.server(), permission, context) {
+            Some(ruling) if is_once && call.is_some() => {
+                self.0.book.record_once(ruling).await?;
+                settled.once.push(permission.clone());
             }
-            // Without a call, the server itself is the only user of the permission, so a grant cannot be for one
-            // call.
-            answer.terms.lasts = GrantLifetime::Session;
+            Some(ruling) => self.0.book.rule(ruling).await?,
+            None => {}
         }
-        let call = call.map(|call| &*call.context);
-        if let Some(ruling) = Ruling::of_answer(&answer, self.server(), permission, call) {
-            self.0.book.rule(ruling).await?;
-        }
-        Ok(SettledQuestion::Answered)
+        Ok(settled)
     }
 
-    /// Returns whether a person has to decide about `permission`.
-    pub(super) fn is_undecided(&self, permission: &Permission, by: GrantUse<'_>) -> bool {
+    /// Returns whether an earlier grant of `permission` has ended, if a person has to decide about it; `None` if nobody has
+    /// to.
+    pub(super) fn undecided(&self, permission: &Permission, by: Option<&Context>) -> Option<bool> {
         let standing = self.0.book.standing();
-        matches!(
-            self.judge(&standing, permission, by, self.0.book.now()),
-            PermissionJudgement::Undecided { .. }
-        )
-    }
-
-    fn has_expired(&self, permissions: &[Permission], call: &Request) -> bool {
-        let standing = self.0.book.standing();
-        let now = self.0.book.now();
-        let expired = |permission: &&Permission| {
-            let by = GrantUse::Call(&call.context);
-            matches!(
-                self.judge(&standing, permission, by, now),
-                PermissionJudgement::Undecided { expired: true }
-            )
-        };
-        permissions.first().as_ref().is_some_and(expired)
+        match self.judge(&standing, permission, by, self.0.book.now()) {
+            PermissionJudgement::Undecided { expired } => Some(expired),
+            _ => None,
+        }
     }
 }
 
 /// Returns the shown form of a call: the arguments of a tool, or all parameters of another request.
 fn shown(call: &Request) -> Result<ShownArguments, Error> {
-    let arguments = judged(call).map_or_else(|| Some(call.params.to_raw()), |judged| judged.arguments());
-    ShownArguments::of(arguments.as_ref()).map_err(|why| {
+    ShownArguments::of(arguments(call).as_ref()).map_err(|why| {
         Error::new(code::PERMISSION_DENIED, format!("the call cannot be put before a person: {why}"))
             .with_recovery(advice(
                 code::PERMISSION_DENIED,
@@ -253,8 +229,3 @@ fn shown(call: &Request) -> Result<ShownArguments, Error> {
 /// The largest number of permissions for which decisions of the settings are recorded and kept. A server invents
 /// names as it likes.
 const MAX_SETTLED: usize = 512;
-
-/// Returns the part of a request that the gate judges; `None` for a known request that no gate judges.
-fn judged(request: &Request) -> Option<JudgedRequest<'_>> {
-    request.judged_by(GateKind::Permission).ok().flatten()
-}

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use mgp_types::mgp::{Decision, Grant, Permission, PermissionResponse, Scope, Timestamp, method};
 use mgp_types::{Method, RawJson, Request};
 
-use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate};
-use crate::permission::book::{GrantUse, GrantsByServer};
+use crate::permission::book::GrantsByServer;
+use crate::permission::settings::PermissionJudgement;
 
 /// The value that travels with each call, and the decisions that it was made from.
 pub(super) struct AttachedGrants {
@@ -70,9 +70,9 @@ impl PermissionGate {
         for (name, permission) in
             known.into_iter().map(|known| (connected.spelling(known), known)).chain(required)
         {
-            let grant = match self.judge(&standing, permission, GrantUse::Server, now) {
+            let grant = match self.judge(&standing, permission, None, now) {
                 PermissionJudgement::Approved { terms, by, .. } => {
-                    approvers.insert(by.into_owned());
+                    approvers.insert(by.to_owned());
                     end = [end, terms.expires_at].into_iter().flatten().min();
                     let grant = Grant::new(Decision::Approved);
                     match &terms.scope {
@@ -80,7 +80,9 @@ impl PermissionGate {
                         None => grant,
                     }
                 }
-                PermissionJudgement::Refused(_) => Grant::new(Decision::Denied),
+                PermissionJudgement::Denied { .. } | PermissionJudgement::Expired => {
+                    Grant::new(Decision::Denied)
+                }
                 // The server is told that it has the permission; the gate lets through only the call for which it was
                 // granted.
                 _ if standing.is_used_once(self.server(), permission) => Grant::new(Decision::Approved),

@@ -1,40 +1,21 @@
 //! The part of the permission gate that judges requests against the decisions.
 
-use std::borrow::Cow;
-
 use mgp_types::mgp::{ApprovalPolicy, CallEffect, Permission, ResolvedTool, Timestamp, method};
-use mgp_types::{Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
+use mgp_types::{Context, Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
 
 use super::refusal::{PermissionRefusal, not_ready, not_resolved, refuse};
 use super::{ConnectedServer, GrantedOnce, PermissionGate, is_about_permissions};
-use crate::permission::book::{CurrentGrants, GrantUse};
-use crate::permission::settings::SettingsDecision;
-use crate::permission::{GrantTerms, GrantVerdict, OnRefusal, ScopeCheck};
+use crate::permission::OnRefusal;
+use crate::permission::book::CurrentGrants;
+use crate::permission::settings::PermissionJudgement;
 
-/// The outcome of judging a request.
+/// The outcome of judging a request that is not refused.
 pub(super) enum RequestAdmission {
     Pass,
-    Refused(Error),
     /// The request has to wait until these permissions are decided.
     Wait(Vec<Permission>),
     /// The request has to wait for the end of the negotiation, in which no person is waited for.
     Negotiating,
-}
-
-/// The decision about a permission.
-pub(super) enum PermissionJudgement<'a> {
-    Approved {
-        terms: &'a GrantTerms,
-        scope: Option<&'a ScopeCheck>,
-        by: Cow<'a, str>,
-    },
-    Refused(PermissionRefusal),
-    /// The settings decide, but their decision is not in the audit trail yet.
-    Unsettled,
-    /// An operator has to be asked; `expired` tells whether an earlier grant has ended.
-    Undecided {
-        expired: bool,
-    },
 }
 
 /// The classes of requests that the gate treats differently.
@@ -52,17 +33,16 @@ enum RequestClass {
 }
 
 impl PermissionGate {
-    pub(super) fn admit(&self, request: &Request) -> RequestAdmission {
+    /// Judges a request.
+    ///
+    /// # Errors
+    /// Fails with the refusal of the request.
+    pub(super) fn admit(&self, request: &Request) -> Result<RequestAdmission, Error> {
         let class = classify(request);
         match class {
-            RequestClass::Free => return RequestAdmission::Pass,
+            RequestClass::Free => return Ok(RequestAdmission::Pass),
             RequestClass::Own => {
-                return RequestAdmission::Refused(refuse(
-                    self.server(),
-                    &PermissionRefusal::NotYours,
-                    None,
-                    request,
-                ));
+                return Err(refuse(self.server(), &PermissionRefusal::NotYours, None, request));
             }
             RequestClass::Judged | RequestClass::Known | RequestClass::Unknown => {}
         }
@@ -70,43 +50,39 @@ impl PermissionGate {
         let Some(connected) = connected.as_ref() else {
             let waits = self.0.approver.open_for(self.server());
             if waits.is_none() && *self.0.negotiating.borrow() {
-                return RequestAdmission::Negotiating;
+                return Ok(RequestAdmission::Negotiating);
             }
-            return RequestAdmission::Refused(not_ready(self.server(), waits.as_ref(), request));
+            return Err(not_ready(self.server(), waits.as_ref(), request));
         };
         let tool = match class {
             RequestClass::Judged => match request.judged_by(GateKind::Permission) {
                 Ok(Some(judged)) if judged.tool.server == *self.server() => Some(judged.tool),
-                _ => return RequestAdmission::Refused(not_resolved()),
+                _ => return Err(not_resolved()),
             },
             _ => None,
         };
         let standing = self.0.book.standing();
         let now = self.0.book.now();
-        let by = GrantUse::Call(&request.context);
+        let call = Some(&*request.context);
         let mut undecided = Vec::new();
         // A tool without a declaration of its own may use all that the server was granted.
         let bounded = tool.map_or(matches!(class, RequestClass::Unknown), |tool| tool.security.derived);
         if self.0.settings.on_refusal == OnRefusal::Reject || bounded {
             for (_, permission) in &connected.required {
-                let judged = self.judge(&standing, permission, by, now);
-                if let Err(error) = self.weigh(judged, permission, request, bounded, &mut undecided) {
-                    return RequestAdmission::Refused(error);
-                }
+                let judged = self.judge(&standing, permission, call, now);
+                self.weigh(judged, permission, request, bounded, &mut undecided)?;
             }
         }
         let is_free =
             |permission: &Permission| tool.is_some_and(|tool| self.is_free(tool, permission, request));
         for permission in tool.iter().flat_map(|tool| &tool.security.permissions) {
-            let judged = self.judge(&standing, permission, by, now);
+            let judged = self.judge(&standing, permission, call, now);
             if matches!(judged, PermissionJudgement::Undecided { expired: false }) && is_free(permission) {
                 continue;
             }
-            if let Err(error) = self.weigh(judged, permission, request, true, &mut undecided) {
-                return RequestAdmission::Refused(error);
-            }
+            self.weigh(judged, permission, request, true, &mut undecided)?;
         }
-        if undecided.is_empty() { RequestAdmission::Pass } else { RequestAdmission::Wait(undecided) }
+        Ok(if undecided.is_empty() { RequestAdmission::Pass } else { RequestAdmission::Wait(undecided) })
     }
 
     /// Returns the permissions about which an operator would be asked before the request goes on.
@@ -114,70 +90,38 @@ impl PermissionGate {
     /// # Errors
     /// The gate would refuse the request, or the needs of the server are not settled yet.
     pub fn questions(&self, request: &Request) -> Result<Vec<Permission>, Error> {
-        let undecided = match self.admit(request) {
+        let undecided = match self.admit(request)? {
             RequestAdmission::Pass => return Ok(Vec::new()),
-            RequestAdmission::Refused(error) => return Err(error),
             RequestAdmission::Wait(undecided) => undecided,
             RequestAdmission::Negotiating => return Err(not_ready(self.server(), None, request)),
         };
         let (now, mut asked) = (self.0.book.now(), Vec::new());
         for permission in undecided {
-            let judged = match self.0.settings.say(&permission, now) {
-                SettingsDecision::Ask => PermissionJudgement::Undecided { expired: false },
-                SettingsDecision::Approved(terms, scope) => {
-                    PermissionJudgement::Approved { terms, scope, by: Cow::Borrowed("configuration") }
-                }
-                SettingsDecision::Denied => {
-                    PermissionJudgement::Refused(PermissionRefusal::Denied { until: None })
-                }
-            };
+            let judged = self.0.settings.judge(&permission, now);
             self.weigh(judged, &permission, request, true, &mut asked)?;
         }
         Ok(asked)
     }
 
-    /// Returns the decision about `permission` at `now`, for its user.
+    /// Returns the decision about `permission` at `now`, for a call or for the server itself.
     pub(super) fn judge<'a>(
         &'a self,
         standing: &'a CurrentGrants,
         permission: &Permission,
-        by: GrantUse<'_>,
+        call: Option<&Context>,
         now: Timestamp,
     ) -> PermissionJudgement<'a> {
-        let mut expired = false;
-        if let Some(entry) = standing.entry(self.server(), permission, by, now) {
-            match &entry.record.verdict {
-                denial @ GrantVerdict::Denied { until } if denial.holds_at(entry.record.decided_at, now) => {
-                    return PermissionJudgement::Refused(PermissionRefusal::Denied { until: *until });
-                }
-                GrantVerdict::Approved(terms) if self.0.settings.heeds_operators() => {
-                    let holds = terms.hold_at(entry.record.decided_at, now);
-                    if holds {
-                        let by = Cow::Borrowed(&*entry.record.approver);
-                        return PermissionJudgement::Approved { terms, scope: entry.scope.as_ref(), by };
-                    }
-                    expired = !holds;
-                }
-                GrantVerdict::Approved(_) | GrantVerdict::Denied { .. } => {}
-            }
-        }
-        match self.0.settings.say(permission, now) {
-            SettingsDecision::Ask => PermissionJudgement::Undecided { expired },
+        let entry = standing.entry(self.server(), permission, call, now);
+        let expired = match entry.and_then(|entry| entry.judge(&self.0.settings, now)) {
+            Some(PermissionJudgement::Expired) => true,
+            Some(decided) => return decided,
+            None => false,
+        };
+        match self.0.settings.judge(permission, now) {
+            PermissionJudgement::Undecided { .. } => PermissionJudgement::Undecided { expired },
             _ if !self.0.settled.load().contains(permission) => PermissionJudgement::Unsettled,
-            SettingsDecision::Approved(terms, scope) => {
-                let by = if self.0.settings.is_configured(permission) {
-                    "configuration"
-                } else {
-                    self.0.settings.policy.as_str()
-                };
-                PermissionJudgement::Approved { terms, scope, by: Cow::Borrowed(by) }
-            }
-            SettingsDecision::Denied if expired => {
-                PermissionJudgement::Refused(PermissionRefusal::Expired(None))
-            }
-            SettingsDecision::Denied => {
-                PermissionJudgement::Refused(PermissionRefusal::Denied { until: None })
-            }
+            PermissionJudgement::Denied { .. } if expired => PermissionJudgement::Expired,
+            decided => decided,
         }
     }
 
@@ -207,19 +151,17 @@ impl PermissionGate {
         bounded: bool,
         undecided: &mut Vec<Permission>,
     ) -> Result<(), Error> {
+        let refuse = |reason| refuse(self.server(), &reason, Some(permission), request);
         match judged {
             PermissionJudgement::Approved { scope: Some(scope), .. } if bounded => {
                 let converted = request.context.converted.as_ref();
-                let outside = |finding| {
-                    refuse(self.server(), &PermissionRefusal::OutOfScope(finding), Some(permission), request)
-                };
+                let outside = |finding| refuse(PermissionRefusal::OutOfScope(finding));
                 scope.check(arguments(request).as_ref()).map_err(outside)?;
                 converted.map_or(Ok(()), |converted| scope.check(Some(converted)).map_err(outside))
             }
             PermissionJudgement::Approved { .. } => Ok(()),
-            PermissionJudgement::Refused(reason) => {
-                Err(refuse(self.server(), &reason, Some(permission), request))
-            }
+            PermissionJudgement::Denied { until } => Err(refuse(PermissionRefusal::Denied { until })),
+            PermissionJudgement::Expired => Err(refuse(PermissionRefusal::Expired(None))),
             PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. }
                 if GrantedOnce::holds(request, permission) =>
             {
@@ -243,8 +185,9 @@ impl ConnectedServer {
     }
 }
 
-/// Returns the arguments that a scope is checked against.
-fn arguments(request: &Request) -> Option<RawJson> {
+/// Returns the arguments that a scope is checked against, and that people are shown: those of a tool, or all parameters
+/// of another request.
+pub(super) fn arguments(request: &Request) -> Option<RawJson> {
     match request.judged_by(GateKind::Permission) {
         Ok(Some(judged)) => judged.arguments(),
         _ => Some(request.params.to_raw()),

@@ -115,12 +115,12 @@ impl Gate for PermissionGate {
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let admission = match self.admit(request) {
-            RequestAdmission::Pass => {
+            Ok(RequestAdmission::Pass) => {
                 self.attach(request);
                 return Flow::Pass(None);
             }
-            RequestAdmission::Refused(error) => return Flow::refuse(error),
-            admission => admission,
+            Ok(admission) => admission,
+            Err(error) => return Flow::refuse(error),
         };
         let (gate, mut request) = (self.clone(), request.take());
         Flow::wait(async move {
@@ -148,7 +148,7 @@ impl PermissionGate {
         // Who has waited long enough is told how things stand.
         let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
         match self.admit(request) {
-            RequestAdmission::Wait(undecided) => undecided,
+            Ok(RequestAdmission::Wait(undecided)) => undecided,
             _ => Vec::new(),
         }
     }

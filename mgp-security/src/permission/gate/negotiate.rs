@@ -13,10 +13,9 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::judge::PermissionJudgement;
 use super::{ConnectedServer, PermissionGate};
 use crate::permission::OnRefusal;
-use crate::permission::book::GrantUse;
+use crate::permission::settings::PermissionJudgement;
 
 /// A guard that ends a negotiation when it is dropped.
 struct NegotiationGuard<'a>(&'a watch::Sender<bool>);
@@ -68,7 +67,7 @@ impl PermissionGate {
             attaches: speaks && session.describes_each_request(),
             last_sent: Mutex::default(),
         };
-        let asks = |permission| self.is_undecided(permission, GrantUse::Server);
+        let asks = |permission| self.undecided(permission, None).is_some();
         let waits = speaks && session.lasts() && permissions.iter().any(asks);
         let mut hears = speaks && !permissions.is_empty();
         if waits {
@@ -82,8 +81,8 @@ impl PermissionGate {
         }
         let (standing, now) = (self.0.book.standing(), self.0.book.now());
         permissions.retain(|permission| {
-            let judged = self.judge(&standing, permission, GrantUse::Server, now);
-            matches!(judged, PermissionJudgement::Refused(_))
+            let judged = self.judge(&standing, permission, None, now);
+            matches!(judged, PermissionJudgement::Denied { .. } | PermissionJudgement::Expired)
         });
         //= mgp §3.4
         //# (connection proceeds or is rejected)
@@ -107,9 +106,8 @@ impl PermissionGate {
             if let Some(connected) = connected.filter(|connected| connected.last_sent.lock().is_some()) {
                 self.send_decisions(&mut service, &connected).await?;
             }
-            if changes.changed().await.is_err() {
-                return Ok(());
-            }
+            // The sender belongs to the book, which is held here, so it cannot be dropped.
+            let _ = changes.changed().await;
         }
     }
 
@@ -156,7 +154,7 @@ impl PermissionGate {
         let mut details = Object::new();
         details.set("denied", RawJson::from_value(&names).unwrap_or_else(|_| RawJson::null()));
         let next = "an operator can grant it, or let the server go on without it; then connect again";
-        details.set("next", RawJson::from_value(next).unwrap_or_else(|_| RawJson::null()));
+        details.set("next", RawJson::from_text(next));
         let message = format!(
             "the server `{}` may not have what it needs to operate: {}",
             self.server(),

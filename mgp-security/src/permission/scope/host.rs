@@ -1,6 +1,6 @@
 //! The check of hosts and ports against a scope.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
@@ -114,20 +114,21 @@ impl HostAddress {
             Url::parse(text).ok()?
         } else {
             // An IPv6 address has no brackets where it is not part of a URL.
-            let bracketed = text.parse::<std::net::Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
+            let bracketed = text.parse::<Ipv6Addr>().map(|ip| format!("http://[{ip}]/"));
             Url::parse(&bracketed.unwrap_or_else(|_| format!("http://{}", text.trim_start_matches('/'))))
                 .ok()?
         };
         let host = match url.host()? {
-            Host::Domain(name) if url.scheme().starts_with("http") || !has_scheme => name.to_owned(),
             // The host of another scheme is not normalized like that of a web scheme, so it is parsed once more here.
-            Host::Domain(name) => match Host::parse(name).ok()? {
-                Host::Domain(name) => name,
-                Host::Ipv4(ip) => ip.to_string(),
-                Host::Ipv6(ip) => canonical(IpAddr::V6(ip)),
-            },
+            Host::Domain(name) if has_scheme && !url.scheme().starts_with("http") => {
+                Host::parse(name).ok()?
+            }
+            host => host.to_owned(),
+        };
+        let host = match host {
+            Host::Domain(name) => name,
             Host::Ipv4(ip) => ip.to_string(),
-            Host::Ipv6(ip) => canonical(IpAddr::V6(ip)),
+            Host::Ipv6(ip) => canonical(ip),
         };
         let host = host.trim_end_matches('.').to_owned();
         let port = if has_scheme { url.port_or_known_default() } else { url.port() };
@@ -136,7 +137,7 @@ impl HostAddress {
 }
 
 /// Returns the address as text, as an IPv4 address if it is one written as IPv6.
-fn canonical(ip: IpAddr) -> String {
+fn canonical(ip: Ipv6Addr) -> String {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => match ip.segments() {

@@ -28,8 +28,7 @@ impl PendingApprovals {
         let now = self.0.clock.now();
         let ends_at = now.saturating_add(OPEN_FOR);
         let mut open = self.swept();
-        open.asked += 1;
-        let ticket = open.asked;
+        let ticket = *self.0.asked.borrow() + 1;
         let same =
             open.rows.iter().find(|(_, row)| row.shown.answer.is_none() && row.is_answered_with(question));
         let place = match same.map(|(place, _)| *place) {
@@ -47,7 +46,7 @@ impl PendingApprovals {
         }
         row.shown.ends_at = ends_at;
         row.waiting.push((ticket, sender));
-        self.tell_count(&open);
+        self.0.asked.send_replace(ticket);
         drop(open);
         Ok((receiver, QuestionWaiter { questions: self.clone(), place, ticket }))
     }
@@ -132,7 +131,6 @@ impl Approver for PendingApprovals {
                 row.forget_gone();
                 row.shown.answer.is_none() && row.waiting.is_empty() && row.is_answered_with(question)
             });
-            self.tell_count(&open);
             open.gone.last().cloned()
         };
         if let Some(gone) = gone {

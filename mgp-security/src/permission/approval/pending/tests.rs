@@ -40,7 +40,7 @@ async fn agents_and_impostors_decide_nothing() {
         let pending = pending.clone();
         async move { pending.ask(question(Permission::Camera)).await }
     });
-    pending.count().wait_for(|count| *count == 1).await.unwrap();
+    pending.asked().wait_for(|asked| *asked == 1).await.unwrap();
     let id = pending.list()[0].id.clone();
     let agent = Principal::new("ada");
     let (ada, bob) = (Principal::operator("ada"), Principal::operator("bob"));

@@ -89,8 +89,7 @@ pub use json::{JsonError, JsonFault, Object, RawJson};
 pub use mcp::CacheScope;
 pub use method::{CallSide, Method};
 pub use method_rule::{
-    GateKind, GateKinds, JudgedRequest, KeyPermission, MessageSender, MethodEffect, MethodRule,
-    RequestConcern, WorkRole,
+    GateKind, JudgedRequest, KeyPermission, MessageSender, MethodEffect, MethodRule, RequestConcern, WorkRole,
 };
 pub use mgp::code;
 pub use outbox::{BoxFuture, Outbox, OutboxPort, StreamId};

@@ -3,35 +3,34 @@
 //!
 //! A gateway forwards the methods that have a row here, and refuses all others.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use serde::Deserialize;
+
+use crate::mcp::method::TOOLS_CALL;
 use crate::mgp::ResolvedTool;
 use crate::{Error, Method, RawJson, Request, RequestKind};
 
 /// The decisions that a request passes on its way to a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "a gate that is not named here sees nothing")]
 pub enum GateKind {
     /// May the caller use the server, or the tool?
-    Access = 1,
+    Access,
     /// Is the definition of the called tool the approved one?
-    Definitions = 2,
+    Definitions,
     /// Do the arguments do harm?
-    Validators = 4,
+    Validators,
     /// Are the permissions granted that the request needs?
-    Permission = 8,
+    Permission,
     /// Does a human confirm the call?
-    Confirmation = 16,
+    Confirmation,
     /// Does every request leave a record? Without this gate, only refused requests do.
-    Record = 32,
+    Record,
 }
 
-/// A set of gates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GateKinds(u8);
-
 /// The senders of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "a connection has two ends")]
 pub enum MessageSender {
     /// A client.
@@ -43,7 +42,7 @@ pub enum MessageSender {
 }
 
 /// The concern of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum RequestConcern {
     /// The request opens a session, keeps it alive, or takes something back; it reaches no tool.
@@ -73,7 +72,7 @@ pub enum RequestConcern {
 }
 
 /// The permission that a request demands of an API key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "a permission that is not named here permits nothing")]
 pub enum KeyPermission {
     /// Any key will do: the request keeps a session alive, or its answer is cut down to the tools that the key may see.
@@ -93,7 +92,7 @@ pub enum KeyPermission {
 }
 
 /// The role of a method for calls in progress, for whoever limits or refuses new calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "a method without a row begins work")]
 pub enum WorkRole {
     /// The method begins work.
@@ -111,7 +110,7 @@ pub enum WorkRole {
 }
 
 /// The effect of a method by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "a method without a row acts")]
 pub enum MethodEffect {
     /// The method only reads.
@@ -121,7 +120,7 @@ pub enum MethodEffect {
 }
 
 /// The row of one method.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 #[non_exhaustive]
 pub struct MethodRule {
     /// The name of the method.
@@ -138,16 +137,11 @@ pub struct MethodRule {
     pub role: WorkRole,
     /// The effect of the method by itself.
     pub effect: MethodEffect,
+    /// True if the request may be made twice: it reads, or leaves a state that is the same after the second time.
+    pub is_repeatable: bool,
     /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
     /// session alive.
-    pub gates: GateKinds,
-}
-
-impl GateKinds {
-    /// Returns whether `gate` is in the set.
-    pub const fn has(self, gate: GateKind) -> bool {
-        self.0 & gate as u8 != 0
-    }
+    pub gates: Vec<GateKind>,
 }
 
 impl MethodRule {
@@ -160,15 +154,16 @@ impl MethodRule {
 
     /// Returns the row of the method called exactly `name`; all methods of a kernel's operators have the same one.
     pub fn named(name: &str) -> Option<&'static Self> {
-        if name.starts_with(OF_OPERATORS.method) {
-            return Some(&OF_OPERATORS);
+        match name {
+            // Most requests are calls of tools.
+            TOOLS_CALL => *OF_CALLS,
+            name if name.starts_with(OF_OPERATORS.method) => Some(&OF_OPERATORS),
+            name => Self::listed(name),
         }
-        // Most requests are calls of tools.
-        if name == OF_CALLS.method {
-            return Some(OF_CALLS);
-        }
-        let index = RULES.binary_search_by(|rule| rule.method.cmp(name)).ok()?;
-        RULES.get(index)
+    }
+
+    fn listed(name: &str) -> Option<&'static Self> {
+        RULES.get(RULES.binary_search_by(|rule| rule.method.cmp(name)).ok()?)
     }
 
     /// Returns all rows.
@@ -216,7 +211,7 @@ impl Request {
     pub fn judged_by(&self, gate: GateKind) -> Result<Option<JudgedRequest<'_>>, Error> {
         let resolved = if self.method == Method::TOOLS_CALL {
             self.context.tool.as_ref()
-        } else if MethodRule::of(self).is_none_or(|rule| rule.gates.has(gate)) {
+        } else if MethodRule::of(self).is_none_or(|rule| rule.gates.contains(&gate)) {
             self.context.operation.as_ref().map(|operation| &operation.tool)
         } else {
             return Ok(None);
@@ -266,32 +261,8 @@ impl Method {
     }
 }
 
-macro_rules! rules {
-    ($($name:literal $sender:ident $kind:ident $concern:ident $permission:ident $role:ident $effect:ident [$($gate:ident)*];)+) => {
-        &[$(MethodRule {
-            method: $name,
-            sender: MessageSender::$sender,
-            kind: RequestKind::$kind,
-            concern: RequestConcern::$concern,
-            permission: KeyPermission::$permission,
-            role: WorkRole::$role,
-            effect: MethodEffect::$effect,
-            gates: GateKinds(0 $(| GateKind::$gate as u8)*),
-        }),+]
-    };
-}
-
-/// The row of calls of tools.
-const OF_CALLS: &MethodRule = {
-    let mut row = 0;
-    while !matches!(RULES[row].concern, RequestConcern::Tool) {
-        row += 1;
-    }
-    &RULES[row]
-};
-
 /// The row of the methods of a kernel's operators, whose names begin so.
-const OF_OPERATORS: MethodRule = MethodRule {
+static OF_OPERATORS: MethodRule = MethodRule {
     method: "kernel/",
     sender: MessageSender::Client,
     kind: RequestKind::Call,
@@ -299,97 +270,17 @@ const OF_OPERATORS: MethodRule = MethodRule {
     permission: KeyPermission::Register,
     role: WorkRole::Apart,
     effect: MethodEffect::Acts,
-    gates: GateKinds(0),
+    is_repeatable: false,
+    gates: Vec::new(),
 };
 
-/// The rows of all methods, sorted by name.
-#[rustfmt::skip]
-const RULES: &[MethodRule] = rules! {
-    "completion/complete"                         Client Call   Completion Read     Begins  Acts  [Access Definitions Validators Permission Confirmation];
-    "elicitation/create"                          Server Call   Question   Register Begins  Acts  [];
-    "initialize"                                  Client Call   Session    Any      Begins  Reads [];
-    "logging/setLevel"                            Client Call   Logging    SomeTool Begins  Acts  [Access];
-    "mgp/access/grant"                            Client Call   Own        Register Begins  Acts  [];
-    "mgp/access/query"                            Client Call   Own        Read     Begins  Reads [];
-    "mgp/access/revoke"                           Client Call   Own        Register Begins  Acts  [];
-    "mgp/callback/respond"                        Client Call   Running    SomeTool Feeds   Acts  [Access];
-    "mgp/data/release"                            Server Call   Own        Register Begins  Acts  [];
-    "mgp/data/renew"                              Server Call   Own        Register Begins  Acts  [];
-    "mgp/data/resolve"                            Server Call   Own        Register Begins  Acts  [];
-    "mgp/discovery/catalog"                       Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/discovery/deregister"                    Client Call   Own        Register Begins  Acts  [];
-    "mgp/discovery/list"                          Client Call   Own        Read     Begins  Reads [];
-    "mgp/discovery/recommend"                     Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/discovery/register"                      Client Call   Own        Register Begins  Acts  [];
-    "mgp/events/list"                             Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/events/replay"                           Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/events/subscribe"                        Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/events/unsubscribe"                      Client Call   Own        SomeTool Ends    Acts  [];
-    "mgp/health/ping"                             Client Call   Own        Read     Apart   Reads [];
-    "mgp/health/status"                           Client Call   Own        Read     Apart   Reads [];
-    "mgp/lifecycle/shutdown"                      Client Call   Own        Register Apart   Acts  [];
-    "mgp/manifest/get"                            Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/await"                        Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/check"                        Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/grant"                        Client Call   Own        SomeTool Feeds   Acts  [];
-    "mgp/permission/negotiate"                    Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/refresh"                      Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/request"                      Client Call   Own        SomeTool Begins  Acts  [];
-    "mgp/permission/response"                     Client Call   Own        SomeTool Feeds   Acts  [];
-    "mgp/stream/cancel"                           Client Call   Running    SomeTool Ends    Acts  [Access];
-    "mgp/tools/discover"                          Client Call   Own        AllTools Begins  Reads [];
-    "mgp/tools/request"                           Client Call   Own        AllTools Begins  Acts  [];
-    "mgp/tools/session"                           Client Call   Own        AllTools Begins  Acts  [];
-    "mgp/tools/session/evict"                     Client Call   Own        AllTools Begins  Acts  [];
-    "mgp/tools/validate"                          Client Call   Own        SomeTool Begins  Acts  [];
-    "notifications/cancelled"                     Both   Notify Session    Any      Tells   Acts  [];
-    "notifications/elicitation/complete"          Server Notify Report     Register Tells   Acts  [];
-    "notifications/initialized"                   Client Notify Session    Any      Tells   Acts  [];
-    "notifications/message"                       Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.audit"                     Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.callback.request"          Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.event"                     Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.lifecycle"                 Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.session.lifecycle"         Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.stream.chunk"              Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.stream.gap"                Client Notify Running    SomeTool Tells   Acts  [Access];
-    "notifications/mgp.stream.gap_unrecoverable"  Server Notify Report     Register Tells   Acts  [];
-    "notifications/mgp.stream.pace"               Client Notify Running    SomeTool Tells   Acts  [Access];
-    "notifications/mgp.stream.progress"           Server Notify Report     Register Tells   Acts  [];
-    "notifications/progress"                      Both   Notify Session    Any      Tells   Acts  [];
-    "notifications/prompts/list_changed"          Server Notify Report     Register Tells   Acts  [];
-    "notifications/resources/list_changed"        Server Notify Report     Register Tells   Acts  [];
-    "notifications/resources/updated"             Server Notify Report     Register Tells   Acts  [];
-    "notifications/roots/list_changed"            Client Notify Session    Any      Tells   Acts  [];
-    "notifications/subscriptions/acknowledged"    Server Notify Report     Register Tells   Acts  [];
-    "notifications/tasks"                         Server Notify Report     Register Tells   Acts  [];
-    "notifications/tasks/status"                  Both   Notify Report     SomeTool Tells   Acts  [Access];
-    "notifications/tools/list_changed"            Server Notify Report     Register Tells   Acts  [];
-    "ping"                                        Both   Call   Session    Any      Tells   Reads [];
-    "prompts/get"                                 Client Call   Prompt     Read     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
-    "prompts/list"                                Client Call   List       Read     Begins  Reads [Access Definitions];
-    "resources/list"                              Client Call   List       Read     Begins  Reads [Access Definitions];
-    "resources/read"                              Client Call   Resource   Read     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
-    "resources/subscribe"                         Client Call   Resource   Read     Begins  Acts  [Access Definitions Validators Permission Confirmation];
-    "resources/templates/list"                    Client Call   List       Read     Begins  Reads [Access Definitions];
-    "resources/unsubscribe"                       Client Call   List       Read     Ends    Acts  [Access];
-    "roots/list"                                  Server Call   Question   Register Begins  Acts  [];
-    "sampling/createMessage"                      Server Call   Question   Register Begins  Acts  [];
-    "server/discover"                             Client Call   Session    Any      Tells   Reads [];
-    "subscriptions/listen"                        Client Call   Running    SomeTool Begins  Acts  [Access Definitions Validators Permission Confirmation];
-    "tasks/cancel"                                Both   Call   Running    SomeTool Ends    Acts  [Access];
-    "tasks/get"                                   Both   Call   Running    SomeTool Follows Acts  [Access];
-    "tasks/list"                                  Both   Call   Running    SomeTool Follows Acts  [Access];
-    "tasks/result"                                Both   Call   Running    SomeTool Follows Acts  [Access];
-    "tasks/update"                                Client Call   Running    SomeTool Feeds   Acts  [Access];
-    "tools/call"                                  Client Call   Tool       Call     Begins  Acts  [Access Definitions Validators Permission Confirmation Record];
-    "tools/list"                                  Client Call   ToolList   Any      Begins  Reads [Access Definitions];
-    "tools/validate"                              Client Call   Own        SomeTool Begins  Acts  [];
-    "transaction/begin"                           Client Call   Running    SomeTool Begins  Acts  [Access];
-    "transaction/commit"                          Client Call   Running    SomeTool Begins  Acts  [Access];
-    "transaction/rollback"                        Client Call   Running    SomeTool Begins  Acts  [Access];
-    "transaction/status"                          Client Call   Running    SomeTool Begins  Acts  [Access];
-};
+/// The row of calls of tools.
+static OF_CALLS: LazyLock<Option<&MethodRule>> = LazyLock::new(|| MethodRule::listed(TOOLS_CALL));
+
+/// The rows of all methods, sorted by name; each has the values of the fields of [`MethodRule`] in their order.
+static RULES: LazyLock<Vec<MethodRule>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("method_rules.json")).expect("the table is part of the program")
+});
 
 #[cfg(test)]
 mod tests {
@@ -424,7 +315,7 @@ mod tests {
     #[test]
     fn what_reaches_a_server_by_a_name_or_an_address_passes_all_gates() {
         use GateKind::{Access, Confirmation, Definitions, Permission, Validators};
-        for rule in RULES {
+        for rule in MethodRule::all() {
             let names = matches!(
                 rule.concern,
                 RequestConcern::Tool
@@ -432,16 +323,16 @@ mod tests {
                     | RequestConcern::Prompt
                     | RequestConcern::Completion
             );
-            let all =
-                [Access, Definitions, Validators, Permission, Confirmation].map(|gate| rule.gates.has(gate));
+            let all = [Access, Definitions, Validators, Permission, Confirmation]
+                .map(|gate| rule.gates.contains(&gate));
             assert!(!names || all == [true; 5], "{}", rule.method);
-            assert!(rule.sender != MessageSender::Server || rule.gates == GateKinds(0), "{}", rule.method);
+            assert!(rule.sender != MessageSender::Server || rule.gates.is_empty(), "{}", rule.method);
         }
     }
 
     #[test]
     fn a_key_that_may_not_register_can_neither_change_nor_play_the_server() {
-        for rule in RULES {
+        for rule in MethodRule::all() {
             let changes = rule.method.starts_with("mgp/access/") && rule.method != mgp::ACCESS_QUERY
                 || [mgp::DISCOVERY_REGISTER, mgp::DISCOVERY_DEREGISTER, mgp::LIFECYCLE_SHUTDOWN]
                     .contains(&rule.method);

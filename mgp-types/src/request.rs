@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::json::{Object, RawJson};
 use crate::{Context, Error, Extensions, Method};
@@ -30,7 +30,7 @@ pub struct Request {
 }
 
 /// The kind of a request: a call expects an answer, a notification does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[expect(clippy::exhaustive_enums, reason = "closed by JSON-RPC")]
 pub enum RequestKind {
     /// An answer is expected.

@@ -64,7 +64,7 @@ impl RecordSubject {
         if *method == Method::TOOLS_CALL {
             return Self::Tool;
         }
-        match method.rule().filter(|rule| rule.gates.has(GateKind::Record)).map(|rule| rule.concern) {
+        match method.rule().filter(|rule| rule.gates.contains(&GateKind::Record)).map(|rule| rule.concern) {
             Some(RequestConcern::Resource) => Self::Resource,
             Some(RequestConcern::Prompt) => Self::Prompt,
             _ => Self::Other,

@@ -87,7 +87,7 @@ impl OperationRules {
             Some(rule) if !rule.is_sent_by(MessageSender::Client) || rule.is_of_operators() => {
                 return Err(self.unknown(request));
             }
-            Some(rule) if !rule.gates.has(GateKind::Validators) => return Ok(()),
+            Some(rule) if !rule.gates.contains(&GateKind::Validators) => return Ok(()),
             Some(rule) => match rule.concern {
                 RequestConcern::Prompt => of_prompt(request),
                 RequestConcern::Completion => of_completion(request),

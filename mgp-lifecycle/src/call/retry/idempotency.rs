@@ -1,7 +1,7 @@
 //! Whether a call may be made again: not if a second time could do what was done once already.
 
-use mgp_types::mcp::{ToolAnnotations, method};
-use mgp_types::mgp::{ResolvedTool, RiskLevel, code, method as mgp};
+use mgp_types::mcp::ToolAnnotations;
+use mgp_types::mgp::{ResolvedTool, RiskLevel, code};
 use mgp_types::{Error, Method, Request};
 
 use crate::call::NotExecuted;
@@ -14,7 +14,7 @@ pub(in crate::call) fn is_repeatable(request: &Request, error: &Error) -> bool {
     let in_itself = if request.method == Method::TOOLS_CALL {
         request.context.tool.as_deref().is_some_and(is_harmless)
     } else {
-        REPEATABLE.contains(&request.method.as_str())
+        request.method.rule().is_some_and(|rule| rule.is_repeatable)
     };
     in_itself || !may_be_executed(error)
 }
@@ -44,18 +44,11 @@ pub(crate) fn may_be_executed(error: &Error) -> bool {
     }
     let is_refusal = matches!(
         error.code(),
-        code::PERMISSION_DENIED
-            | code::ACCESS_DENIED
-            | code::AUTH_REQUIRED
-            | code::AUTH_EXPIRED
-            | code::VALIDATION_BLOCKED
-            | code::CODE_SAFETY_VIOLATION
-            | code::SERVER_NOT_READY
-            | code::SERVER_DRAINING
-            | code::SERVER_RESTARTING
+        code::PERMISSION_DENIED..=code::AUTH_EXPIRED
+            | code::VALIDATION_BLOCKED..=code::CODE_SAFETY_VIOLATION
+            | code::SERVER_NOT_READY..=code::SERVER_RESTARTING
             | code::RATE_LIMITED
-            | code::TOOL_NOT_FOUND
-            | code::TOOL_DISABLED
+            | code::TOOL_NOT_FOUND..=code::TOOL_DISABLED
     );
     !(is_refusal && matches!(error.origin(), Local | Peer))
 }
@@ -77,35 +70,10 @@ pub(crate) fn is_harmless(tool: &ResolvedTool) -> bool {
     repeats || (reads && has_no_effects && !destroys) || declared_harmless
 }
 
-/// The methods that read, and those that leave a state that is the same after the second time.
-const REPEATABLE: [&str; 21] = [
-    method::PING,
-    method::DISCOVER,
-    method::TOOLS_LIST,
-    method::RESOURCES_LIST,
-    method::RESOURCES_TEMPLATES_LIST,
-    method::RESOURCES_READ,
-    method::RESOURCES_SUBSCRIBE,
-    method::RESOURCES_UNSUBSCRIBE,
-    method::PROMPTS_LIST,
-    method::PROMPTS_GET,
-    method::COMPLETE,
-    method::SET_LEVEL,
-    method::ROOTS_LIST,
-    method::TASKS_GET,
-    method::TASKS_RESULT,
-    method::TASKS_LIST,
-    method::TASKS_CANCEL,
-    mgp::HEALTH_PING,
-    mgp::HEALTH_STATUS,
-    mgp::ACCESS_QUERY,
-    mgp::STREAM_CANCEL,
-];
-
 #[cfg(test)]
 mod tests {
     use mgp_types::mgp::{EffectiveSecurity, SideEffect};
-    use mgp_types::{Object, Origin};
+    use mgp_types::{MethodRule, Object, Origin};
 
     use super::*;
 
@@ -156,10 +124,9 @@ mod tests {
     #[test]
     fn unknown_methods_are_not_repeated() {
         let busy = Error::from_origin(Origin::Peer, 5002, "gone");
-        let repeatable = |method| is_repeatable(&Request::call(method, Object::new()), &busy);
-        for method in REPEATABLE {
-            assert!(repeatable(method), "{method}");
-        }
+        let repeatable = |method: &str| is_repeatable(&Request::call(method, Object::new()), &busy);
+        let known = MethodRule::all().filter(|rule| rule.is_repeatable).map(|rule| rule.method);
+        assert_eq!(known.filter(|method| repeatable(method)).count(), 21);
         for method in ["tools/call", "vendor/pay", "mgp/access/grant", "sampling/createMessage", "initialize"]
         {
             assert!(!repeatable(method), "{method}");

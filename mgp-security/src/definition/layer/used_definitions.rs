@@ -25,7 +25,8 @@ impl UsedDefinitions {
         if request.method == Method::TOOLS_CALL {
             return Ok(Some(Self::Tool));
         }
-        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.has(GateKind::Definitions)) else {
+        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.contains(&GateKind::Definitions))
+        else {
             return Ok(None);
         };
         Ok(match rule.concern {

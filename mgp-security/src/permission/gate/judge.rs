@@ -200,7 +200,7 @@ fn classify(request: &Request) -> RequestClass {
         return if is_resolved { RequestClass::Judged } else { RequestClass::Unknown };
     };
     match rule.concern {
-        _ if rule.gates.has(GateKind::Permission) => RequestClass::Judged,
+        _ if rule.gates.contains(&GateKind::Permission) => RequestClass::Judged,
         // A notification asks for nothing.
         _ if rule.kind == RequestKind::Notify => RequestClass::Free,
         RequestConcern::Session

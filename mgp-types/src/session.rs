@@ -85,15 +85,7 @@ impl Session {
 
     /// Returns whether the peer declared the capability at `path`, like `["sampling", "tools"]`.
     pub fn peer_can(&self, path: &[&str]) -> bool {
-        let Some((first, rest)) = path.split_first() else { return true };
-        let Some(mut value) = self.capabilities.get(first) else { return false };
-        for name in rest {
-            let inner = Object::from_raw(&value).ok().and_then(|object| object.get(name));
-            match inner {
-                Some(inner) => value = inner,
-                None => return false,
-            }
-        }
+        let Some(value) = self.capabilities.at(path.iter().copied()) else { return path.is_empty() };
         !value.is_null() && value.as_bytes() != b"false"
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::spelling::{MisspelledName, check_envelope, check_error, check_method, check_params};
-use crate::json::{Limits, Object, RawJson, Scanner, scan_members, unescape};
+use crate::json::{Limits, Object, RawJson, Scanner, read_string, scan_members};
 use crate::{Error, Id, JsonError, JsonFault, Method, Origin, Params};
 
 /// The content of one frame.
@@ -158,24 +158,17 @@ fn message(scanner: &mut Scanner<'_>, bytes: &Bytes) -> Result<Message, Malforme
 fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Result<(), JsonError> {
     let mut object = scanner.open_object()?;
     while let Some(key) = scanner.next_key(&mut object)? {
-        let raw = &bytes[key.span.start as usize..key.span.end as usize];
-        let unescaped;
-        let name = if key.escaped {
-            unescaped = unescape(raw);
-            &unescaped[..]
-        } else {
-            raw
-        };
-        if name == b"params" && scanner.peek() == Some(b'{') {
+        let name = scanner.name(&key);
+        if *name == *b"params" && scanner.peek() == Some(b'{') {
             let mut members = SmallVec::new();
             let whole = scan_members(scanner, &mut members)?;
             envelope.params = Some(FoundParams::Object(Object::from_scan(bytes.clone(), whole, members)));
             continue;
         }
-        envelope.answers |= name == b"result" || name == b"error";
+        envelope.answers |= *name == *b"result" || *name == *b"error";
         let value = scanner.value()?;
         let value = value.start as usize..value.end as usize;
-        match name {
+        match &*name {
             b"jsonrpc" => envelope.jsonrpc = Some(value),
             b"id" => envelope.id = Some(value),
             b"method" => envelope.method = Some(value),
@@ -186,7 +179,7 @@ fn scan(scanner: &mut Scanner<'_>, bytes: &Bytes, envelope: &mut Envelope) -> Re
             b"result" => envelope.result = Some(value),
             b"error" => envelope.error = Some(value),
             b"trace_id" => envelope.trace_id = Some(value),
-            _ if envelope.misspelled.is_none() => envelope.misspelled = check_envelope(name).err(),
+            _ if envelope.misspelled.is_none() => envelope.misspelled = check_envelope(&name).err(),
             _ => {}
         }
     }
@@ -241,17 +234,14 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         }
         return Ok(Message::Reply { id, outcome });
     }
-    let Some(method) = envelope.method.and_then(|span| method(&bytes[span])) else {
+    let Some(method) = envelope.method.and_then(|span| read_string(&bytes[span])) else {
         return Err(malformed(id, "`method` must be a string"));
     };
+    let method = Method::new(&method);
     if method.known().is_none()
         && let Err(misspelled) = check_method(method.as_str())
     {
-        return Err(Malformed {
-            id,
-            error: Error::invalid_request(misspelled.to_string()),
-            answerable: true,
-        });
+        return Err(Malformed::request(id, Error::invalid_request(misspelled.to_string())));
     }
     if envelope.result.is_some() || envelope.error.is_some() {
         return Err(malformed(id, "a request has neither result nor error"));
@@ -287,20 +277,13 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     }
 }
 
-fn method(quoted: &[u8]) -> Option<Method> {
-    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if inner.contains(&b'\\') {
-        return serde_json::from_slice::<String>(quoted).ok().map(|name| Method::new(&name));
-    }
-    std::str::from_utf8(inner).ok().map(Method::new)
-}
-
 /// Reads the peer's error and keeps its code, message and data untouched.
 fn peer_error(bytes: &[u8]) -> Error {
     let Ok(object) = Object::parse(Bytes::copy_from_slice(bytes)) else {
         return Error::misbehaved("the answer's error is not an object");
     };
-    let Some(code) = object.bytes("code").and_then(integer) else {
+    let Some(code) = object.bytes("code").and_then(|code| std::str::from_utf8(code).ok()?.parse().ok())
+    else {
         return Error::misbehaved("the answer's error has no code");
     };
     let message = object.text("message").map_or_else(String::new, std::borrow::Cow::into_owned);
@@ -309,10 +292,6 @@ fn peer_error(bytes: &[u8]) -> Error {
         Some(data) => error.with_data(data),
         None => error,
     }
-}
-
-fn integer(bytes: &[u8]) -> Option<i64> {
-    std::str::from_utf8(bytes).ok()?.parse().ok()
 }
 
 impl Malformed {

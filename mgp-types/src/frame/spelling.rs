@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::{Scanner, unescape};
+use crate::json::Scanner;
 use crate::mcp::meta::KEYS;
 use crate::mcp::method;
 use crate::mcp::method::notification_name;
@@ -91,8 +91,8 @@ pub(super) fn check_params(method: &crate::Method, params: &Params) -> Result<()
         method::params_shape(name)
     };
     let shape = known.unwrap_or_else(|| other(method.is_mgp()));
-    for (name, escaped, value) in params.scanned() {
-        let shape = member(name, escaped, shape, IN_PARAMS)?;
+    for (name, value) in params.scanned() {
+        let shape = member(&name, shape, IN_PARAMS)?;
         check_value(value, shape)?;
     }
     Ok(())
@@ -123,7 +123,7 @@ pub(super) fn check_method(name: &str) -> Result<(), MisspelledName> {
 
 /// Returns the shape of the params of a method that MCP does not define.
 fn other(is_mgp: bool) -> Shape {
-    Shape::Names(if is_mgp { members::NAMES } else { &[] })
+    Shape::Names(if is_mgp { &members::NAMES } else { &[] })
 }
 
 /// Checks a value whose grammar was checked before.
@@ -134,24 +134,18 @@ fn check_value(bytes: &[u8], shape: Shape) -> Result<(), MisspelledName> {
     }
 }
 
-/// Returns the shape of the value of a member. `name` holds the bytes between the quotes, with their escapes.
-fn member(
-    name: &[u8],
-    escaped: bool,
-    shape: Shape,
-    besides: &[&'static str],
-) -> Result<Shape, MisspelledName> {
-    let name = if escaped { Cow::Owned(unescape(name)) } else { Cow::Borrowed(name) };
-    if let Some(found) = find(shape, &name) {
+/// Returns the shape of the value of a member.
+fn member(name: &[u8], shape: Shape, besides: &[&'static str]) -> Result<Shape, MisspelledName> {
+    if let Some(found) = find(shape, name) {
         return Ok(found);
     }
-    match &*name {
+    match name {
         b"_meta" => return Ok(Shape::Object(KEYS)),
-        b"_mgp" => return Ok(Shape::Names(members::NAMES)),
+        b"_mgp" => return Ok(Shape::Names(&members::NAMES)),
         name if besides.iter().any(|known| known.as_bytes() == name) => return Ok(Shape::Opaque),
         _ => {}
     }
-    let name = SpelledName::of(&name);
+    let name = SpelledName::of(name);
     name.check(ADDED)?;
     name.check(besides)?;
     name.check_shape(shape)?;
@@ -228,9 +222,9 @@ fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
 fn walk(scanner: &mut Scanner<'_>, shape: Shape) -> Result<(), MisspelledName> {
     match (scanner.peek(), shape) {
         (Some(b'{'), Shape::Object(_) | Shape::Names(_) | Shape::AnyOf(_)) => {
-            walk_members(scanner, |name, escaped| member(name, escaped, shape, &[]))
+            walk_members(scanner, |name| member(name, shape, &[]))
         }
-        (Some(b'{'), Shape::Values(inner)) => walk_members(scanner, |_, _| Ok(inner())),
+        (Some(b'{'), Shape::Values(inner)) => walk_members(scanner, |_| Ok(inner())),
         (Some(b'{'), Shape::Each(inner)) => walk(scanner, inner()),
         (Some(b'['), Shape::Each(inner)) => walk_elements(scanner, inner),
         _ => {
@@ -240,13 +234,13 @@ fn walk(scanner: &mut Scanner<'_>, shape: Shape) -> Result<(), MisspelledName> {
     }
 }
 
-fn walk_members<'a>(
-    scanner: &mut Scanner<'a>,
-    shape: impl Fn(&'a [u8], bool) -> Result<Shape, MisspelledName>,
+fn walk_members(
+    scanner: &mut Scanner<'_>,
+    shape: impl Fn(&[u8]) -> Result<Shape, MisspelledName>,
 ) -> Result<(), MisspelledName> {
     let Ok(mut object) = scanner.open_object() else { return Ok(()) };
     while let Ok(Some(key)) = scanner.next_key(&mut object) {
-        let shape = shape(scanner.slice(&key.span), key.escaped)?;
+        let shape = shape(&scanner.name(&key))?;
         walk(scanner, shape)?;
     }
     scanner.skip_space();

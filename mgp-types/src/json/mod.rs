@@ -14,4 +14,4 @@ pub use self::raw::{JsonError, JsonFault, RawJson};
 pub use self::scan::Limits;
 pub(crate) use self::scan::Scanner;
 pub use self::text::write_string;
-pub(crate) use self::text::{FrameText, unescape};
+pub(crate) use self::text::{FrameText, read_string, unescape};

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::changes::{Change, Changes, NewValue};
 use super::scan::{MemberKey, Scanner, Span};
-use super::text::unescape;
+use super::text::{read_string, unescape};
 use super::{JsonError, JsonFault, Limits, RawJson};
 
 /// A JSON object of which only the top-level members are known, each as a slice of the bytes it came in.
@@ -141,14 +141,16 @@ impl Object {
         }
     }
 
+    /// Returns the value at the end of `path`, which leads through objects by the names of members.
+    pub(crate) fn at<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Option<RawJson> {
+        let mut path = path.into_iter();
+        let first = self.get(path.next()?)?;
+        path.try_fold(first, |value, name| Self::from_raw(&value).ok()?.get(name))
+    }
+
     /// Returns the member called `name` as text; `None` if the member is missing or no string.
     pub fn text(&self, name: &str) -> Option<Cow<'_, str>> {
-        let quoted = self.bytes(name)?;
-        let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        if memchr::memchr(b'\\', inner).is_none() {
-            return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
-        }
-        serde_json::from_slice(quoted).ok().map(Cow::Owned)
+        read_string(self.bytes(name)?)
     }
 
     /// Returns whether the object has a member called `name`.
@@ -175,12 +177,9 @@ impl Object {
         kept.chain(added)
     }
 
-    /// Returns the members as they came: the name between its quotes, whether the name has escapes, and the value.
-    pub(crate) fn scanned(&self) -> impl Iterator<Item = (&[u8], bool, &[u8])> {
-        let bytes = |span: &Span| &self.frame[range(span)];
-        self.members
-            .iter()
-            .map(move |member| (bytes(&member.key.span), member.key.escaped, bytes(&member.value)))
+    /// Returns the members as they came, each by its name without escapes.
+    pub(crate) fn scanned(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, &[u8])> {
+        self.members.iter().map(|member| (self.raw_name(member), &self.frame[range(&member.value)]))
     }
 
     /// Sets the member called `name`, in its old place if the object has it, else at the end.
@@ -337,17 +336,19 @@ impl Object {
     }
 
     fn is_called(&self, member: &ObjectMember, name: &str) -> bool {
-        let raw = &self.frame[range(&member.key.span)];
-        if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
+        *self.raw_name(member) == *name.as_bytes()
     }
 
     fn name(&self, member: &ObjectMember) -> Cow<'_, str> {
-        let raw = &self.frame[range(&member.key.span)];
-        if member.key.escaped {
-            Cow::Owned(String::from_utf8_lossy(&unescape(raw)).into_owned())
-        } else {
-            String::from_utf8_lossy(raw)
+        match self.raw_name(member) {
+            Cow::Borrowed(name) => String::from_utf8_lossy(name),
+            Cow::Owned(name) => String::from_utf8_lossy(&name).into_owned().into(),
         }
+    }
+
+    fn raw_name(&self, member: &ObjectMember) -> Cow<'_, [u8]> {
+        let raw = &self.frame[range(&member.key.span)];
+        if member.key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
     }
 
     fn value(&self, member: &ObjectMember) -> RawJson {

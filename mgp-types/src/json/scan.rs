@@ -195,22 +195,10 @@ impl<'a> Scanner<'a> {
     ///
     /// The white space behind the brace stays unread, so that the scanner stands at the object's end.
     pub(crate) fn next_key(&mut self, object: &mut OpenObject<'a>) -> Result<Option<MemberKey>, JsonError> {
-        match self.peek() {
-            Some(b'}') => {
-                self.at += 1;
-                self.depth_left += 1;
-                self.names.truncate(object.names_from);
-                return Ok(None);
-            }
-            Some(b',') if !object.first => {
-                self.at += 1;
-                self.skip_space();
-            }
-            Some(b'"') if object.first => {}
-            Some(_) => return Err(self.fault(JsonFault::Syntax)),
-            None => return Err(self.fault(JsonFault::UnexpectedEnd)),
+        if !self.next_item(b'}', &mut object.first)? {
+            self.names.truncate(object.names_from);
+            return Ok(None);
         }
-        object.first = false;
         let start = self.at;
         let escaped = self.string()?;
         let key = MemberKey { span: span(start + 1, self.at - 1), escaped };
@@ -231,8 +219,14 @@ impl<'a> Scanner<'a> {
 
     /// Returns whether another element follows, with the scanner at it; `false` behind the closing bracket.
     pub(crate) fn next_element(&mut self, first: &mut bool) -> Result<bool, JsonError> {
+        self.next_item(b']', first)
+    }
+
+    /// Returns whether another item follows before `close`, with the scanner at the item; `false` behind `close`.
+    #[inline]
+    fn next_item(&mut self, close: u8, first: &mut bool) -> Result<bool, JsonError> {
         match self.peek() {
-            Some(b']') => {
+            Some(byte) if byte == close => {
                 self.at += 1;
                 self.depth_left += 1;
                 return Ok(false);
@@ -241,11 +235,10 @@ impl<'a> Scanner<'a> {
                 self.at += 1;
                 self.skip_space();
             }
-            Some(_) if *first => {}
+            Some(_) if *first => *first = false,
             Some(_) => return Err(self.fault(JsonFault::Syntax)),
             None => return Err(self.fault(JsonFault::UnexpectedEnd)),
         }
-        *first = false;
         Ok(true)
     }
 
@@ -444,7 +437,8 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn name(&self, key: &MemberKey) -> Cow<'a, [u8]> {
+    /// Returns a name that was scanned, without its escapes.
+    pub(crate) fn name(&self, key: &MemberKey) -> Cow<'a, [u8]> {
         let raw = self.slice(&key.span);
         if key.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
     }

@@ -11,6 +11,15 @@ use crate::hex;
 #[serde(transparent)]
 pub(crate) struct FrameText<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
+/// Returns the text of a JSON string; `None` for any other value.
+pub(crate) fn read_string(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr::memchr(b'\\', inner).is_none() {
+        return std::str::from_utf8(inner).ok().map(Cow::Borrowed);
+    }
+    serde_json::from_slice(quoted).ok().map(Cow::Owned)
+}
+
 /// Appends `text` as a JSON string.
 ///
 /// ```

@@ -1,5 +1,7 @@
 //! Arguments of tools that HTTP headers repeat, by `x-mcp-header` in the schema of the tool.
 
+use memchr::memmem;
+
 use crate::json::{Object, RawJson};
 
 /// An argument of a tool that a header repeats, from 2026-07-28 on.
@@ -36,11 +38,7 @@ impl MirroredArgument {
 
     /// Returns the argument, if it is there and not null.
     pub fn value(&self, arguments: &Object) -> Option<RawJson> {
-        let (first, rest) = self.path.split_first()?;
-        let mut value = arguments.get(first)?;
-        for name in rest {
-            value = Object::from_raw(&value).ok()?.get(name)?;
-        }
+        let value = arguments.at(self.path.iter().map(String::as_str))?;
         (!value.is_null()).then_some(value)
     }
 }
@@ -53,7 +51,7 @@ fn walk(
     found: &mut Vec<MirroredArgument>,
 ) -> Result<(), &'static str> {
     // Nearly no schema has annotations, and those need not be read.
-    if !contains(schema.as_bytes(), ANNOTATION.as_bytes()) {
+    if memmem::find(schema.as_bytes(), ANNOTATION.as_bytes()).is_none() {
         return Ok(());
     }
     if path.len() > MAX_DEPTH {
@@ -93,10 +91,6 @@ fn walk(
         }
     }
     Ok(())
-}
-
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// Returns whether a byte may be part of a header's name (RFC 9110 `tchar`).

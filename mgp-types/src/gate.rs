@@ -248,11 +248,6 @@ impl<G, S> Gated<G, S> {
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
-
-    /// Returns the service behind the gate.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
 }
 
 impl<G, S: Clone> Clone for Gated<G, S> {

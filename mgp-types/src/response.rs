@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::json::{Object, RawJson};
 use crate::mcp::CacheScope;
+use crate::mgp::written;
 use crate::{Error, Extensions, ResultJson};
 
 const META: &str = "_meta";
@@ -78,9 +79,7 @@ impl Response {
     /// # Errors
     /// -32603: `body` cannot be written as JSON.
     pub fn with_body<T: Serialize + ?Sized>(body: &T) -> Result<Self, Error> {
-        RawJson::from_value(body)
-            .map(Self::new)
-            .map_err(|error| Error::internal("the result is not JSON").with_source(error))
+        written(body).map(Self::new)
     }
 
     /// Returns the result as a `T`.

@@ -7,6 +7,7 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem::Finder;
 
 use crate::json::{Object, RawJson};
+use crate::macros::text_traits;
 
 /// The result of a call. What it says about the end of the call is read when it is first asked for, and then known to all
 /// that follow.
@@ -70,11 +71,6 @@ impl ResultJson {
             Reading { kind: ResultKind::InputRequired, .. } => CallEnding::Asking,
             _ => CallEnding::Done,
         }
-    }
-
-    /// Returns the JSON.
-    pub fn into_raw(self) -> RawJson {
-        self.json
     }
 
     fn reading(&self) -> Reading {
@@ -156,11 +152,7 @@ impl fmt::Display for ResultJson {
     }
 }
 
-impl fmt::Debug for ResultJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.json, f)
-    }
-}
+text_traits!(ResultJson: DebugAsDisplay);
 
 #[cfg(test)]
 mod tests {

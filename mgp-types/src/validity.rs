@@ -1,7 +1,6 @@
 //! The validity of a caller's credential, for sessions, streams and calls that outlive one request.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -106,12 +105,7 @@ impl Drop for ValidityWatch {
 }
 
 crate::partial_debug!(Validity, self => ended: self.ended());
-
-impl fmt::Debug for ValidityWatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ValidityWatch")
-    }
-}
+crate::partial_debug!(ValidityWatch);
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,7 @@ impl Case {
         let request = self.request(arguments);
         let trail = request.context.trail.clone().unwrap();
         let mut service = ValidateGate::new(self.validators.clone()).layer(echo());
-        (service.call(request).await.map(|response| response.result.into_raw()), trail)
+        (service.call(request).await.map(|response| response.result.into()), trail)
     }
 
     async fn passes(&self, arguments: &str) {

@@ -95,7 +95,7 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
             self.inbound.clone(),
             self.agreement.session(),
             call.clone(),
-            response.result.into_raw(),
+            response.result.into(),
         )))
     }
 }

@@ -102,10 +102,7 @@ fn value_size(scanner: &mut Scanner<'_>) -> Result<u64, JsonError> {
 /// Returns the number of bytes that a text stands for: those behind its base64, else its own.
 fn decoded_len(text: &[u8]) -> usize {
     let base64 = match text.strip_prefix(b"data:") {
-        Some(rest) => rest
-            .windows(SCHEME_END.len())
-            .position(|part| part == SCHEME_END)
-            .map(|at| &rest[at + SCHEME_END.len()..]),
+        Some(rest) => memchr::memmem::find(rest, SCHEME_END).map(|at| &rest[at + SCHEME_END.len()..]),
         None => Some(text),
     };
     let Some(base64) = base64 else { return text.len() };

@@ -6,7 +6,7 @@ use crate::Object;
 pub const PREFIX: &str = "io.github.mcp-extension-proposals/";
 
 macro_rules! extension_ids {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal $(, $listed:ident)?;)+) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal;)+) => {
         /// An optional extension of MCP that a peer may offer beside those of MGP.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -18,40 +18,25 @@ macro_rules! extension_ids {
             /// All extensions.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Returns the name without the prefix, as a service manifest lists it.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-
             /// Returns the id among the extensions of a peer's capabilities.
             pub const fn id(self) -> &'static str {
                 match self {
                     $(Self::$variant => concat!("io.github.mcp-extension-proposals/", $name),)+
                 }
             }
-
-            /// Returns whether a service manifest may list the extension; the list there is closed.
-            pub const fn is_listed(self) -> bool {
-                match self {
-                    $(Self::$variant => true $(&& { extension_ids!(@$listed) })?,)+
-                }
-            }
         }
     };
-    (@unlisted) => { false };
 }
 
 extension_ids! {
     /// A document about all tools of a server, with limits, costs and scopes.
-    ServiceManifest = "service_manifest", unlisted;
+    ServiceManifest = "service_manifest";
     /// The purpose of a call, and the server's suggestion of a better tool.
     IntentHints = "intent_hints";
     /// Costs, latency and quotas of tools.
-    CostTransparency = "cost_transparency", unlisted;
+    CostTransparency = "cost_transparency";
     /// Scopes of tools, their check before a call, and their negotiation.
-    ScopedAuth = "scoped_auth", unlisted;
+    ScopedAuth = "scoped_auth";
     /// Keys that make a repeated call have no further effect.
     Idempotency = "idempotency";
     /// Calls that are taken back together.
@@ -79,12 +64,23 @@ extension_ids! {
     /// Subscriptions to events of any name.
     SubscribeNotify = "subscribe_notify";
     /// Envelopes around calls and results of tools.
-    Envelopes = "env", unlisted;
+    Envelopes = "env";
     /// The tool registry's validation, catalog and error data.
-    ToolRegistry = "ggen", unlisted;
+    ToolRegistry = "ggen";
 }
 
 impl ExtensionId {
+    /// Returns the name without the prefix, as a service manifest lists it.
+    pub const fn name(self) -> &'static str {
+        self.id().split_at(PREFIX.len()).1
+    }
+
+    /// Returns whether a service manifest may list the extension; the list there is closed.
+    pub const fn is_listed(self) -> bool {
+        use ExtensionId::{CostTransparency, Envelopes, ScopedAuth, ServiceManifest, ToolRegistry};
+        !matches!(self, ServiceManifest | CostTransparency | ScopedAuth | Envelopes | ToolRegistry)
+    }
+
     /// Reads a name, with the prefix or without.
     pub fn read(id: &str) -> Option<Self> {
         let name = id.strip_prefix(PREFIX).unwrap_or(id);

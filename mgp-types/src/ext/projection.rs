@@ -19,20 +19,8 @@ pub struct ErrorProjection {
     pub envelope: ErrorType,
     /// The number of the tool registry.
     pub registry: i64,
-}
-
-/// The numbers of the tool registry, which only its own profile writes.
-pub mod registry_code {
-    /// The input does not fit the tool's schema.
-    pub const VALIDATION_ERROR: i64 = -32001;
-    /// The tool does not exist.
-    pub const TOOL_NOT_FOUND: i64 = -32002;
-    /// The tool crashed or took too long.
-    pub const TOOL_EXECUTION: i64 = -32003;
-    /// The caller could not prove who it is.
-    pub const AUTHENTICATION_ERROR: i64 = -32004;
-    /// The caller may not do this.
-    pub const AUTHORIZATION_ERROR: i64 = -32005;
+    /// The kind of an error of the tool registry.
+    pub registry_kind: &'static str,
 }
 
 /// The table: a row for each code.
@@ -49,10 +37,11 @@ pub fn projection(code: i64) -> ErrorProjection {
 
 impl ErrorProjection {
     fn row(line: &'static str) -> Option<(&'static str, Self)> {
-        let [code, word, class, envelope, registry] = *line.split(' ').collect::<Vec<_>>() else {
+        let [code, word, class, envelope, registry, registry_kind] = *line.split(' ').collect::<Vec<_>>()
+        else {
             return None;
         };
         let (class, envelope) = (ErrorClass::read(class), ErrorType::read(envelope));
-        Some((code, Self { word, class, envelope, registry: registry.parse().ok()? }))
+        Some((code, Self { word, class, envelope, registry: registry.parse().ok()?, registry_kind }))
     }
 }

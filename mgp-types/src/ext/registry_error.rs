@@ -1,9 +1,9 @@
 //! The data of an error in the profile of the tool registry: its kind, its reason, and a trace of the request.
 
 use super::StructuredError;
-use super::projection::{projection, registry_code};
+use super::projection::projection;
 use crate::json::ObjectWriter;
-use crate::mgp::{Recovery, TraceId, code};
+use crate::mgp::{Recovery, TraceId};
 use crate::{Error, Object, RawJson};
 
 /// The most suggestions that are read from the data of an error.
@@ -26,7 +26,7 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
     let data = error.data().and_then(|data| Object::from_raw(data).ok()).unwrap_or_default();
     let structured = error.data().and_then(StructuredError::read);
     let mut out = ObjectWriter::new();
-    out.text("error_type", error_type(error.code()));
+    out.text("error_type", projection(error.code()).registry_kind);
     out.text("reason", error.message());
     out.text("trace_id", &trace.to_string());
     let own_suggestions: Vec<Box<str>> =
@@ -43,26 +43,6 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
         out.number("retry_after_seconds", i64::try_from(wait.div_ceil(1000)).unwrap_or(i64::MAX));
     }
     data.followed_by(&out.finish())
-}
-
-/// Returns the name of a kind of error in the tool registry.
-fn error_type(code: i64) -> &'static str {
-    match code {
-        code::TIMEOUT | code::UPSTREAM_TIMEOUT => "ToolTimeout",
-        code::RATE_LIMITED | code::QUOTA_EXCEEDED => "RateLimited",
-        code::PARSE_ERROR => "ParseError",
-        code::INVALID_REQUEST => "InvalidRequest",
-        code::METHOD_NOT_FOUND => "MethodNotFound",
-        code::INVALID_PARAMS => "InvalidParams",
-        _ => match projection(code).registry {
-            registry_code::VALIDATION_ERROR => "ValidationError",
-            registry_code::TOOL_NOT_FOUND => "ToolNotFound",
-            registry_code::TOOL_EXECUTION => "ToolExecution",
-            registry_code::AUTHENTICATION_ERROR => "AuthenticationError",
-            registry_code::AUTHORIZATION_ERROR => "AuthorizationError",
-            _ => "InternalError",
-        },
-    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ macro_rules! words {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let word = <$crate::json::FrameText<'_> as serde::Deserialize>::deserialize(deserializer)?;
                 Self::read(&word.0)
-                    .ok_or_else(|| serde::de::Error::custom(concat!("unknown ", stringify!($name))))
+                    .ok_or_else(|| serde::de::Error::unknown_variant(&word.0, &[$($word),+]))
             }
         }
     };

@@ -179,18 +179,8 @@ macro_rules! finish_field {
 
 /// Leaves a field out of, or fills it in for, a revision.
 macro_rules! gate {
-    ($self:ident.$field:ident, $revision:ident, since $since:ident) => {
-        if $revision < $crate::Revision::$since {
-            $self.$field = None;
-        }
-    };
-    ($self:ident.$field:ident, $revision:ident, until $until:ident) => {
-        if $revision > $crate::Revision::$until {
-            $self.$field = None;
-        }
-    };
-    ($self:ident.$field:ident, $revision:ident, only $only:ident) => {
-        if $revision != $crate::Revision::$only {
+    ($self:ident.$field:ident, $revision:ident, $bound:ident $at:ident) => {
+        if !$crate::mcp::method::revisions!($bound $at).contains(&$revision) {
             $self.$field = None;
         }
     };
@@ -319,8 +309,10 @@ pub(super) fn read_tag<'de, A: MapAccess<'de>>(
 /// Fitting removes members that the revision does not define, fills in required members that have a default, and
 /// replaces content types that the revision lacks by a text block that says so. Members that no revision defines stay.
 pub trait ForRevision {
-    /// Fits the value to `revision` in place.
-    fn fit(&mut self, revision: Revision);
+    /// Fits the value to `revision` in place. A value that is the same in every revision stays as it is.
+    fn fit(&mut self, revision: Revision) {
+        let _ = revision;
+    }
 
     /// Returns the value fitted to `revision`.
     #[must_use]
@@ -333,17 +325,17 @@ pub trait ForRevision {
     }
 }
 
-/// Implements [`ForRevision`] for types that are the same in every revision.
-macro_rules! same_in_every_revision {
-    ($($name:ty),* $(,)?) => {
-        $(impl $crate::mcp::ForRevision for $name {
-            fn fit(&mut self, _: $crate::Revision) {}
-        })*
-    };
-}
-pub(super) use same_in_every_revision;
+/// Makes types bodies without members of their own, which are the same in every revision.
+macro_rules! plain {
+    ($($name:ty),* $(,)?) => {$(
+        impl $crate::mcp::ForRevision for $name {}
 
-same_in_every_revision!(String, Box<str>, bool, i64, Id, RawJson);
+        impl $crate::mcp::shape::Shaped for $name {}
+    )*};
+}
+pub(super) use plain;
+
+plain!(String, Box<str>, bool, i64, Id, RawJson);
 
 impl<T: ForRevision> ForRevision for Option<T> {
     fn fit(&mut self, revision: Revision) {

@@ -80,24 +80,24 @@ impl<V> Map<V> {
         self.0.iter_mut().map(|(_, value)| value)
     }
 
-    /// Adds a member read from the wire; [`find_duplicate`](Self::find_duplicate) must follow the last one.
+    /// Adds a member read from the wire; [`refuse_duplicate`](Self::refuse_duplicate) must follow the last one.
     pub(super) fn push_unchecked(&mut self, name: &str, value: V) {
         self.0.push((name.into(), value));
     }
 
-    /// Returns a name that occurs twice. The search takes linear time, however many members a peer sends.
-    pub(super) fn find_duplicate(&self) -> Option<&str> {
-        if self.0.len() <= FEW {
-            let mut members = self.0.iter();
-            while let Some((name, _)) = members.next() {
-                if members.as_slice().iter().any(|(other, _)| other == name) {
-                    return Some(name);
-                }
-            }
-            return None;
-        }
-        let mut seen = HashSet::with_capacity(self.0.len());
-        self.0.iter().map(|(name, _)| &**name).find(|name| !seen.insert(*name))
+    /// Fails if a member read from the wire occurs twice. The search takes linear time, however many members a peer sends.
+    pub(super) fn refuse_duplicate<E: de::Error>(&self) -> Result<(), E> {
+        let names = || self.0.iter().map(|(name, _)| &**name);
+        let twice = if self.0.len() <= FEW {
+            names()
+                .enumerate()
+                .find(|(at, name)| names().take(*at).any(|before| before == *name))
+                .map(|(_, name)| name)
+        } else {
+            let mut seen = HashSet::with_capacity(self.0.len());
+            names().find(|name| !seen.insert(*name))
+        };
+        twice.map_or(Ok(()), |name| Err(E::custom(format_args!("duplicate field `{name}`"))))
     }
 
     /// Writes the members into an object that is being written.
@@ -197,15 +197,5 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
         }
 
         deserializer.deserialize_map(Members(PhantomData))
-    }
-}
-
-impl<V> Map<V> {
-    /// Fails if a member read from the wire occurs twice.
-    pub(super) fn refuse_duplicate<E: de::Error>(&self) -> Result<(), E> {
-        match self.find_duplicate() {
-            Some(name) => Err(E::custom(format_args!("duplicate field `{name}`"))),
-            None => Ok(()),
-        }
     }
 }

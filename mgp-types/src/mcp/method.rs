@@ -36,21 +36,23 @@ pub trait NotificationBody: ForRevision + Serialize + DeserializeOwned {
 /// Expands to a revision or a range of revisions.
 macro_rules! revisions {
     (all) => {
-        Revision::V2024_11_05..=Revision::LATEST
+        $crate::Revision::V2024_11_05..=$crate::Revision::LATEST
     };
     (only $only:ident) => {
-        Revision::$only..=Revision::$only
+        $crate::Revision::$only..=$crate::Revision::$only
     };
     (since $since:ident) => {
-        Revision::$since..=Revision::LATEST
+        $crate::Revision::$since..=$crate::Revision::LATEST
     };
     (until $until:ident) => {
-        Revision::V2024_11_05..=Revision::$until
+        $crate::Revision::V2024_11_05..=$crate::Revision::$until
     };
     (from $from:ident to $to:ident) => {
-        Revision::$from..=Revision::$to
+        $crate::Revision::$from..=$crate::Revision::$to
     };
 }
+
+pub(super) use revisions;
 
 /// Defines the names of methods, with their params, results and revisions.
 macro_rules! requests {
@@ -80,7 +82,7 @@ macro_rules! requests {
             Some(match method {
                 $($method => {
                     const KINDS: &[fn() -> Shape] = &[$(<$params as Shaped>::shape),+];
-                    Shape::one_of(KINDS)
+                    Shape::AnyOf(KINDS)
                 })*
                 _ => return None,
             })

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::body::same_in_every_revision;
-use super::shape::opaque;
+use super::body::plain;
 
 /// A JSON number. An integer stays an integer.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -85,5 +84,4 @@ impl From<f64> for Number {
     }
 }
 
-same_in_every_revision!(Number);
-opaque!(Number);
+plain!(Number);

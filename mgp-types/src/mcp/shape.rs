@@ -1,7 +1,6 @@
 //! The names of the members of a value, derived from the types of the bodies.
 
 use super::{Map, Meta};
-use crate::{Id, RawJson};
 
 /// The names that the protocol knows in a value, level by level.
 #[derive(Debug, Clone, Copy)]
@@ -21,16 +20,6 @@ pub(crate) enum Shape {
     AnyOf(&'static [fn() -> Self]),
 }
 
-impl Shape {
-    /// Returns the shape of a value of one of these kinds.
-    pub(super) fn one_of(kinds: &'static [fn() -> Self]) -> Self {
-        match kinds {
-            [one] => one(),
-            _ => Self::AnyOf(kinds),
-        }
-    }
-}
-
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
@@ -42,22 +31,10 @@ pub(crate) struct Member {
 /// A type of the wire whose member names are known.
 pub(crate) trait Shaped {
     /// Returns the shape of the type's values.
-    fn shape() -> Shape;
+    fn shape() -> Shape {
+        Shape::Opaque
+    }
 }
-
-/// Implements [`Shaped`] for types without members of their own.
-macro_rules! opaque {
-    ($($name:ty),* $(,)?) => {
-        $(impl $crate::mcp::shape::Shaped for $name {
-            fn shape() -> $crate::mcp::shape::Shape {
-                $crate::mcp::shape::Shape::Opaque
-            }
-        })*
-    };
-}
-pub(super) use opaque;
-
-opaque!(String, Box<str>, bool, i64, Id, RawJson);
 
 impl<T: Shaped> Shaped for Option<T> {
     fn shape() -> Shape {

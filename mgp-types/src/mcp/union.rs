@@ -163,8 +163,7 @@ impl<'de> Visitor<'de> for TagOf {
 macro_rules! open_enum {
     ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
         $crate::macros::words::open_words!($(#[$attribute])* pub enum $name { $($variants)* });
-        $crate::mcp::body::same_in_every_revision!($name);
-        $crate::mcp::shape::opaque!($name);
+        $crate::mcp::body::plain!($name);
     };
 }
 pub(super) use open_enum;

@@ -6,7 +6,7 @@ use super::members::leftover;
 use crate::json::ObjectWriter;
 use crate::macros::words::open_words;
 use crate::macros::{record, setter};
-use crate::{Object, RawJson};
+use crate::{Object, RawJson, is_hidden};
 
 open_words! {
     /// The kind of answer that a callback asks for (§13.4). Later drafts have further words, like `llm_completion`.
@@ -160,22 +160,13 @@ record! {
     }
 }
 
-/// Returns whether the character makes people see another text than the one written. Joiners are not deceptive: scripts
-/// and emoji need them.
+/// Returns whether the character makes people see another text than the one written. Joiners and
+/// selectors of variants are not deceptive: scripts and emoji need them.
 fn is_deceptive(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        // These characters are invisible: soft hyphen, fillers, zero width, operators, marks of order and annotation,
-        // tags.
-        '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}' | '\u{200b}'
-        | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e00ff}'
-        // These characters turn the direction of writing.
-        | '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // These characters separate lines, but not on a terminal.
-        | '\u{2028}'..='\u{2029}' => true,
-        _ => character.is_control(),
-    }
+    let is_needed = matches!(character,
+        '\n' | '\t' | '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0100}'..='\u{e01ef}');
+    !is_needed && is_hidden(character)
 }
 
 #[cfg(test)]

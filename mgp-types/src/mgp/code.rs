@@ -146,24 +146,12 @@ pub const fn category(code: i64) -> Option<Category> {
 /// address [`INTERNAL_ERROR`].
 pub fn to_mcp(code: i64, in_revision_stateless: bool) -> i64 {
     match code {
-        INVALID_TOOL_ARGS
-        | TOOL_NOT_FOUND
-        | TOOL_DISABLED
-        | TOOL_NAME_CONFLICT
-        | RESOURCE_NOT_FOUND
-        | SESSION_STATE_INVALID
-        | SESSION_STATE_EXPIRED
-        | PAYLOAD_TOO_LARGE
-        | REFERENCE_NOT_FOUND
-        | REFERENCE_EXPIRED
-        | STATE_TOO_LARGE
-        | SUBSCRIPTION_CONFLICT
-        | CHECKPOINT_INVALID
-        | CHECKPOINT_EXPIRED
-        | TRANSACTION_NOT_FOUND
-        | TRANSACTION_CONFLICT
-        | TRANSACTION_EXPIRED
-        | IDEMPOTENCY_CONFLICT => INVALID_PARAMS,
+        INVALID_TOOL_ARGS..=RESOURCE_NOT_FOUND
+        | SESSION_STATE_INVALID..=SESSION_STATE_EXPIRED
+        | PAYLOAD_TOO_LARGE..=REFERENCE_EXPIRED
+        | STATE_TOO_LARGE..=SUBSCRIPTION_CONFLICT
+        | TRANSACTION_NOT_FOUND..=TRANSACTION_EXPIRED
+        | IDEMPOTENCY_CONFLICT..=CHECKPOINT_EXPIRED => INVALID_PARAMS,
         MCP_RESOURCE_NOT_FOUND if in_revision_stateless => INVALID_PARAMS,
         URL_ELICITATION_REQUIRED if in_revision_stateless => INTERNAL_ERROR,
         _ => match category(code) {

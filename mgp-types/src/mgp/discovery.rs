@@ -33,15 +33,8 @@ words! {
 
 impl From<ServerState> for ServerStatus {
     fn from(state: ServerState) -> Self {
-        match state {
-            ServerState::Registered => Self::Registered,
-            ServerState::Connecting => Self::Connecting,
-            ServerState::Connected => Self::Connected,
-            ServerState::Draining => Self::Draining,
-            ServerState::Disconnected => Self::Disconnected,
-            ServerState::Error => Self::Error,
-            ServerState::Restarting => Self::Restarting,
-        }
+        // Each state is a status of the same name.
+        Self::read(state.as_str()).unwrap_or(Self::Error)
     }
 }
 

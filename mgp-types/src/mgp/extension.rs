@@ -50,17 +50,7 @@ open_words! {
 
 impl Extension {
     /// The names that the specification defines, in its order.
-    pub const STANDARD: [Self; 9] = [
-        Self::Security,
-        Self::AccessControl,
-        Self::Audit,
-        Self::CodeSafety,
-        Self::Lifecycle,
-        Self::Streaming,
-        Self::Bidirectional,
-        Self::Discovery,
-        Self::ToolDiscovery,
-    ];
+    pub const STANDARD: &'static [Self] = Self::KNOWN.split_at(9).0;
 
     /// Returns the features that the name stands for; none for an unknown name.
     fn features(&self) -> u16 {
@@ -117,7 +107,7 @@ impl ExtensionSet {
 
     /// Returns all extensions that the specification defines.
     pub fn standard() -> Self {
-        Extension::STANDARD.into_iter().collect()
+        Extension::STANDARD.iter().cloned().collect()
     }
 
     /// Returns the extensions with these names, as they come from a peer or a file. A misspelled name becomes
@@ -178,16 +168,10 @@ impl ExtensionSet {
     }
 }
 
-impl Extend<Extension> for ExtensionSet {
-    fn extend<I: IntoIterator<Item = Extension>>(&mut self, extensions: I) {
-        extensions.into_iter().for_each(|extension| self.insert(extension));
-    }
-}
-
 impl FromIterator<Extension> for ExtensionSet {
     fn from_iter<I: IntoIterator<Item = Extension>>(extensions: I) -> Self {
         let mut set = Self::new();
-        set.extend(extensions);
+        extensions.into_iter().for_each(|extension| set.insert(extension));
         set
     }
 }
@@ -236,9 +220,9 @@ mod tests {
             "discovery", "tool_discovery",
         ];
         assert_eq!(names(&ExtensionSet::standard()), standard);
-        for (extension, name) in Extension::STANDARD.into_iter().zip(standard) {
-            assert_eq!(Extension::from(name), extension);
-            assert!(ExtensionSet::standard().contains(&extension), "{name}");
+        for (extension, name) in Extension::STANDARD.iter().zip(standard) {
+            assert_eq!(Extension::from(name), *extension);
+            assert!(ExtensionSet::standard().contains(extension), "{name}");
         }
     }
 

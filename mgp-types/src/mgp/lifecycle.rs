@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::recovery::without_fraction;
 use super::{ServerId, Timestamp};
 use crate::Object;
 use crate::macros::record;
@@ -177,15 +178,6 @@ record! {
 
 /// Reads a number that is not negative, without its fraction: many programs measure time in `3600.25`.
 fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let number = f64::deserialize(deserializer)?;
-    if number < 0.0 {
-        return Err(serde::de::Error::custom("a number must not be negative"));
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "not negative, and `as` saturates"
-    )]
-    let whole = number as u64;
-    Ok(whole)
+    let number = without_fraction(f64::deserialize(deserializer)?);
+    number.ok_or_else(|| serde::de::Error::custom("a number must not be negative"))
 }

@@ -69,7 +69,7 @@ impl MethodForm {
 ///
 /// # Errors
 /// The value's own `Serialize` refuses.
-pub fn written<T: Serialize>(value: &T) -> Result<RawJson, Error> {
+pub fn written<T: Serialize + ?Sized>(value: &T) -> Result<RawJson, Error> {
     RawJson::from_value(value).map_err(unwritable)
 }
 

@@ -75,14 +75,10 @@ impl Recovery {
     pub fn for_code(code: i64) -> Option<Self> {
         let passing = matches!(
             code,
-            code::SERVER_NOT_READY
-                | code::SERVER_DRAINING
-                | code::SERVER_RESTARTING
-                | code::RATE_LIMITED
-                | code::RESOURCE_EXHAUSTED
+            code::SERVER_NOT_READY..=code::SERVER_RESTARTING
+                | code::RATE_LIMITED..=code::RESOURCE_EXHAUSTED
                 | code::TIMEOUT
-                | code::UPSTREAM_TIMEOUT
-                | code::UPSTREAM_UNAVAILABLE
+                | code::UPSTREAM_TIMEOUT..=code::UPSTREAM_UNAVAILABLE
         );
         code::category(code).map(|category| Self::new(category, passing))
     }
@@ -199,10 +195,11 @@ open_words! {
 
 /// Reads a number that is not negative; a fraction is rounded, because some languages write `5000.0`.
 fn whole(raw: &RawJson, round: fn(f64) -> f64) -> Option<u64> {
-    if let Ok(number) = raw.to() {
-        return Some(number);
-    }
-    let number = round(raw.to::<f64>().ok()?);
+    raw.to().ok().or_else(|| without_fraction(round(raw.to().ok()?)))
+}
+
+/// Returns a number without its fraction; `None` if it is negative.
+pub(super) fn without_fraction(number: f64) -> Option<u64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

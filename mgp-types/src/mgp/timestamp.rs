@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use crate::macros::text_traits;
 
@@ -31,12 +31,7 @@ impl Timestamp {
 
     /// Returns the current time of the system's clock.
     pub fn now() -> Self {
-        SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .ok()
-            .and_then(|since| i64::try_from(since.as_millis()).ok())
-            .and_then(Self::from_millis)
-            .unwrap_or(Self::EPOCH)
+        Self::from_millis(jiff::Timestamp::now().as_millisecond()).unwrap_or(Self::EPOCH)
     }
 
     /// Returns the moment `millis` milliseconds after the beginning of 1970; `None` beyond the years -9999 to 9999.

@@ -212,14 +212,8 @@ impl fmt::Display for ToolPattern {
     }
 }
 
-impl fmt::Debug for ToolPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 text_traits!(Glob: Display, Debug);
-text_traits!(ToolPattern: SerializeDisplay, DeserializeFromStr);
+text_traits!(ToolPattern: DebugAsDisplay, SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {

@@ -92,12 +92,6 @@ impl fmt::Display for TraceId {
     }
 }
 
-impl fmt::Debug for TraceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl FromStr for TraceId {
     type Err = TraceIdError;
 
@@ -119,7 +113,7 @@ impl FromStr for TraceId {
     }
 }
 
-text_traits!(TraceId: SerializeDisplay, DeserializeFromStr);
+text_traits!(TraceId: DebugAsDisplay, SerializeDisplay, DeserializeFromStr);
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,10 @@
 //! The result of a tool in an envelope.
 
 use bytes::Bytes;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 
 use super::super::written;
 use super::{EnvelopeFault, ErrorDetail};
+use crate::json::ObjectWriter;
 use crate::macros::setter;
 use crate::macros::words::words;
 use crate::mgp::members::leftover;
@@ -159,7 +158,13 @@ impl ToolResult {
 
     /// Returns the result as JSON without spaces, as it is sent. Members without a value are left out.
     pub fn to_raw(&self) -> RawJson {
-        written(self).compact()
+        let mut out = ObjectWriter::new();
+        out.text("status", self.status.as_str());
+        out.optional("data", self.data.as_ref());
+        out.optional("error", self.error.as_ref());
+        out.optional("explanation", self.explanation.as_ref());
+        out.others(&self.unknown, &KNOWN);
+        out.finish().to_raw().compact()
     }
 
     /// Returns the result as JSON without spaces, with `null` for each of the four members that has no value.
@@ -175,25 +180,5 @@ impl ToolResult {
     /// Returns the result as JSON that people read, indented by two.
     pub fn to_json_pretty(&self) -> String {
         format!("{:#}", self.to_raw())
-    }
-}
-
-impl Serialize for ToolResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut result = serializer.serialize_map(None)?;
-        result.serialize_entry("status", self.status.as_str())?;
-        if let Some(data) = &self.data {
-            result.serialize_entry("data", data)?;
-        }
-        if let Some(error) = &self.error {
-            result.serialize_entry("error", error)?;
-        }
-        if let Some(explanation) = &self.explanation {
-            result.serialize_entry("explanation", explanation)?;
-        }
-        for (name, value) in self.unknown.iter() {
-            result.serialize_entry(&name, &value)?;
-        }
-        result.end()
     }
 }

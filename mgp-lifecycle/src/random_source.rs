@@ -4,25 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A source of random numbers. The numbers are not used for secrets.
-#[derive(Clone)]
-pub(crate) struct RandomSource(Arc<dyn Fn() -> u32 + Send + Sync>);
-
-impl RandomSource {
-    /// Creates the source of the system's random numbers.
-    pub(crate) fn system() -> Self {
-        Self::new(draw)
-    }
-
-    pub(crate) fn new(draw: impl Fn() -> u32 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(draw))
-    }
-
-    pub(crate) fn draw(&self) -> u32 {
-        (self.0)()
-    }
-}
-
-mgp_types::partial_debug!(RandomSource);
+pub(crate) type RandomSource = Arc<dyn Fn() -> u32 + Send + Sync>;
 
 /// Returns a random number of the system.
 pub(crate) fn draw() -> u32 {

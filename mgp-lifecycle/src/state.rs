@@ -4,10 +4,6 @@ use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, Timestamp};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-/// The state of one server, which changes only by the transitions of the specification (§11.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LifecycleState(ServerState);
-
 /// The error of a transition that the specification does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a server that is `{from}` cannot become `{to}`")]
@@ -19,31 +15,15 @@ pub struct InvalidTransition {
     pub to: ServerState,
 }
 
-impl LifecycleState {
-    /// Returns the state of the server.
-    pub(crate) const fn state(self) -> ServerState {
-        self.0
+/// Takes a server from its state to the state `to`, and returns the previous one. There are the transitions of the
+/// specification (§11.2) and no others.
+pub(crate) fn take(state: &mut ServerState, to: ServerState) -> Result<ServerState, InvalidTransition> {
+    let from = *state;
+    if !next(from).contains(&to) {
+        return Err(InvalidTransition { from, to });
     }
-
-    /// Goes to the state `to`, and returns the previous state.
-    ///
-    /// # Errors
-    /// No transition leads there; the server stays where it is.
-    pub(crate) fn go(&mut self, to: ServerState) -> Result<ServerState, InvalidTransition> {
-        let from = self.0;
-        if !next(from).contains(&to) {
-            return Err(InvalidTransition { from, to });
-        }
-        self.0 = to;
-        Ok(from)
-    }
-}
-
-impl Default for LifecycleState {
-    /// Returns the state of a server that is configured and was not started.
-    fn default() -> Self {
-        Self(ServerState::Registered)
-    }
+    *state = to;
+    Ok(from)
 }
 
 /// Returns the next states by the figure of §11.2, and three transitions it lacks: a connected server can break, a
@@ -61,13 +41,9 @@ const fn next(from: ServerState) -> &'static [ServerState] {
 
 /// The changes of one server's state, as they happen.
 #[derive(Debug)]
-pub struct LifecycleChanges(broadcast::Receiver<LifecycleChange>);
+pub struct LifecycleChanges(pub(crate) broadcast::Receiver<LifecycleChange>);
 
 impl LifecycleChanges {
-    pub(crate) const fn new(changes: broadcast::Receiver<LifecycleChange>) -> Self {
-        Self(changes)
-    }
-
     /// Returns the next change; `None` when the server can have no more. A listener that is too slow loses the oldest
     /// changes: the previous state of the next one is then not the new state of the last one.
     ///
@@ -126,17 +102,17 @@ mod tests {
         let added = [(Connected, Error), (Disconnected, Connecting), (Restarting, Error)];
         for &from in ServerState::ALL {
             for &to in ServerState::ALL {
-                let mut life = LifecycleState(from);
+                let mut life = from;
                 let expected = of_the_figure.contains(&(from, to)) || added.contains(&(from, to));
-                assert_eq!(life.go(to).is_ok(), expected, "{from} to {to}");
-                assert_eq!(life.state(), if expected { to } else { from });
+                assert_eq!(take(&mut life, to).is_ok(), expected, "{from} to {to}");
+                assert_eq!(life, if expected { to } else { from });
             }
         }
     }
 
     #[test]
     fn a_refused_transition_names_both_ends() {
-        let error = LifecycleState::default().go(Connected).unwrap_err();
+        let error = take(&mut Registered.clone(), Connected).unwrap_err();
         assert_eq!(error.to_string(), "a server that is `registered` cannot become `connected`");
     }
 }

@@ -25,6 +25,7 @@ use crate::refusal::unsent;
 /// own limit for both. So calls that wait take no places that others could use. A limit [per agent](Self::per_agent)
 /// reads `context.principal`, and allocates for agents that it has not seen lately.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct ConcurrencyLimit(Arc<Limit>);
 
 #[derive(Debug, Clone)]
@@ -62,7 +63,6 @@ impl ConcurrencyLimit {
 
     /// Sets the message of refusals: the limit that is reached, and the setting that raises it. Services that were made
     /// before keep theirs.
-    #[must_use]
     pub fn refusing_with(mut self, refusal: impl Into<Cow<'static, str>>) -> Self {
         Arc::make_mut(&mut self.0).refusal = refusal.into();
         self
@@ -70,14 +70,12 @@ impl ConcurrencyLimit {
 
     /// Has each call take a place of `outer`, too; its line and its time in line are not used. Services that were made
     /// before are not held to it.
-    #[must_use]
     pub fn within(mut self, outer: Self) -> Self {
         Arc::make_mut(&mut self.0).within = Some(outer);
         self
     }
 
     /// Gives each agent places and a line of its own, so that one takes nobody else's.
-    #[must_use]
     pub fn per_agent(mut self) -> Self {
         Arc::make_mut(&mut self.0).of_agents = Some(Arc::default());
         self

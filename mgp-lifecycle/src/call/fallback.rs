@@ -22,10 +22,8 @@ use crate::span::millis;
 
 /// Calls the tool that an error names, where all else has failed (§14.6). Makes [`Fallback`] services.
 #[derive(Clone, Default)]
-pub struct FallbackLayer(Arc<Settings>);
-
-#[derive(Clone, Default)]
-struct Settings {
+#[must_use]
+pub struct FallbackLayer {
     audit: Option<Arc<dyn AuditPort>>,
     known_as: Option<Arc<KnownAs>>,
 }
@@ -39,21 +37,19 @@ impl FallbackLayer {
     }
 
     /// Records that another tool is called. What cannot be recorded is not done.
-    #[must_use]
     pub fn with_audit(mut self, port: Arc<dyn AuditPort>) -> Self {
-        Arc::make_mut(&mut self.0).audit = Some(port);
+        self.audit = Some(port);
         self
     }
 
     /// Sets the names of tools where those of several servers stand side by side: `known_as` gives the name under which a
     /// tool of the server that the request was for is known here. A server names its own tools; one that it does not have
     /// is none of its business, and the answer is `None`.
-    #[must_use]
     pub fn known_as(
         mut self,
         known_as: impl Fn(&Request, &ToolName) -> Option<ToolName> + Send + Sync + 'static,
     ) -> Self {
-        Arc::make_mut(&mut self.0).known_as = Some(Arc::new(known_as));
+        self.known_as = Some(Arc::new(known_as));
         self
     }
 }
@@ -62,11 +58,11 @@ impl<S> Layer<S> for FallbackLayer {
     type Service = Fallback<S>;
 
     fn layer(&self, inner: S) -> Fallback<S> {
-        Fallback { inner, settings: Arc::clone(&self.0) }
+        Fallback { inner, settings: Arc::new(self.clone()) }
     }
 }
 
-mgp_types::partial_debug!(FallbackLayer, self => audit: self.0.audit);
+mgp_types::partial_debug!(FallbackLayer, self => audit: self.audit);
 
 /// The service of [`FallbackLayer`].
 ///
@@ -90,7 +86,7 @@ mgp_types::partial_debug!(FallbackLayer, self => audit: self.0.audit);
 #[derive(Clone)]
 pub struct Fallback<S> {
     inner: S,
-    settings: Arc<Settings>,
+    settings: Arc<FallbackLayer>,
 }
 
 impl<S: RpcService> Service<Request> for Fallback<S> {
@@ -150,7 +146,7 @@ struct Call<S> {
     service: S,
     request: Request,
     monitor: Option<Arc<CallMonitor>>,
-    settings: Arc<Settings>,
+    settings: Arc<FallbackLayer>,
     began: Instant,
 }
 

@@ -88,7 +88,9 @@ pub use self::breaker::{BreakerSettings, SharedBreaker};
 pub use self::concurrency::ConcurrencyLimit;
 pub use self::deadline::Deadline;
 pub use self::fallback::{Fallback, FallbackFuture, FallbackLayer};
-pub use self::retry::{RetryBudget, RetryPolicy};
+#[cfg(test)]
+pub(crate) use self::retry::RetryBudget;
+pub use self::retry::RetryPolicy;
 #[cfg(feature = "ext")]
 pub(crate) use self::retry::{is_harmless, may_be_executed};
 pub use self::sending::{Sending, SendingFuture, SendingLayer};

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::asked::Asked;
 use super::attempt::Signs;
 use super::deadline::CallTime;
+use crate::span::nanos;
 
 /// Sees the messages that a server sends about one call: it is the call's outbox, so they pass by.
 ///
@@ -103,8 +104,7 @@ impl CallMonitor {
 
     fn note_sign(&self) {
         if let Some(since) = self.heard_since {
-            let nanos = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.last_sign_nanos.fetch_max(nanos, Ordering::Relaxed);
+            self.last_sign_nanos.fetch_max(nanos(since.elapsed()), Ordering::Relaxed);
         }
     }
 }

@@ -10,13 +10,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::call_table::{
-    CallTable, FirstCall, KeptOutcome, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
-};
+use super::call_table::{CallTable, KeptOutcome, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall};
 use super::keyed_call::KeyedCall;
-use super::outcome::{CallOutcome, Verdict};
+use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;
-use super::store::{CallStore, StoredCall};
+use super::store::{CallStore, FirstCall};
 use crate::call::{Deadline, is_harmless};
 use crate::in_any_case::in_any_case;
 use crate::store::StoreError;
@@ -112,16 +110,7 @@ impl IdempotencyBook {
         }
         let NewCall { first, outcome, expired } = calls.begin(call, now)?;
         // The write is asked for under the lock, so that the store sees the calls in the order of the table.
-        let written = self.0.store.as_ref().map(|store| {
-            let stored = StoredCall {
-                id: call.id,
-                caller: call.caller,
-                arguments: call.arguments,
-                begun_at: first.begun_at,
-                ttl: first.ttl,
-            };
-            store.begin(stored, expired)
-        });
+        let written = self.0.store.as_ref().map(|store| store.begin(first, expired));
         let ending = EndingCall { book: self.clone(), id: call.id, outcome: Some(outcome) };
         Ok(Admitted::First(FirstRun { first, ending, written }))
     }
@@ -135,7 +124,7 @@ impl IdempotencyBook {
             }
             _ => None,
         };
-        match raw.as_ref().and_then(CallOutcome::read) {
+        match raw.as_ref().and_then(restored) {
             Some(outcome) => retold(call, first, outcome),
             None => Err(refusal::result_not_kept(first.begun_at)),
         }
@@ -176,7 +165,7 @@ impl FirstRun {
             let mut outcome = call_once(inner, request).await;
             ending.end(&outcome, is_repeatable).await;
             if let Ok(response) = &mut outcome {
-                tell(response, &call, first, Telling::First);
+                tell(response, &call, first, false);
             }
             outcome
         })
@@ -195,14 +184,14 @@ impl EndingCall {
     /// Notes how the call ended, and tells those who wait once that is stored.
     async fn end(self, outcome: &Result<Response, Error>, is_repeatable: bool) {
         match Verdict::on(outcome, is_repeatable) {
-            Verdict::Keep => self.keep(CallOutcome::of(outcome)).await,
+            Verdict::Keep => self.keep(told(outcome)).await,
             Verdict::Release => self.release(outcome),
             Verdict::Unknown => drop(self),
         }
     }
 
     async fn keep(mut self, outcome: CallOutcome) {
-        let raw = outcome.to_raw(MAX_OUTCOME_BYTES);
+        let raw = stored(&outcome, MAX_OUTCOME_BYTES);
         let bytes = raw.as_ref().map_or(0, |raw| raw.as_bytes().len());
         let shared = &self.book.0;
         let mut kept = raw.clone().map_or(KeptOutcome::TooLarge, KeptOutcome::Here);
@@ -228,7 +217,7 @@ impl EndingCall {
                 drop(store.remove(self.id));
             }
         }
-        self.tell(CallOutcome::of(outcome));
+        self.tell(told(outcome));
     }
 
     fn tell(&mut self, outcome: CallOutcome) {
@@ -272,29 +261,18 @@ async fn wait(
 
 /// Returns the outcome of the first call as that of a later one.
 fn retold(call: &KeyedCall, first: FirstCall, outcome: CallOutcome) -> Result<Response, Error> {
-    match outcome {
-        CallOutcome::Error(error) => Err(error),
-        CallOutcome::Result(result) => {
-            let mut response = Response::new(result);
-            tell(&mut response, call, first, Telling::Again);
-            Ok(response)
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Telling {
-    First,
-    Again,
+    let mut response = Response::new(outcome?);
+    tell(&mut response, call, first, true);
+    Ok(response)
 }
 
 /// Writes into a result what it has to do with the key. Questions of a server are no result of the call.
-fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, telling: Telling) {
+fn tell(response: &mut Response, call: &KeyedCall, first: FirstCall, was_replay: bool) {
     if response.result.ending() == CallEnding::Asking {
         return;
     }
     let key_terms = IdempotentCall { key: call.key_terms.key.clone(), ttl: first.ttl };
-    let word = IdempotentResult::new(&key_terms, telling == Telling::Again, first.begun_at);
+    let word = IdempotentResult::new(&key_terms, was_replay, first.begun_at);
     response.change_meta(|meta| word.write(meta));
 }
 

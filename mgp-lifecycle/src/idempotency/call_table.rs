@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
-use mgp_types::ext::IdempotencyTtl;
 use mgp_types::mgp::Timestamp;
 use tokio::sync::watch;
 
 use super::keyed_call::KeyedCall;
 use super::outcome::CallOutcome;
+use super::store::FirstCall;
 #[cfg(feature = "store")]
-use super::store::{StoredCall, StoredState};
+use super::store::StoredState;
 
 /// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has
 /// nobody know how the call ended.
@@ -62,13 +62,6 @@ pub(super) struct NewCall {
     pub(super) expired: Vec<Digest>,
 }
 
-/// The first call with a key.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FirstCall {
-    pub(super) begun_at: Timestamp,
-    pub(super) ttl: IdempotencyTtl,
-}
-
 impl FirstCall {
     fn expires_at(self) -> Timestamp {
         self.begun_at.saturating_add(Duration::from_secs(self.ttl.seconds().into()))
@@ -91,8 +84,6 @@ pub(super) struct CallTable {
 
 #[derive(Debug)]
 struct KeptCall {
-    caller: Digest,
-    arguments: Digest,
     first: FirstCall,
     state: KeptState,
 }
@@ -130,8 +121,7 @@ impl CallTable {
 
     /// Adds a call that was stored by a process that has ended.
     #[cfg(feature = "store")]
-    pub(super) fn restore(&mut self, call: StoredCall, state: StoredState) {
-        let first = FirstCall { begun_at: call.begun_at, ttl: call.ttl };
+    pub(super) fn restore(&mut self, first: FirstCall, state: StoredState) {
         let state = match state {
             StoredState::Running => KeptState::Unknown,
             StoredState::Done(None) => KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 },
@@ -139,10 +129,14 @@ impl CallTable {
                 KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() }
             }
         };
-        let (caller, arguments) = (call.caller, call.arguments);
-        self.callers.entry(caller).or_default().running += 1;
-        self.calls.insert(call.id, KeptCall { caller, arguments, first, state: KeptState::Unknown });
-        self.end(call.id, state);
+        self.insert(first, KeptState::Unknown);
+        self.end(first.id, state);
+    }
+
+    /// Adds a call that runs, as far as its caller is concerned.
+    fn insert(&mut self, first: FirstCall, state: KeptState) {
+        self.callers.entry(first.caller).or_default().running += 1;
+        self.calls.insert(first.id, KeptCall { first, state });
     }
 
     /// Returns what is known of a call that comes at `now`; `None` if its key is new, or has expired.
@@ -153,7 +147,7 @@ impl CallTable {
             return None;
         }
         Some(match &known.state {
-            _ if known.arguments != call.arguments => KnownCall::Other(first),
+            _ if first.arguments != call.arguments => KnownCall::Other(first),
             KeptState::Running(running) => KnownCall::Running(first, running.clone()),
             KeptState::Done { outcome, .. } => KnownCall::Done(first, outcome.clone()),
             KeptState::Unknown => KnownCall::Unknown(first),
@@ -168,15 +162,9 @@ impl CallTable {
         self.remove(&call.id);
         let expired = self.make_room(&call.caller, now)?;
         let (outcome, running) = watch::channel(None);
-        let first = FirstCall { begun_at: now, ttl: call.key_terms.ttl };
-        let kept = KeptCall {
-            caller: call.caller,
-            arguments: call.arguments,
-            first,
-            state: KeptState::Running(running),
-        };
-        self.calls.insert(call.id, kept);
-        self.callers.entry(call.caller).or_default().running += 1;
+        let (id, caller, arguments) = (call.id, call.caller, call.arguments);
+        let first = FirstCall { id, caller, arguments, begun_at: now, ttl: call.key_terms.ttl };
+        self.insert(first, KeptState::Running(running));
         Ok(NewCall { first, outcome, expired })
     }
 
@@ -193,7 +181,7 @@ impl CallTable {
     /// Forgets a call.
     pub(super) fn remove(&mut self, id: &Digest) {
         let Some(call) = self.calls.remove(id) else { return };
-        let Some(keys) = self.callers.get_mut(&call.caller) else { return };
+        let Some(keys) = self.callers.get_mut(&call.first.caller) else { return };
         match call.state {
             KeptState::Running(_) => keys.running -= 1,
             KeptState::Done { bytes, .. } => {
@@ -206,14 +194,14 @@ impl CallTable {
             }
         }
         if keys.len() == 0 {
-            self.callers.remove(&call.caller);
+            self.callers.remove(&call.first.caller);
         }
     }
 
     /// Notes how a call that ran has ended.
     fn end(&mut self, id: Digest, state: KeptState) {
         let Some(call) = self.calls.get_mut(&id) else { return };
-        let Some(keys) = self.callers.get_mut(&call.caller) else { return };
+        let Some(keys) = self.callers.get_mut(&call.first.caller) else { return };
         if let KeptState::Done { bytes, .. } = &state {
             keys.bytes += bytes;
             self.bytes += bytes;

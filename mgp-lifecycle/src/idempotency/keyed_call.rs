@@ -3,7 +3,7 @@
 use mgp_types::canonical::{Digest, digest};
 use mgp_types::ext::{IDEMPOTENCY_HEADER, IdempotencyKey, IdempotentCall};
 use mgp_types::mgp::{ServerId, ToolName};
-use mgp_types::{Error, Method, Object, Principal, RawJson, Request, RequestKind};
+use mgp_types::{Error, Method, Principal, RawJson, Request, RequestKind};
 
 /// A call with a key.
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ impl KeyedCall {
 
 /// Returns the key in the metadata of a request, or in its HTTP header.
 pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error> {
-    let meta = request.params.object("_meta").unwrap_or_default();
+    let mut meta = request.params.object("_meta").unwrap_or_default();
     let in_body = IdempotentCall::read(&meta)?;
     let Some(key) = key_in_header(request)? else { return Ok(in_body) };
     match in_body {
@@ -67,28 +67,21 @@ pub(super) fn key_of(request: &Request) -> Result<Option<IdempotentCall>, Error>
             Err(refuse(request, "the header X-Idempotency-Key and `_meta.idempotency_key` differ"))
         }
         Some(call) => Ok(Some(call)),
-        None => in_header(key, &meta).map(Some),
+        None => {
+            // The time for which the key holds is in the metadata.
+            IdempotentCall::new(key).write(&mut meta);
+            IdempotentCall::read(&meta)
+        }
     }
 }
 
-/// Checks that the HTTP header of a request is a key, if it is there.
-pub(super) fn check_header(request: &Request) -> Result<(), Error> {
-    key_in_header(request).map(|_| ())
-}
-
-fn key_in_header(request: &Request) -> Result<Option<IdempotencyKey>, Error> {
+/// Returns the key in the HTTP header of a request.
+pub(super) fn key_in_header(request: &Request) -> Result<Option<IdempotencyKey>, Error> {
     let head = request.extensions.get::<http::request::Parts>();
     let Some(header) = head.and_then(|head| head.headers.get(IDEMPOTENCY_HEADER)) else { return Ok(None) };
     let key = header.to_str().ok().and_then(|key| key.parse().ok());
     let wrong = "the header X-Idempotency-Key has 1 to 128 letters, digits or characters of `_-:.`";
     key.map(Some).ok_or_else(|| refuse(request, wrong))
-}
-
-/// Returns the call with the key of the header; the time for which it holds is in the metadata.
-fn in_header(key: IdempotencyKey, meta: &Object) -> Result<IdempotentCall, Error> {
-    let mut meta = meta.clone();
-    IdempotentCall::new(key.clone()).write(&mut meta);
-    Ok(IdempotentCall::read(&meta)?.unwrap_or_else(|| IdempotentCall::new(key)))
 }
 
 fn refuse(request: &Request, message: &'static str) -> Error {

@@ -66,7 +66,7 @@ impl IdempotencyLayer {
     fn keyed(&self, request: &Request) -> Result<Option<(&IdempotencyBook, KeyedCall)>, Error> {
         let Some(book) = &self.book else {
             // A key that is none is refused by whoever could not have kept it, too.
-            return keyed_call::check_header(request).map(|()| None);
+            return keyed_call::key_in_header(request).map(|_| None);
         };
         let Some(call) = KeyedCall::of(request)? else { return Ok(None) };
         let is_done_behind = self.is_done_behind.as_ref().is_some_and(|is_done| is_done());

@@ -7,11 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::{NotExecuted, may_be_executed};
 
 /// The outcome of a call, as it is kept and told to those who wait for it.
-#[derive(Debug, Clone)]
-pub(super) enum CallOutcome {
-    Result(RawJson),
-    Error(Error),
-}
+pub(super) type CallOutcome = Result<RawJson, Error>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,40 +16,36 @@ enum StoredOutcome {
     Error { code: i64, message: String, data: Option<RawJson> },
 }
 
-impl CallOutcome {
-    pub(super) fn of(outcome: &Result<Response, Error>) -> Self {
-        match outcome {
-            Ok(response) => Self::Result(response.to_raw().detached()),
-            Err(error) => Self::Error(error.clone()),
+/// Returns an outcome as it is kept and told.
+pub(super) fn told(outcome: &Result<Response, Error>) -> CallOutcome {
+    outcome.as_ref().map(|response| response.to_raw().detached()).map_err(Error::clone)
+}
+
+/// Returns an outcome as JSON; `None` if it has more than `most` bytes.
+pub(super) fn stored(outcome: &CallOutcome, most: usize) -> Option<RawJson> {
+    let stored = match outcome {
+        Ok(result) => StoredOutcome::Result(result.clone()),
+        Err(error) => StoredOutcome::Error {
+            code: error.code(),
+            message: error.message().to_owned(),
+            data: error.wire_data(),
+        },
+    };
+    RawJson::from_value(&stored).ok().filter(|raw| raw.as_bytes().len() <= most)
+}
+
+/// Reads an outcome that [`stored`] wrote.
+pub(super) fn restored(raw: &RawJson) -> Option<CallOutcome> {
+    Some(match raw.to().ok()? {
+        StoredOutcome::Result(result) => Ok(result),
+        StoredOutcome::Error { code, message, data } => {
+            let error = Error::new(code, message);
+            Err(match data {
+                Some(data) => error.with_data(data),
+                None => error,
+            })
         }
-    }
-
-    /// Returns the outcome as JSON; `None` if it has more than `most` bytes.
-    pub(super) fn to_raw(&self, most: usize) -> Option<RawJson> {
-        let stored = match self {
-            Self::Result(result) => StoredOutcome::Result(result.clone()),
-            Self::Error(error) => StoredOutcome::Error {
-                code: error.code(),
-                message: error.message().to_owned(),
-                data: error.wire_data(),
-            },
-        };
-        RawJson::from_value(&stored).ok().filter(|raw| raw.as_bytes().len() <= most)
-    }
-
-    /// Reads an outcome that [`to_raw`](Self::to_raw) wrote.
-    pub(super) fn read(raw: &RawJson) -> Option<Self> {
-        Some(match raw.to().ok()? {
-            StoredOutcome::Result(result) => Self::Result(result),
-            StoredOutcome::Error { code, message, data } => {
-                let error = Error::new(code, message);
-                Self::Error(match data {
-                    Some(data) => error.with_data(data),
-                    None => error,
-                })
-            }
-        })
-    }
+    })
 }
 
 /// The treatment of a key when its call has ended.
@@ -180,16 +172,14 @@ mod tests {
     fn an_outcome_is_read_as_it_is_written() {
         let data = RawJson::parse(r#"{"a":1.50}"#).unwrap();
         let error = Error::new(4000, "wrong").with_data(data);
-        let raw = CallOutcome::of(&Err(error)).to_raw(1000).unwrap();
-        let Some(CallOutcome::Error(error)) = CallOutcome::read(&raw) else { panic!("no error") };
+        let raw = stored(&told(&Err(error)), 1000).unwrap();
+        let Some(Err(error)) = restored(&raw) else { panic!("no error") };
         assert_eq!((error.code(), error.message()), (4000, "wrong"));
         assert_eq!(error.data().unwrap().as_bytes(), br#"{"a":1.50}"#);
-        let result = CallOutcome::of(&Ok(Response::new(RawJson::parse(r#"{"x": 1e2}"#).unwrap())));
-        let Some(CallOutcome::Result(read)) = CallOutcome::read(&result.to_raw(1000).unwrap()) else {
-            panic!("no result")
-        };
+        let result = told(&Ok(Response::new(RawJson::parse(r#"{"x": 1e2}"#).unwrap())));
+        let Some(Ok(read)) = restored(&stored(&result, 1000).unwrap()) else { panic!("no result") };
         assert_eq!(read.as_bytes(), br#"{"x": 1e2}"#);
-        assert!(result.to_raw(5).is_none());
-        assert!(CallOutcome::read(&RawJson::empty_object()).is_none());
+        assert!(stored(&result, 5).is_none());
+        assert!(restored(&RawJson::empty_object()).is_none());
     }
 }

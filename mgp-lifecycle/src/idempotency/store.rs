@@ -9,10 +9,9 @@ use mgp_types::{BoxFuture, RawJson};
 
 use crate::store::StoreError;
 
-/// A call that is stored.
+/// The first call with a key.
 #[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "only a store reads them"))]
-pub(super) struct StoredCall {
+pub(super) struct FirstCall {
     pub(super) id: Digest,
     pub(super) caller: Digest,
     pub(super) arguments: Digest,
@@ -35,10 +34,10 @@ pub(super) enum StoredState {
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
     /// Returns all calls, but for those that expired before `now`, which are removed.
     #[cfg(feature = "store")]
-    fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError>;
+    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError>;
 
     /// Stores that a call begins, and removes expired ones.
-    fn begin(&self, call: StoredCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
+    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
 
     /// Stores the outcome of a call.
     fn finish(&self, id: Digest, outcome: Option<RawJson>) -> BoxFuture<'static, Result<(), StoreError>>;
@@ -58,11 +57,11 @@ mod sqlite {
     use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Connection, Row, params};
 
-    use super::{CallStore, StoredCall, StoredState};
+    use super::{CallStore, FirstCall, StoredState};
     use crate::store::{EffectStore, StoreError};
 
     impl CallStore for EffectStore {
-        fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
+        fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
             self.read_now(|connection| {
                 connection.execute(
                     "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1",
@@ -81,11 +80,7 @@ mod sqlite {
             })
         }
 
-        fn begin(
-            &self,
-            call: StoredCall,
-            expired: Vec<Digest>,
-        ) -> BoxFuture<'static, Result<(), StoreError>> {
+        fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
             self.write(move |connection| {
                 expired.iter().try_for_each(|id| delete(connection, id))?;
                 connection.prepare_cached(BEGIN)?.execute(params![
@@ -122,14 +117,14 @@ mod sqlite {
         }
     }
 
-    fn read(row: &Row<'_>) -> Result<(StoredCall, StoredState), StoreError> {
+    fn read(row: &Row<'_>) -> Result<(FirstCall, StoredState), StoreError> {
         let digest = |column| Ok::<_, StoreError>(Digest::from(row.get::<_, [u8; 32]>(column)?));
         let begun_at = Timestamp::from_millis(row.get(3)?).ok_or_else(|| damaged("a time that is none"))?;
         let state = match row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)? {
             "running" => StoredState::Running,
             _ => StoredState::Done(row.get(6)?),
         };
-        let call = StoredCall {
+        let call = FirstCall {
             id: digest(0)?,
             caller: digest(1)?,
             arguments: digest(2)?,

@@ -14,6 +14,19 @@ use super::stopping::ShutdownPermission;
 use crate::refusal;
 
 impl ServerLifecycle {
+    /// Returns the health of the server: the report of `mgp/health/status`.
+    pub async fn report(&self) -> HealthReport {
+        let findings = self.0.examination.fresh(&self.0.tasks).await;
+        let mut report = HealthReport::new(at_best(self).max(findings.status()), self.uptime().as_secs());
+        let (available, total) = self.tool_counts();
+        report.tools_available = if self.state() == ServerState::Connected { available } else { 0 };
+        report.tools_total = total;
+        report.pending_requests = self.pending();
+        report.resources = findings.resources.clone();
+        report.checks = findings.checks();
+        report
+    }
+
     /// Returns the answer to a call of §11 in a session that negotiated `lifecycle`; `None` for other requests.
     pub fn answer(&self, request: &Request) -> Option<BoxFuture<'static, Result<Response, Error>>> {
         if request.role() != WorkRole::Apart
@@ -25,7 +38,7 @@ impl ServerLifecycle {
             method::HEALTH_PING => Some(Box::pin(ready(ping(self)))),
             method::HEALTH_STATUS => {
                 let life = self.clone();
-                Some(Box::pin(async move { Response::with_body(&report(&life).await) }))
+                Some(Box::pin(async move { Response::with_body(&life.report().await) }))
             }
             method::LIFECYCLE_SHUTDOWN => Some(Box::pin(ready(shutdown(self, request)))),
             _ => None,
@@ -43,21 +56,9 @@ pub(super) fn speaks_lifecycle(session: &Session) -> bool {
 //= mgp §11.3
 //# Servers MUST respond within 5 seconds.
 fn ping(life: &ServerLifecycle) -> Result<Response, Error> {
-    let status = at_best(life).max(life.last_status());
+    let status = at_best(life).max(life.0.examination.last(&life.0.tasks));
     let uptime = life.uptime().as_secs();
     Response::with_body(&HealthPong::new(status, Timestamp::now(), uptime, life.server_id().clone()))
-}
-
-pub(super) async fn report(life: &ServerLifecycle) -> HealthReport {
-    let findings = life.examine().await;
-    let mut report = HealthReport::new(at_best(life).max(findings.status()), life.uptime().as_secs());
-    let (available, total) = life.tool_counts();
-    report.tools_available = if life.state() == ServerState::Connected { available } else { 0 };
-    report.tools_total = total;
-    report.pending_requests = life.pending();
-    report.resources = findings.resources.clone();
-    report.checks = findings.checks();
-    report
 }
 
 /// Returns the health of the server if its checks find no fault.
@@ -67,12 +68,12 @@ fn at_best(life: &ServerLifecycle) -> HealthStatus {
         ServerState::Error => HealthStatus::Unhealthy,
         _ => HealthStatus::Degraded,
     };
-    by_state.max(life.declared_status())
+    by_state.max(*life.0.declared.lock())
 }
 
 fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error> {
     let principal = request.context.principal.as_ref();
-    let policy = life.run().policy();
+    let policy = *life.run().policy.lock();
     match policy.permits(principal) {
         ShutdownPermission::Yes => {}
         ShutdownPermission::NotToThem => {

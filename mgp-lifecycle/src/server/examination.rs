@@ -1,6 +1,5 @@
 //! The health checks and resources of a server, the memory of the process among them.
 
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +8,6 @@ use std::time::Duration;
 use mgp_types::mgp::HealthStatus;
 use mgp_types::{BoxFuture, Object, RawJson};
 use parking_lot::Mutex;
-use serde::Serialize;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -22,14 +20,14 @@ use super::server_lifecycle::Tasks;
 /// failed. Checks run once at a time and their findings are kept for a moment, so that frequent requests cost nothing.
 #[derive(Default)]
 pub(super) struct HealthExamination {
-    checks: Mutex<Vec<(Arc<str>, Check)>>,
-    resources: Mutex<Vec<(Arc<str>, ResourceProbe)>>,
+    pub(super) checks: Mutex<Vec<(Arc<str>, Check)>>,
+    pub(super) resources: Mutex<Vec<(Arc<str>, ResourceProbe)>>,
     findings: watch::Sender<Option<Arc<Findings>>>,
     runs: AtomicBool,
 }
 
-type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
-type ResourceProbe = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
+pub(super) type Check = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+pub(super) type ResourceProbe = Arc<dyn Fn() -> Option<RawJson> + Send + Sync>;
 
 /// The findings at one time.
 #[derive(Debug)]
@@ -47,24 +45,6 @@ const FRESH_FOR_PINGS: Duration = Duration::from_secs(10);
 const FRESH: Duration = Duration::from_secs(1);
 
 impl HealthExamination {
-    /// Adds a check, in place of one of the same name.
-    pub(super) fn check<F, T>(&self, name: Arc<str>, check: F)
-    where
-        F: Fn() -> T + Send + Sync + 'static,
-        T: Future<Output = bool> + Send + 'static,
-    {
-        replace(&self.checks, name, Arc::new(move || Box::pin(check())));
-    }
-
-    /// Adds a resource, in place of one of the same name.
-    pub(super) fn resource<F, T>(&self, name: Arc<str>, resource: F)
-    where
-        F: Fn() -> T + Send + Sync + 'static,
-        T: Serialize,
-    {
-        replace(&self.resources, name, Arc::new(move || RawJson::from_value(&resource()).ok()));
-    }
-
     /// Returns the health by the last findings; new checks begin if these are old.
     pub(super) fn last(self: &Arc<Self>, tasks: &Tasks) -> HealthStatus {
         if !self.checks.lock().is_empty() {
@@ -180,11 +160,12 @@ impl Drop for ExaminationEnd {
     }
 }
 
-fn replace<T>(all: &Mutex<Vec<(Arc<str>, T)>>, name: Arc<str>, item: T) {
+/// Adds an item, in place of one of the same name.
+pub(super) fn replace<T>(all: &Mutex<Vec<(Arc<str>, T)>>, name: &str, item: T) {
     let mut all = all.lock();
-    match all.iter_mut().find(|(known, _)| *known == name) {
+    match all.iter_mut().find(|(known, _)| **known == *name) {
         Some((_, old)) => *old = item,
-        None => all.push((name, item)),
+        None => all.push((name.into(), item)),
     }
 }
 

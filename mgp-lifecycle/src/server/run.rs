@@ -14,7 +14,7 @@ use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
 use crate::admission::AdmissionCounter;
 use crate::span::millis;
-use crate::state::{CHANGES_KEPT, LifecycleState, tell};
+use crate::state::{CHANGES_KEPT, take, tell};
 
 /// One run of a server, from its start to its end, shared by calls, tasks and handles.
 #[derive(Debug)]
@@ -27,15 +27,15 @@ pub(super) struct ServerRun {
     pub(super) exit: Arc<Notify>,
     pub(super) changes: broadcast::Sender<LifecycleChange>,
     pub(super) audience: ChangeListeners,
+    pub(super) policy: Mutex<ShutdownPolicy>,
     course: Mutex<RunState>,
     drained: watch::Sender<Option<DrainOutcome>>,
 }
 
 /// The state that is decided by handles and tasks, not by calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct RunState {
-    lifecycle: LifecycleState,
-    policy: ShutdownPolicy,
+    lifecycle: ServerState,
     /// The order to stop, once there is one.
     stop: Option<PlannedStop>,
 }
@@ -55,32 +55,25 @@ const LONGEST_TIMEOUT: Duration = Duration::from_hours(24);
 
 impl ServerRun {
     pub(super) fn new(server: ServerId) -> Self {
-        let course = RunState::default();
+        let course = RunState { lifecycle: ServerState::Registered, stop: None };
         Self {
             server,
             since: Instant::now(),
-            gate: AdmissionCounter::new(course.lifecycle.state()),
+            gate: AdmissionCounter::new(course.lifecycle),
             durations: CallDurations::default(),
             exit: Arc::default(),
             changes: broadcast::Sender::new(CHANGES_KEPT),
             audience: ChangeListeners::default(),
+            policy: Mutex::default(),
             course: Mutex::new(course),
             drained: watch::Sender::new(None),
         }
     }
 
-    pub(super) fn policy(&self) -> ShutdownPolicy {
-        self.course.lock().policy
-    }
-
-    pub(super) fn set_policy(&self, policy: ShutdownPolicy) {
-        self.course.lock().policy = policy;
-    }
-
     /// Notes that the server takes calls from now on. A server that was not started yet is started.
     pub(super) fn ready(&self) -> Result<(), InvalidTransition> {
         let mut course = self.course.lock();
-        if course.lifecycle.state() == ServerState::Registered {
+        if course.lifecycle == ServerState::Registered {
             self.go(&mut course, ServerState::Connecting, None)?;
         }
         self.go(&mut course, ServerState::Connected, None)
@@ -108,7 +101,7 @@ impl ServerRun {
         }
         // A server that never got connected, or has broken, stops in its state: the figure has no way out of there, and
         // its gate is shut anyway.
-        if course.lifecycle.state() == ServerState::Connected {
+        if course.lifecycle == ServerState::Connected {
             let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
         }
         course.stop = Some(PlannedStop { reason, deadline });
@@ -174,7 +167,7 @@ impl ServerRun {
         let mut course = self.course.lock();
         let inside = self.gate.end();
         let reason = course.stop.as_ref().map(|stop| stop.reason.as_str());
-        if course.lifecycle.state() == ServerState::Draining {
+        if course.lifecycle == ServerState::Draining {
             let _ = self.step(&mut course, ServerState::Disconnected, reason);
         } else {
             self.audience.leave();
@@ -192,7 +185,7 @@ impl ServerRun {
     ) -> Result<(), InvalidTransition> {
         match course.stop {
             None => self.step(course, to, reason),
-            Some(_) => Err(InvalidTransition { from: course.lifecycle.state(), to }),
+            Some(_) => Err(InvalidTransition { from: course.lifecycle, to }),
         }
     }
 
@@ -202,7 +195,7 @@ impl ServerRun {
         to: ServerState,
         reason: Option<&str>,
     ) -> Result<(), InvalidTransition> {
-        let from = course.lifecycle.go(to)?;
+        let from = take(&mut course.lifecycle, to)?;
         self.gate.set_state(to);
         // The lock keeps changes in their order.
         tell(&self.changes, &self.server, from, to, reason);

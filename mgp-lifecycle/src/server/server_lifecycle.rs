@@ -5,14 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::Session;
-use mgp_types::mgp::{HealthReport, HealthStatus, ServerId, ServerState, ShutdownReason};
+use mgp_types::mgp::{HealthStatus, ServerId, ServerState, ShutdownReason};
+use mgp_types::{RawJson, Session};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::answer::report;
-use super::examination::{Findings, HealthExamination};
+use super::examination::{HealthExamination, replace};
 use super::run::ServerRun;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::{InvalidTransition, LifecycleChanges};
@@ -23,16 +22,16 @@ use crate::{InvalidTransition, LifecycleChanges};
 /// inside of a tokio runtime; the tasks end when the last clone is dropped. So closures that are given to a life should
 /// not hold it: they would keep it for good.
 #[derive(Clone)]
-pub struct ServerLifecycle(Arc<LifecycleOwner>);
+pub struct ServerLifecycle(pub(super) Arc<LifecycleOwner>);
 
 /// The run with its tasks. Calls and tasks share the run; the tasks belong to the clones of the life, so that none
 /// keeps itself alive.
-struct LifecycleOwner {
+pub(super) struct LifecycleOwner {
     run: Arc<ServerRun>,
-    examination: Arc<HealthExamination>,
-    declared: Mutex<HealthStatus>,
+    pub(super) examination: Arc<HealthExamination>,
+    pub(super) declared: Mutex<HealthStatus>,
     tools: Mutex<Option<Tools>>,
-    tasks: Tasks,
+    pub(super) tasks: Tasks,
 }
 
 type Tools = Arc<dyn Fn() -> (u64, u64) + Send + Sync>;
@@ -122,7 +121,7 @@ impl ServerLifecycle {
         F: Fn() -> T + Send + Sync + 'static,
         T: Future<Output = bool> + Send + 'static,
     {
-        self.0.examination.check(name.into(), check);
+        replace(&self.0.examination.checks, name, Arc::new(move || Box::pin(check())));
     }
 
     /// Adds a resource to the report of `mgp/health/status`, in place of one of the same name; `memory_bytes` is there
@@ -132,7 +131,7 @@ impl ServerLifecycle {
         F: Fn() -> T + Send + Sync + 'static,
         T: Serialize,
     {
-        self.0.examination.resource(name.into(), resource);
+        replace(&self.0.examination.resources, name, Arc::new(move || RawJson::from_value(&resource()).ok()));
     }
 
     /// Sets the source of the numbers of tools: how many can be called, and how many there are.
@@ -142,17 +141,12 @@ impl ServerLifecycle {
 
     /// Sets the policy of who may ask the server to stop.
     pub fn set_shutdown_policy(&self, policy: ShutdownPolicy) {
-        self.0.run.set_policy(policy);
-    }
-
-    /// Returns the health of the server: the report of `mgp/health/status`.
-    pub async fn report(&self) -> HealthReport {
-        report(self).await
+        *self.0.run.policy.lock() = policy;
     }
 
     /// Returns the changes of state from now on. A slow listener misses the oldest, and holds up no other.
     pub fn changes(&self) -> LifecycleChanges {
-        LifecycleChanges::new(self.0.run.changes.subscribe())
+        LifecycleChanges(self.0.run.changes.subscribe())
     }
 
     /// Stops the server: new calls are refused, and those in progress have `timeout` to finish; then they are answered
@@ -193,18 +187,6 @@ impl ServerLifecycle {
 
     pub(super) fn run(&self) -> &Arc<ServerRun> {
         &self.0.run
-    }
-
-    pub(super) fn declared_status(&self) -> HealthStatus {
-        *self.0.declared.lock()
-    }
-
-    pub(super) fn last_status(&self) -> HealthStatus {
-        self.0.examination.last(&self.0.tasks)
-    }
-
-    pub(super) async fn examine(&self) -> Arc<Findings> {
-        self.0.examination.fresh(&self.0.tasks).await
     }
 
     pub(super) fn tool_counts(&self) -> (u64, u64) {

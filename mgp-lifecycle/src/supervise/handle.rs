@@ -56,7 +56,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
 
     /// Returns the changes of state from now on. A slow listener loses the oldest, and holds up no other.
     pub fn changes(&self) -> LifecycleChanges {
-        LifecycleChanges::new(self.owner.listener.resubscribe())
+        LifecycleChanges(self.owner.listener.resubscribe())
     }
 
     /// Returns the health of the server.

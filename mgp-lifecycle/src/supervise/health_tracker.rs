@@ -47,6 +47,17 @@ impl ProbeSettings {
         }
     }
 
+    /// Returns the wait before the first probe; `chance` is a random number.
+    pub(super) fn first(&self, chance: u32) -> Duration {
+        share(self.interval.min(LONGEST), chance).max(SHORTEST_WAIT)
+    }
+
+    /// Returns the wait after a probe, varied by `chance`, a random number.
+    pub(super) fn next(&self, chance: u32) -> Duration {
+        let fifth = self.interval.min(LONGEST) / 5;
+        (fifth * 4 + share(fifth * 2, chance)).max(SHORTEST_WAIT)
+    }
+
     /// Returns the wait after a missing answer; `None` for the usual one.
     pub(super) fn after_a_miss(&self, beat: ProbeResult, calls: u64) -> Option<Duration> {
         match beat {
@@ -61,34 +72,8 @@ impl ProbeSettings {
 /// The wait after a missing answer of a server that works on calls, and may do one thing at a time.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// The time of the next probe, as a value without a clock.
-///
-/// Servers that are connected to together are not probed together: the first probe comes at any time of the first
-/// interval, and each further one up to a fifth of the interval early or late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ProbeSchedule {
-    interval: Duration,
-}
-
 /// The shortest wait: an interval of zero must not become a busy loop.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
-
-impl ProbeSchedule {
-    /// Creates a schedule with a probe each `interval`, varied by chance.
-    pub(super) fn new(interval: Duration) -> Self {
-        Self { interval: interval.min(LONGEST) }
-    }
-
-    /// Returns the wait before the first probe; `chance` is a random number.
-    pub(super) fn first(self, chance: u32) -> Duration {
-        share(self.interval, chance).max(SHORTEST_WAIT)
-    }
-
-    /// Returns the wait after a probe; `chance` is a random number.
-    pub(super) fn next(self, chance: u32) -> Duration {
-        (self.interval / 5 * 4 + share(self.interval / 5 * 2, chance)).max(SHORTEST_WAIT)
-    }
-}
 
 /// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,13 +11,13 @@ use tokio::sync::broadcast;
 
 use super::health_tracker::ServerHealth;
 use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
-use crate::state::{LifecycleState, tell};
+use crate::state::{take, tell};
 
 /// The state of one server: takes it from one to the next, and tells all listeners.
 ///
 /// When the supervisor ends, this value is dropped, and takes the server to its end by the shortest way.
 pub(super) struct LifecycleTracker<T> {
-    life: LifecycleState,
+    life: ServerState,
     shared: Arc<SupervisorShared<T>>,
     changes: broadcast::Sender<LifecycleChange>,
     audit: Option<Arc<dyn AuditPort>>,
@@ -29,16 +29,16 @@ impl<T> LifecycleTracker<T> {
         changes: broadcast::Sender<LifecycleChange>,
         audit: Option<Arc<dyn AuditPort>>,
     ) -> Self {
-        Self { life: LifecycleState::default(), shared, changes, audit }
+        Self { life: ServerState::Registered, shared, changes, audit }
     }
 
     pub(super) const fn state(&self) -> ServerState {
-        self.life.state()
+        self.life
     }
 
     /// Goes to the state `to`. The method never waits for a listener.
     pub(super) fn go(&mut self, to: ServerState, outlook: ReturnOutlook, reason: Option<&str>) {
-        let from = match self.life.go(to) {
+        let from = match take(&mut self.life, to) {
             Ok(from) => from,
             Err(error) => {
                 debug_assert!(false, "{error}");
@@ -66,16 +66,12 @@ impl<T> LifecycleTracker<T> {
         self.shared.position.send_modify(|position| position.outlook = outlook);
     }
 
-    pub(super) fn record_connected(&self) {
-        self.record(EventType::ServerConnected, Outcome::Success, None);
-    }
-
     pub(super) fn record_disconnected(&self, outcome: Outcome, reason: &str) {
         self.record(EventType::ServerDisconnected, outcome, Some(reason));
     }
 
     /// Records an event, without waiting: the log decides about an event for which it has no room.
-    fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
+    pub(super) fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
         let trace = TraceId::random();

@@ -15,7 +15,7 @@ use super::lifecycle_tracker::LifecycleTracker;
 use super::run::SupervisorRun;
 use super::supervisor_shared::SupervisorShared;
 use crate::RestartSettings;
-use crate::random_source::RandomSource;
+use crate::random_source::{RandomSource, draw};
 use crate::restart::Restarts;
 use crate::state::CHANGES_KEPT;
 
@@ -57,7 +57,7 @@ impl<C: Connect> Supervisor<C> {
             restore: Vec::new(),
             ask_to_stop: None,
             probing: None,
-            chance: RandomSource::system(),
+            chance: Arc::new(draw),
         };
         Self { server, restarts: RestartSettings::default(), audit: None, plan }
     }

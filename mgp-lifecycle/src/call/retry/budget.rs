@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::span::nanos;
+
 /// The number of retries that there may be beside the calls of all who share the budget, so that many callers together do
 /// not storm a server in trouble.
 ///
 /// Each call earns a part of a retry, up to a hundred retries; what calls do not pay for comes out of a small reserve
 /// that time fills, or a client of few calls could never retry. Clones share both. No call locks or allocates for it.
 #[derive(Clone)]
-pub struct RetryBudget(Arc<Account>);
+pub(crate) struct RetryBudget(Arc<Account>);
 
 struct Account {
     /// The share of a retry that a call earns, in hundredths.
@@ -28,7 +30,7 @@ struct Account {
 
 impl RetryBudget {
     /// Retries for so many of a hundred calls, and so many a second beside them.
-    pub fn new(percent_of_calls: u32, per_second: u32) -> Self {
+    pub(crate) fn new(percent_of_calls: u32, per_second: u32) -> Self {
         let cell_nanos = SECOND_NANOS.checked_div(u64::from(per_second));
         Self(Arc::new(Account {
             earned: u64::from(percent_of_calls),
@@ -82,10 +84,6 @@ impl Default for RetryBudget {
 }
 
 mgp_types::partial_debug!(RetryBudget, self => savings: self.0.savings);
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
 
 const RETRY: u64 = 100;
 const MAX_SAVED: u64 = 100 * RETRY;

@@ -18,7 +18,7 @@ pub(crate) use self::idempotency::{is_harmless, may_be_executed};
 use super::event;
 use crate::span::millis_up;
 
-pub use self::budget::RetryBudget;
+pub(crate) use self::budget::RetryBudget;
 pub use self::policy::RetryPolicy;
 
 /// Returns the record of an attempt that failed and is made again after `pause`, as the retry of this number.

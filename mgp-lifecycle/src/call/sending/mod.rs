@@ -32,6 +32,7 @@ pub use self::future::SendingFuture;
 /// Sits in front of the way to a server, within whatever waits for people. Makes [`Sending`] services. Each section passes
 /// notifications, and the limits of time pass calls that last as long as a subscription or a task.
 #[derive(Clone, Default)]
+#[must_use]
 pub struct SendingLayer {
     budget: Option<Duration>,
     attempt: Option<AttemptLimit>,
@@ -57,7 +58,6 @@ impl SendingLayer {
     /// [`Deadline`](super::Deadline) that is attached already. What holds in the end is attached for layers further in. The
     /// time in which a server waits for the answer to a question of its own does not count against the budget. A call whose
     /// time is over is dropped, which takes it back at the server, and ends in 3003.
-    #[must_use]
     pub fn deadline(mut self, budget: Duration) -> Self {
         self.budget = Some(budget.min(LONGEST));
         self
@@ -68,14 +68,12 @@ impl SendingLayer {
     /// Progress and chunks are signs of life: each gives the attempt a fresh time. While the server waits for the answer to a
     /// question of its own, it is not taken for dead, and that time does not count. An attempt that took too long is dropped,
     /// which takes it back at the server, and ends in 3003.
-    #[must_use]
     pub fn attempt_timeout(mut self, timeout: Duration, max_timeout: Duration) -> Self {
         self.attempt = Some(AttemptLimit::new(timeout, max_timeout));
         self
     }
 
     /// Sets the message of the error for an attempt that took as long as it may: the limit, and the setting that raises it.
-    #[must_use]
     pub fn timing_out_with(mut self, message: impl Into<Box<str>>) -> Self {
         self.late = Some(message.into());
         self
@@ -83,7 +81,6 @@ impl SendingLayer {
 
     /// Tells the server how much of the call's [`Deadline`](super::Deadline) is left, in `_mgp.deadline_ms`, while
     /// `speaks_mgp` says that it reads it. `speaks_mgp` is asked at each attempt: a server that comes back may be another.
-    #[must_use]
     pub fn carry_when(mut self, speaks_mgp: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.speaks_mgp = Some(Arc::new(speaks_mgp));
         self
@@ -103,35 +100,31 @@ impl SendingLayer {
     ///
     /// Each attempt is a copy of the request that shares its bytes, on the same stream: a call that is taken back takes
     /// the attempt that runs with it. The last attempt that the policy allows is no copy.
-    #[must_use]
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         self.retries = Some(policy);
         self
     }
 
     /// Pays for retries out of another budget, which others may share.
-    #[must_use]
-    pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
+    #[cfg(test)]
+    pub(crate) fn retry_budget(mut self, budget: RetryBudget) -> Self {
         self.retry_budget = budget;
         self
     }
 
     /// Records each attempt that failed and is made again. An attempt that cannot be recorded is not made again.
-    #[must_use]
     pub fn audit(mut self, port: Arc<dyn AuditPort>) -> Self {
         self.audit = Some(port);
         self
     }
 
     /// Makes no calls for a while when those that were made have failed.
-    #[must_use]
     pub fn breaker(mut self, breaker: SharedBreaker) -> Self {
         self.breaker = Some(breaker);
         self
     }
 
     /// Lets no more calls run at once than `places` allows.
-    #[must_use]
     pub fn places(mut self, places: ConcurrencyLimit) -> Self {
         self.places = Some(places);
         self

@@ -10,7 +10,7 @@ use mgp_types::mgp::Timestamp;
 use super::stored::book_at;
 use super::*;
 use crate::doubles::{KillSwitch, each_seed_alone, is_whole, life};
-use crate::idempotency::store::{CallStore, StoredCall, StoredState};
+use crate::idempotency::store::{CallStore, FirstCall, StoredState};
 use crate::store::{EffectStore, StoreError};
 
 /// A store whose process may die before and after each write.
@@ -36,11 +36,11 @@ impl MortalStore {
 }
 
 impl CallStore for MortalStore {
-    fn load(&self, now: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
+    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
         self.store.load(now)
     }
 
-    fn begin(&self, call: StoredCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
         self.write(move |store| store.begin(call, expired))
     }
 

@@ -7,7 +7,7 @@ use mgp_types::mgp::Timestamp;
 use super::*;
 use crate::doubles::{KillSwitch, life};
 use crate::idempotency::call_table::KeyLimits;
-use crate::idempotency::store::{CallStore, StoredCall, StoredState};
+use crate::idempotency::store::{CallStore, FirstCall, StoredState};
 use crate::store::{EffectStore, StoreError};
 use crate::wall_clock::WallClock;
 
@@ -104,11 +104,11 @@ impl FullDisk {
 }
 
 impl CallStore for FullDisk {
-    fn load(&self, _: Timestamp) -> Result<Vec<(StoredCall, StoredState)>, StoreError> {
+    fn load(&self, _: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
         Ok(Vec::new())
     }
 
-    fn begin(&self, _: StoredCall, _: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+    fn begin(&self, _: FirstCall, _: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
         Self::write(self.takes_beginnings)
     }
 

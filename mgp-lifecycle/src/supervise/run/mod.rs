@@ -99,7 +99,7 @@ impl<C: Connect> SupervisorRun<C> {
     /// Decides about a server that ended, or could not be connected to, and goes to its next state.
     fn after(&mut self, ended: ServerEnd, reason: &str) -> NextStep {
         let from = self.course.state();
-        let verdict = self.restarts.decide(ended, self.began.elapsed(), self.plan.chance.draw());
+        let verdict = self.restarts.decide(ended, self.began.elapsed(), (self.plan.chance)());
         let (again, reason) = match verdict {
             RestartDecision::Restart { after } => (Some(later(Instant::now(), after)), reason),
             RestartDecision::Stay => (None, reason),

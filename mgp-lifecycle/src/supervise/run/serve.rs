@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::BoxFuture;
-use mgp_types::mgp::{Outcome, ServerState, Shutdown, ShutdownReason};
+use mgp_types::mgp::{EventType, Outcome, ServerState, Shutdown, ShutdownReason};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -15,7 +15,7 @@ use crate::random_source::RandomSource;
 use crate::span::{later, millis};
 use crate::supervise::command::SupervisorCommand;
 use crate::supervise::connect::{Connect, ConnectedServer};
-use crate::supervise::health_tracker::{HealthTracker, ProbeResult, ProbeSchedule, ServerHealth};
+use crate::supervise::health_tracker::{HealthTracker, ProbeResult, ServerHealth};
 use crate::supervise::live_server::LiveServer;
 use crate::supervise::supervisor::{Plan, Probing};
 use crate::supervise::supervisor_shared::ReturnOutlook;
@@ -41,7 +41,7 @@ impl<C: Connect> SupervisorRun<C> {
         let live = Arc::new(LiveServer::new(service));
         self.shared.live.store(Some(Arc::clone(&live)));
         self.course.go(ServerState::Connected, ReturnOutlook::Soon, None);
-        self.course.record_connected();
+        self.course.record(EventType::ServerConnected, Outcome::Success, None);
         self.attempted();
         self.last_failure = None;
         let cause = self.until_it_ends(&live, &mut ended).await;
@@ -173,14 +173,13 @@ async fn until_down<T: Clone>(
     chance: &RandomSource,
 ) {
     let Some(Probing { settings, ask }) = probing else { return std::future::pending().await };
-    let schedule = ProbeSchedule::new(settings.interval);
     let mut pulse = HealthTracker::new(settings.misses);
     let mut left_out = 0;
-    sleep(schedule.first(chance.draw())).await;
+    sleep(settings.first(chance())).await;
     loop {
         if live.take_answered() && pulse.is_well() && left_out < MAX_LEFT_OUT {
             left_out += 1;
-            sleep(schedule.next(chance.draw())).await;
+            sleep(settings.next(chance())).await;
             continue;
         }
         left_out = 0;
@@ -195,7 +194,7 @@ async fn until_down<T: Clone>(
             return;
         }
         let soon = settings.after_a_miss(beat, live.in_flight());
-        sleep(soon.unwrap_or_else(|| schedule.next(chance.draw()))).await;
+        sleep(soon.unwrap_or_else(|| settings.next(chance()))).await;
     }
 }
 

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::doubles::{AttemptOutcome, LIVES, ScriptedAttempt};
-use crate::random_source::RandomSource;
 use crate::supervise::{ProbeMethod, ProbeResult, ProbeSettings, ServerHealth, Supervisor, probe};
 
 fn every(interval: Duration, misses: u32) -> ProbeSettings {
@@ -166,7 +165,7 @@ async fn fifty_servers_are_not_asked_at_once() {
     let servers: Vec<_> = (0..50u32)
         .map(|number| {
             let draws = AtomicU32::new(number.wrapping_mul(0x9e37_79b9));
-            let chance = RandomSource::new(move || draws.fetch_add(0x6c07_8965, Ordering::SeqCst));
+            let chance = Arc::new(move || draws.fetch_add(0x6c07_8965, Ordering::SeqCst));
             let times = Arc::clone(&times);
             let ask = move |_| {
                 times.lock().push(Instant::now());

@@ -14,7 +14,6 @@ use tokio::time::Instant;
 use super::*;
 use crate::ServerEnd;
 use crate::doubles::{AttemptOutcome, Log, ScriptedAttempt};
-use crate::random_source::RandomSource;
 
 // covers: MGP-11.5-02..04, MGP-11.2-06
 #[tokio::test(start_paused = true)]
@@ -143,8 +142,7 @@ async fn each_wait_is_twice_as_long_and_half_of_it_is_chance() {
     {
         let world = FakeServerHost::new(AttemptOutcome::Refuses);
         let settings = RestartSettings { backoff_max_ms: 8000, ..RestartSettings::default() };
-        let supervisor =
-            world.supervisor("s").with_restarts(settings).with_chance(RandomSource::new(move || chance));
+        let supervisor = world.supervisor("s").with_restarts(settings).with_chance(Arc::new(move || chance));
         let server = supervisor.spawn();
         let mut changes = server.changes();
         server.start();

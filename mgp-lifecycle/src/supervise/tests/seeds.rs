@@ -1,5 +1,7 @@
 //! Tests by random schedules.
 
+use std::sync::Arc;
+
 use mgp_types::mgp::{LifecycleChange, ServerState, ShutdownReason};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -7,8 +9,7 @@ use tokio::time::Instant;
 use super::*;
 use crate::ServerEnd;
 use crate::doubles::{AttemptOutcome, Random, ScriptedAttempt, by, each_seed, is_whole};
-use crate::random_source::RandomSource;
-use crate::state::LifecycleState;
+use crate::state::take;
 use crate::supervise::{ProbeMethod, ProbeSettings, Supervisor, TimeLimits, probe};
 
 // covers: MGP-11.2-01..08, MGP-11.5-10
@@ -131,11 +132,11 @@ async fn listen(mut changes: LifecycleChanges) -> Vec<(Instant, LifecycleChange)
 /// Checks that there are only transitions of the figure, without a gap, and an end in a state that a server can stay
 /// in.
 fn check_course(changes: &[(Instant, LifecycleChange)], dropped_in: ServerState) {
-    let mut life = LifecycleState::default();
+    let mut life = ServerState::Registered;
     for (_, change) in changes {
-        assert_eq!(life.go(change.new_state).unwrap(), change.previous_state);
+        assert_eq!(take(&mut life, change.new_state).unwrap(), change.previous_state);
     }
-    let end = life.state();
+    let end = life;
     assert!(matches!(end, ServerState::Registered | ServerState::Disconnected | ServerState::Error));
     assert!(dropped_in != ServerState::Connected || end == ServerState::Disconnected);
 }
@@ -200,7 +201,7 @@ impl Random {
             ..TimeLimits::default()
         };
         let own = parking_lot::Mutex::new(Self(self.next()));
-        let chance = RandomSource::new(move || u32::try_from(own.lock().next() >> 32).unwrap());
+        let chance = Arc::new(move || u32::try_from(own.lock().next() >> 32).unwrap());
         let supervisor = world.supervisor("s");
         let mut supervisor = supervisor.with_restarts(settings).with_limits(limits).with_chance(chance);
         let hook = self.below(4);

@@ -25,6 +25,9 @@ use super::resend::ResendBuffer;
 /// interrupted one. It is read where no chunk has left, and never sent.
 pub const FIRST_INDEX: &str = "first_index";
 
+/// The time that a caller has to take one chunk.
+const STALL_LIMIT: Duration = Duration::from_secs(10);
+
 /// A streamed call in progress: its chunks, its pace, and whether it goes on.
 ///
 /// The handler's chunks, the end of its work and a cancellation meet in one short lock, so that all agree on how the
@@ -32,7 +35,6 @@ pub const FIRST_INDEX: &str = "first_index";
 pub(super) struct ActiveCall {
     port: Option<Arc<dyn OutboxPort>>,
     pub(super) stream: StreamId,
-    stall_limit: Duration,
     /// The right to send the next chunk. Waiting for room is part of a turn, so that numbers leave in order.
     turn: Semaphore,
     /// Signals that the pace was changed or that the call is over.
@@ -82,7 +84,7 @@ impl ForcedEnd {
 }
 
 impl ActiveCall {
-    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId, stall_limit: Duration) -> Self {
+    pub(super) fn new(port: Option<Arc<dyn OutboxPort>>, stream: StreamId) -> Self {
         let state = ActiveCallState {
             phase: Phase::Running,
             began: Instant::now(),
@@ -94,14 +96,7 @@ impl ActiveCall {
             resend: ResendBuffer::default(),
             pace: ChunkPacer::default(),
         };
-        Self {
-            port,
-            stream,
-            stall_limit,
-            turn: Semaphore::new(1),
-            changed: Notify::new(),
-            state: Mutex::new(state),
-        }
+        Self { port, stream, turn: Semaphore::new(1), changed: Notify::new(), state: Mutex::new(state) }
     }
 
     /// Returns how the call ended, if its handler did not end it. The task of `waker` is woken when the call ends in
@@ -151,7 +146,7 @@ impl ActiveCall {
 
     /// Sets the rate in chunks per second that the caller takes. Returns whether `per_second` is a valid rate.
     pub(super) fn set_pace(&self, per_second: f64) -> bool {
-        let set = self.state.lock().pace.set(per_second, self.stall_limit);
+        let set = self.state.lock().pace.set(per_second, STALL_LIMIT);
         self.changed.notify_waiters();
         set
     }
@@ -208,7 +203,7 @@ impl ActiveCall {
             }
             Err(error) => return Box::pin(ready(Err(error))),
         };
-        let mut sending = self.pass_on(message);
+        let mut sending = self.pass_on(self.stream, message);
         match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => {
                 self.chunk_left(&part, written);
@@ -248,12 +243,7 @@ impl ActiveCall {
         let _turn = self.turn.acquire().await.map_err(|_| Error::cancelled())?;
         self.keep_pace().await?;
         self.check()?;
-        self.deliver(method, params).await
-    }
-
-    /// Waits until there is room for the message, at most as long as a caller may take.
-    async fn deliver(&self, method: Method, params: Params) -> Result<(), Error> {
-        let mut sending = self.pass_on(Request::notify(method, params));
+        let mut sending = self.pass_on(self.stream, Request::notify(method, params));
         // Most messages find room at once, and need no timer.
         match poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
             Poll::Ready(sent) => sent,
@@ -261,15 +251,15 @@ impl ActiveCall {
         }
     }
 
-    fn pass_on(&self, message: Request) -> BoxFuture<'_, Result<(), Error>> {
+    fn pass_on(&self, stream: StreamId, message: Request) -> BoxFuture<'_, Result<(), Error>> {
         match &self.port {
-            Some(port) => port.notify(self.stream, message),
+            Some(port) => port.notify(stream, message),
             None => Box::pin(SentFuture),
         }
     }
 
     async fn wait_for_room(&self, mut sending: BoxFuture<'_, Result<(), Error>>) -> Result<(), Error> {
-        let sent = timeout(self.stall_limit, async {
+        let sent = timeout(STALL_LIMIT, async {
             loop {
                 let mut changed = pin!(self.changed.notified());
                 changed.as_mut().enable();
@@ -296,7 +286,7 @@ impl ActiveCall {
     //= mgp §12.8 (later drafts)
     //# max_chunks_per_second
     async fn wait_for_pace(&self) -> Result<(), Error> {
-        let limit = Instant::now() + self.stall_limit;
+        let limit = Instant::now() + STALL_LIMIT;
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
@@ -330,7 +320,7 @@ impl ActiveCall {
         let error = stalled();
         let state = self.state.lock();
         if matches!(state.phase, Phase::Running) {
-            tracing::debug!(limit = ?self.stall_limit, "the caller stopped taking chunks");
+            tracing::debug!(limit = ?STALL_LIMIT, "the caller stopped taking chunks");
             self.end(state, Phase::Stopped(ForcedEnd::Failed(error.clone())));
         }
         error
@@ -411,10 +401,7 @@ impl OutboxPort for ActiveCall {
         if notification.method == Method::STREAM_CHUNK {
             return self.chunk(notification);
         }
-        match &self.port {
-            Some(port) => port.notify(stream, notification),
-            None => Box::pin(SentFuture),
-        }
+        self.pass_on(stream, notification)
     }
 
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-use mgp_types::mgp::StreamChunk;
+use mgp_types::mgp::{StreamChunk, StreamProgress};
 
 /// Puts chunks in order: each chunk comes out once and in its place, and lost chunks are reported in their place.
 ///
@@ -12,7 +12,7 @@ use mgp_types::mgp::StreamChunk;
 /// ignored, whether alike or not: the first one counts.
 ///
 /// ```
-/// use mgp_stream::call::{ChunkAssembly, AssembledPiece};
+/// use mgp_stream::call::{ChunkAssembly, StreamPart};
 /// use mgp_types::mcp::ContentBlock;
 /// use mgp_types::mgp::StreamChunk;
 ///
@@ -24,12 +24,13 @@ use mgp_types::mgp::StreamChunk;
 /// assembly.take(chunk(0), 4);
 /// assembly.end(Some(3));
 /// let pieces: Vec<_> = std::iter::from_fn(|| assembly.pop()).collect();
-/// assert_eq!(pieces, [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Chunk(chunk(1)), AssembledPiece::Gap(2..3)]);
+/// let gap = StreamPart::Gap { missing: 2..3 };
+/// assert_eq!(pieces, [StreamPart::Chunk(chunk(0)), StreamPart::Chunk(chunk(1)), gap]);
 /// ```
 #[derive(Debug)]
 pub struct ChunkAssembly {
     /// The pieces that can be taken out.
-    ready: VecDeque<AssembledPiece>,
+    ready: VecDeque<StreamPart>,
     /// The number of the next chunk.
     next: u64,
     /// The number of chunks that exist, as far as is known.
@@ -44,14 +45,19 @@ pub struct ChunkAssembly {
     max_held_bytes: usize,
 }
 
-/// A piece that comes out of an [`ChunkAssembly`].
+/// A part of what a call streams, in order.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a chunk either comes or does not")]
-pub enum AssembledPiece {
-    /// The next chunk.
+#[non_exhaustive]
+pub enum StreamPart {
+    /// A chunk of the result.
     Chunk(StreamChunk),
-    /// The chunks with these numbers are lost.
-    Gap(Range<u64>),
+    /// The progress of the call.
+    Progress(StreamProgress),
+    /// Chunks that will not come. The final result has their content all the same.
+    Gap {
+        /// The numbers of the missing chunks.
+        missing: Range<u64>,
+    },
 }
 
 #[derive(Debug)]
@@ -66,11 +72,6 @@ const MAX_AHEAD: usize = 1024;
 impl ChunkAssembly {
     /// Creates an assembly that holds at most 1024 chunks and 1 MiB before their turn.
     pub fn new() -> Self {
-        Self::with_limits(MAX_AHEAD, 1 << 20)
-    }
-
-    /// Creates an assembly that holds at most `max_held` chunks and `max_held_bytes` bytes before their turn.
-    pub fn with_limits(max_held: usize, max_held_bytes: usize) -> Self {
         Self {
             ready: VecDeque::new(),
             next: 0,
@@ -79,8 +80,8 @@ impl ChunkAssembly {
             held_bytes: 0,
             lost: BTreeSet::new(),
             ended: false,
-            max_held: max_held.min(MAX_AHEAD),
-            max_held_bytes,
+            max_held: MAX_AHEAD,
+            max_held_bytes: 1 << 20,
         }
     }
 
@@ -103,7 +104,7 @@ impl ChunkAssembly {
         self.lost.remove(&index);
         if index == self.next {
             self.next += 1;
-            self.ready.push_back(AssembledPiece::Chunk(chunk));
+            self.ready.push_back(StreamPart::Chunk(chunk));
         } else {
             self.held.insert(index, HeldChunk { chunk, bytes });
             self.held_bytes += bytes;
@@ -147,7 +148,7 @@ impl ChunkAssembly {
     }
 
     /// Takes out the next piece, if one is ready.
-    pub fn pop(&mut self) -> Option<AssembledPiece> {
+    pub fn pop(&mut self) -> Option<StreamPart> {
         self.ready.pop_front()
     }
 
@@ -172,7 +173,7 @@ impl ChunkAssembly {
             if let Some(held) = self.held.remove(&self.next) {
                 self.held_bytes -= held.bytes;
                 self.next += 1;
-                self.ready.push_back(AssembledPiece::Chunk(held.chunk));
+                self.ready.push_back(StreamPart::Chunk(held.chunk));
                 continue;
             }
             let start = self.next;
@@ -182,14 +183,14 @@ impl ChunkAssembly {
             if start == self.next {
                 return;
             }
-            self.ready.push_back(AssembledPiece::Gap(start..self.next));
+            self.ready.push_back(StreamPart::Gap { missing: start..self.next });
         }
     }
 
     /// Gives up the missing chunks before the next held chunk, or before the end.
     fn give_up(&mut self) {
         let end = self.held.first_key_value().map_or(self.known, |(index, _)| *index);
-        self.ready.push_back(AssembledPiece::Gap(self.next..end));
+        self.ready.push_back(StreamPart::Gap { missing: self.next..end });
         self.next = end;
         self.lost = self.lost.split_off(&end);
         self.advance();
@@ -213,7 +214,15 @@ mod tests {
         StreamChunk::new(index, ContentBlock::text(index.to_string()))
     }
 
-    fn pieces(assembly: &mut ChunkAssembly) -> Vec<AssembledPiece> {
+    fn gap(missing: Range<u64>) -> StreamPart {
+        StreamPart::Gap { missing }
+    }
+
+    fn with_limits(max_held: usize, max_held_bytes: usize) -> ChunkAssembly {
+        ChunkAssembly { max_held, max_held_bytes, ..ChunkAssembly::new() }
+    }
+
+    fn pieces(assembly: &mut ChunkAssembly) -> Vec<StreamPart> {
         std::iter::from_fn(|| assembly.pop()).collect()
     }
 
@@ -224,7 +233,7 @@ mod tests {
         for chunk in [chunk(1), other(1), chunk(0), other(0), other(1)] {
             assembly.take(chunk, 1);
         }
-        assert_eq!(pieces(&mut assembly), [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Chunk(chunk(1))]);
+        assert_eq!(pieces(&mut assembly), [StreamPart::Chunk(chunk(0)), StreamPart::Chunk(chunk(1))]);
     }
 
     #[test]
@@ -239,17 +248,17 @@ mod tests {
         // The chunk came after all.
         assembly.take(chunk(2), 1);
         assembly.take(chunk(1), 1);
-        let expected = [0, 1, 2, 3].map(|index| AssembledPiece::Chunk(chunk(index)));
+        let expected = [0, 1, 2, 3].map(|index| StreamPart::Chunk(chunk(index)));
         assert_eq!(pieces(&mut assembly)[..4], expected);
         assert_eq!(assembly.waits_for(), None);
         assembly.take(chunk(9), 1);
         assembly.lose([6, 7, 8]);
-        assert_eq!(pieces(&mut assembly), [AssembledPiece::Gap(6..9), AssembledPiece::Chunk(chunk(9))]);
+        assert_eq!(pieces(&mut assembly), [gap(6..9), StreamPart::Chunk(chunk(9))]);
     }
 
     #[test]
     fn without_room_the_gap_is_given_up() {
-        let mut assembly = ChunkAssembly::with_limits(2, 100);
+        let mut assembly = with_limits(2, 100);
         for index in [2, 3] {
             assembly.take(chunk(index), 1);
         }
@@ -257,16 +266,11 @@ mod tests {
         assembly.take(chunk(6), 1);
         assert_eq!(
             pieces(&mut assembly),
-            [AssembledPiece::Gap(0..2), AssembledPiece::Chunk(chunk(2)), AssembledPiece::Chunk(chunk(3))]
+            [gap(0..2), StreamPart::Chunk(chunk(2)), StreamPart::Chunk(chunk(3))]
         );
         assembly.take(chunk(0), 1);
         assembly.take(chunk(8), 100);
-        let rest = [
-            AssembledPiece::Gap(4..6),
-            AssembledPiece::Chunk(chunk(6)),
-            AssembledPiece::Gap(7..8),
-            AssembledPiece::Chunk(chunk(8)),
-        ];
+        let rest = [gap(4..6), StreamPart::Chunk(chunk(6)), gap(7..8), StreamPart::Chunk(chunk(8))];
         // Giving up the first gap freed one byte of the two too many, or all of them.
         assert!(rest.starts_with(&pieces(&mut assembly)));
         assert!(assembly.held_bytes <= 100);
@@ -282,10 +286,7 @@ mod tests {
         assert!(assembly.held.is_empty());
         assert_eq!(assembly.missing().len(), MAX_MISSING);
         assembly.end(None);
-        assert_eq!(
-            pieces(&mut assembly),
-            [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Gap(1..u64::MAX)]
-        );
+        assert_eq!(pieces(&mut assembly), [StreamPart::Chunk(chunk(0)), gap(1..u64::MAX)]);
         assembly.take(chunk(1), 1);
         assembly.end(Some(3));
         assert!(assembly.pop().is_none());
@@ -299,7 +300,7 @@ mod tests {
         assembly.end(Some(1));
         assert_eq!(
             pieces(&mut assembly),
-            [AssembledPiece::Chunk(chunk(0)), AssembledPiece::Gap(1..2), AssembledPiece::Chunk(chunk(2))]
+            [StreamPart::Chunk(chunk(0)), gap(1..2), StreamPart::Chunk(chunk(2))]
         );
     }
 
@@ -329,11 +330,11 @@ mod tests {
             let mut next = 0;
             for piece in &out {
                 match piece {
-                    AssembledPiece::Chunk(chunk) => {
+                    StreamPart::Chunk(chunk) => {
                         prop_assert_eq!(chunk.index, next);
                         next += 1;
                     }
-                    AssembledPiece::Gap(gap) => {
+                    StreamPart::Gap { missing: gap } => {
                         prop_assert!(gap.start == next && gap.end > gap.start);
                         // A gap is never told for a chunk that arrived before the server gave it up.
                         for index in gap.clone() {
@@ -343,6 +344,7 @@ mod tests {
                         }
                         next = gap.end;
                     }
+                    StreamPart::Progress(_) => prop_assert!(false, "no progress was put in"),
                 }
             }
             prop_assert_eq!(next, known);
@@ -353,7 +355,7 @@ mod tests {
         fn nothing_that_comes_breaks_its_bounds(
             turns in proptest::collection::vec((any::<u64>(), 0_u64..3000, 0_usize..400_000, 0_u8..8), 0..300),
         ) {
-            let mut assembly = ChunkAssembly::with_limits(20, 1 << 20);
+            let mut assembly = with_limits(20, 1 << 20);
             for (far, near, bytes, turn) in turns {
                 match turn {
                     0 => assembly.lose([far, near]),

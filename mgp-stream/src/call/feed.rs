@@ -1,7 +1,6 @@
 //! The client's queue between the connection that brings chunks and progress, and the reader.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -14,23 +13,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::active::SentFuture;
-use super::assembly::{AssembledPiece, ChunkAssembly};
+use super::assembly::{ChunkAssembly, StreamPart};
 use super::content::bare_text;
-
-/// A part of what a call streams, in order.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum StreamPart {
-    /// A chunk of the result.
-    Chunk(StreamChunk),
-    /// The progress of the call.
-    Progress(StreamProgress),
-    /// Chunks that will not come. The final result has their content all the same.
-    Gap {
-        /// The numbers of the missing chunks.
-        missing: Range<u64>,
-    },
-}
 
 /// The bounded queue of messages about a call, between the connection and the reader.
 ///
@@ -140,8 +124,7 @@ impl CallFeed {
 
     /// Closes the queue, because no reader is left.
     pub(super) fn close(&self) {
-        self.state.lock().intake = IntakeMode::Closed;
-        self.room.notify_waiters();
+        self.leave_out(IntakeMode::Closed);
     }
 
     fn leave_out(&self, intake: IntakeMode) {
@@ -226,12 +209,7 @@ impl OutboxPort for CallFeed {
 
 impl CallFeedState {
     fn settle(&mut self) {
-        while let Some(piece) = self.assembly.pop() {
-            self.parts.push_back(match piece {
-                AssembledPiece::Chunk(chunk) => StreamPart::Chunk(chunk),
-                AssembledPiece::Gap(missing) => StreamPart::Gap { missing },
-            });
-        }
+        self.parts.extend(std::iter::from_fn(|| self.assembly.pop()));
     }
 }
 

@@ -3,12 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method};
-use mgp_types::{
-    BoxFuture, Error, Method, Outbox, RawJson, Request, RequestKind, Response, RpcService, StreamId,
-};
+use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method, written};
+use mgp_types::{BoxFuture, Error, Method, Outbox, Request, RequestKind, Response, RpcService, StreamId};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -21,20 +18,17 @@ use crate::session::negotiated;
 
 /// Streams the results of tools, and cancels calls. The layer makes [`StreamService`] services, which share what they know of
 /// the calls in progress.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct StreamLayer {
     registry: Arc<CallRegistry>,
-    stall_limit: Duration,
     upstream: Option<Arc<dyn CancelsUpstream>>,
 }
 
-const LONGEST_STALL: Duration = Duration::from_hours(24);
-const STALL_LIMIT: Duration = Duration::from_secs(10);
-
 impl StreamLayer {
-    /// Creates a layer that waits 10 s for a caller to take one chunk, and leaves sessions without streaming alone.
+    /// Creates a layer that leaves sessions without streaming alone. A call whose caller does not take one chunk within
+    /// 10 s ends with error 3001.
     pub fn new() -> Self {
-        Self { registry: Arc::default(), stall_limit: STALL_LIMIT, upstream: None }
+        Self::default()
     }
 
     /// Creates a layer for a gateway, which cancels calls and streams nothing itself: chunks and messages about them
@@ -44,23 +38,9 @@ impl StreamLayer {
         Self { upstream: Some(Arc::new(upstream)), ..Self::new() }
     }
 
-    /// Sets how long one chunk waits for a caller that does not take it before the call is ended with error 3001; at
-    /// most a day.
-    #[must_use]
-    pub fn stall_limit(mut self, limit: Duration) -> Self {
-        self.stall_limit = limit.min(LONGEST_STALL);
-        self
-    }
-
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
         self.registry.calls().by_stream.len()
-    }
-}
-
-impl Default for StreamLayer {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -72,7 +52,7 @@ impl<S> Layer<S> for StreamLayer {
     }
 }
 
-mgp_types::partial_debug!(StreamLayer, self => stall_limit: self.stall_limit);
+mgp_types::partial_debug!(StreamLayer);
 
 /// The service of [`StreamLayer`].
 ///
@@ -123,10 +103,13 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
-                    let asked = upstream.cancel(request);
-                    StreamFuture::waiting(cancel_at_server(Arc::clone(&self.layer.registry), stream, asked))
+                    // A call that its server did not cancel is cancelled here.
+                    let (calls, asked) = (Arc::clone(&self.layer.registry), upstream.cancel(request));
+                    StreamFuture::waiting(async move {
+                        asked.await.map_or_else(|| cancel_here(&calls, stream), Ok)
+                    })
                 }
-                _ => StreamFuture::answered(Ok(cancel_here(&self.layer.registry, stream))),
+                _ => StreamFuture::answered(cancel_here(&self.layer.registry, stream)),
             },
             _ if self.layer.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
             (RequestKind::Notify, method::STREAM_PACE) => {
@@ -152,7 +135,7 @@ impl<S: RpcService> StreamService<S> {
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
         let open = port.is_some();
-        let active = Arc::new(ActiveCall::new(port, stream, self.layer.stall_limit));
+        let active = Arc::new(ActiveCall::new(port, stream));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
         let work =
@@ -178,19 +161,8 @@ pub trait CancelsUpstream: Send + Sync + 'static {
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>>;
 }
 
-/// Answers with the answer of the server in `asked`; cancels the call here if the server did not.
-async fn cancel_at_server(
-    calls: Arc<CallRegistry>,
-    stream: StreamId,
-    asked: BoxFuture<'static, Option<Response>>,
-) -> Result<Response, Error> {
-    Ok(asked.await.unwrap_or_else(|| cancel_here(&calls, stream)))
-}
-
 /// Cancels the call and returns the answer to the cancellation.
-fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Response {
-    calls.cancel(stream).unwrap_or_else(|| {
-        let answer = RawJson::from_value(&StreamCancelled::not_active());
-        Response::plain(answer.unwrap_or_else(|_| RawJson::empty_object()))
-    })
+fn cancel_here(calls: &CallRegistry, stream: StreamId) -> Result<Response, Error> {
+    let not_active = || written(&StreamCancelled::not_active()).map(Response::plain);
+    calls.cancel(stream).map_or_else(not_active, Ok)
 }

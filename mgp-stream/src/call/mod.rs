@@ -62,8 +62,7 @@ mod resend;
 mod summary;
 
 pub use self::active::FIRST_INDEX;
-pub use self::assembly::{AssembledPiece, ChunkAssembly};
-pub use self::feed::StreamPart;
+pub use self::assembly::{ChunkAssembly, StreamPart};
 pub use self::future::StreamFuture;
 pub use self::layer::{CancelsUpstream, StreamLayer, StreamService};
 pub use self::progress::{Progress, ProgressForms};

@@ -16,7 +16,8 @@ use mgp_types::{
 };
 use tokio::time::{Instant, Sleep};
 
-use super::feed::{CallFeed, FeedRead, StreamPart};
+use super::assembly::StreamPart;
+use super::feed::{CallFeed, FeedRead};
 use super::flow::FlowControl;
 use super::summary::summary;
 

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::elicit;
-use super::open::{AnswerVerdict, HandedAnswer, OpenCallbacks};
+use super::open::{HandedAnswer, OpenCallbacks};
 use super::question::Callback;
 use crate::advice::advised;
 use crate::session::{SessionOwner, negotiated};
@@ -25,12 +25,14 @@ use crate::session::{SessionOwner, negotiated};
 /// answers.
 ///
 /// [`CallbackLayer`]: super::CallbackLayer
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Callbacks {
     open: Arc<Mutex<OpenCallbacks>>,
-    resends: u32,
-    resend_after: Duration,
 }
+
+/// The number of times that a question without an answer is sent again.
+const RESENDS: u32 = 3;
+const RESEND_AFTER: Duration = Duration::from_secs(5);
 
 /// The prefix of callback ids.
 pub(super) const PREFIX: &str = "cb-";
@@ -38,7 +40,7 @@ pub(super) const PREFIX: &str = "cb-";
 impl Callbacks {
     /// Creates an empty set of questions. A question without an answer is sent three more times, every five seconds.
     pub fn new() -> Self {
-        Self { open: Arc::default(), resends: 3, resend_after: Duration::from_secs(5) }
+        Self::default()
     }
 
     /// Asks the client in the middle of the call to which `context` belongs.
@@ -94,27 +96,10 @@ impl Callbacks {
     pub(super) fn answer(&self, request: &Request) -> Result<Response, Error> {
         let CallbackRespond { callback_id, response, .. } = request.body()?;
         let owner = SessionOwner::of(&request.context);
-        let (verdict, deliver) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now());
+        let (accepted, deliver) = self.open.lock().answer(&owner, &callback_id, &response, Instant::now())?;
         if let Some(deliver) = deliver {
             deliver();
         }
-        let accepted = match verdict {
-            AnswerVerdict::Accepted => true,
-            AnswerVerdict::Superseded => false,
-            AnswerVerdict::Unfit => {
-                return Err(Error::invalid_params(
-                    "the response is none of the callback's options: send one of them as a text, letter by letter, \
-                     or null for no answer",
-                ));
-            }
-            // The question of another client is refused in the same words as one that never was.
-            AnswerVerdict::Unknown => {
-                return Err(Error::invalid_params(
-                    "no callback of this id waits for your response: it never was, was answered long ago, \
-                     timed out, or its call has ended",
-                ));
-            }
-        };
         Response::with_body(&CallbackAnswer::new(callback_id, accepted))
     }
 
@@ -147,7 +132,7 @@ impl Callbacks {
         self.open.lock().begin(id.clone(), SessionOwner::of(context), deadline, Box::new(take))?;
         let asked = AskedCallback { open: &self.open, id };
         let mut answer = pin!(receiver);
-        let mut sending = pin!(self.keep_sending(&context.outbox, request));
+        let mut sending = pin!(keep_sending(&context.outbox, request));
         let mut end = pin!(sleep_until(deadline));
         // The answer is polled first: an answer that came in time counts even if the time is over when it is looked at.
         poll_fn(|cx| {
@@ -166,33 +151,24 @@ impl Callbacks {
         .await
     }
 
-    /// Sends the question as often as configured, and ends only if the question cannot be sent.
-    async fn keep_sending(&self, outbox: &Outbox, request: Request) -> Error {
-        for _ in 0..self.resends {
-            if let Err(error) = outbox.notify(request.clone()).await {
-                return error;
-            }
-            sleep(self.resend_after).await;
-        }
-        match outbox.notify(request).await {
-            Ok(()) => pending().await,
-            Err(error) => error,
-        }
-    }
-
     #[cfg(test)]
     pub(super) fn len(&self) -> (usize, usize) {
         self.open.lock().len()
     }
 }
 
-impl Default for Callbacks {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+mgp_types::partial_debug!(Callbacks);
 
-mgp_types::partial_debug!(Callbacks, self => resends: self.resends, resend_after: self.resend_after);
+/// Sends the question until there is an answer, and ends only if the question cannot be sent.
+async fn keep_sending(outbox: &Outbox, request: Request) -> Error {
+    for _ in 0..=RESENDS {
+        if let Err(error) = outbox.notify(request.clone()).await {
+            return error;
+        }
+        sleep(RESEND_AFTER).await;
+    }
+    pending().await
+}
 
 /// The entry of a question; dropping this value closes the question.
 struct AskedCallback<'a> {

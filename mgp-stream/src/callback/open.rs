@@ -37,19 +37,6 @@ pub(super) enum HandedAnswer {
 /// woken task may be any code, and may ask and answer in turn.
 pub(super) type Deliver = Box<dyn FnOnce() + Send>;
 
-/// The verdict about an answer that came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnswerVerdict {
-    /// The answer is accepted, or is the accepted one again.
-    Accepted,
-    /// Another answer came first.
-    Superseded,
-    /// The answer does not fit the question, which stays open.
-    Unfit,
-    /// No question of this id waits for an answer of this client.
-    Unknown,
-}
-
 struct WaitingCallback {
     owner: SessionOwner,
     deadline: Instant,
@@ -112,34 +99,44 @@ impl OpenCallbacks {
         self.remember(id, owner, None, now);
     }
 
-    /// Takes an answer of `owner`. The first answer that fits comes with the function that delivers it.
+    /// Takes an answer of `owner`, and returns whether it is accepted, or is the accepted one again: another answer may
+    /// have come first. The first answer that fits comes with the function that delivers it.
+    ///
+    /// # Errors
+    /// -32602 if the answer does not fit the question, which stays open, or if no question of this id waits for an answer
+    /// of this client. The question of another client is refused in the same words as one that never was.
     pub(super) fn answer(
         &mut self,
         owner: &SessionOwner,
         id: &str,
         response: &RawJson,
         now: Instant,
-    ) -> (AnswerVerdict, Option<Deliver>) {
+    ) -> Result<(bool, Option<Deliver>), Error> {
         self.forget(now);
         let same = |answered: &&AnsweredCallback| *answered.id == *id && answered.owner == *owner;
         if let Some(answered) = self.answered.iter().find(same) {
             let is_same = answered.digest.is_none_or(|digest| digest == self.digest(response));
-            return (if is_same { AnswerVerdict::Accepted } else { AnswerVerdict::Superseded }, None);
+            return Ok((is_same, None));
         }
         let waiting = self.waiting.get_mut(id);
         let Some(waiting) = waiting.filter(|waiting| waiting.owner == *owner && now < waiting.deadline)
         else {
-            return (AnswerVerdict::Unknown, None);
+            return Err(unknown());
         };
         let deliver = match (waiting.take)(response) {
-            HandedAnswer::Unfit => return (AnswerVerdict::Unfit, None),
-            HandedAnswer::Gone => return (AnswerVerdict::Unknown, None),
+            HandedAnswer::Unfit => {
+                return Err(Error::invalid_params(
+                    "the response is none of the callback's options: send one of them as a text, letter by letter, \
+                     or null for no answer",
+                ));
+            }
+            HandedAnswer::Gone => return Err(unknown()),
             HandedAnswer::Taken(deliver) => deliver,
         };
         self.waiting.remove(id);
         let digest = self.digest(response);
         self.remember(id.into(), owner.clone(), Some(digest), now);
-        (AnswerVerdict::Accepted, Some(deliver))
+        Ok((true, Some(deliver)))
     }
 
     #[cfg(test)]
@@ -168,6 +165,13 @@ impl OpenCallbacks {
     }
 }
 
+fn unknown() -> Error {
+    Error::invalid_params(
+        "no callback of this id waits for your response: it never was, was answered long ago, timed out, or its call \
+         has ended",
+    )
+}
+
 mgp_types::partial_debug!(WaitingCallback, self => deadline: self.deadline);
 
 #[cfg(test)]
@@ -190,8 +194,8 @@ mod tests {
         Box::new(|_| HandedAnswer::Taken(Box::new(|| ())))
     }
 
-    fn answer(open: &mut OpenCallbacks, id: &str, response: &RawJson, now: Instant) -> AnswerVerdict {
-        open.answer(&owner("a"), id, response, now).0
+    fn is_accepted(open: &mut OpenCallbacks, id: &str, response: &RawJson, now: Instant) -> bool {
+        open.answer(&owner("a"), id, response, now).is_ok_and(|(accepted, _)| accepted)
     }
 
     #[tokio::test(start_paused = true)]
@@ -227,13 +231,13 @@ mod tests {
         for number in 0..MAX_ANSWERED + 10 {
             let id: Box<str> = number.to_string().into();
             open.begin(id.clone(), owner("a"), later(9), takes_all()).unwrap();
-            assert_eq!(answer(&mut open, &id, &yes, Instant::now()), AnswerVerdict::Accepted);
+            assert!(is_accepted(&mut open, &id, &yes, Instant::now()));
         }
         assert_eq!(open.len(), (0, MAX_ANSWERED));
-        assert_eq!(answer(&mut open, "0", &yes, Instant::now()), AnswerVerdict::Unknown);
-        assert_eq!(answer(&mut open, "10", &yes, Instant::now()), AnswerVerdict::Accepted);
+        assert!(!is_accepted(&mut open, "0", &yes, Instant::now()));
+        assert!(is_accepted(&mut open, "10", &yes, Instant::now()));
         let past = Instant::now() + MEMORY;
-        assert_eq!(answer(&mut open, "10", &yes, past), AnswerVerdict::Unknown);
+        assert!(!is_accepted(&mut open, "10", &yes, past));
         assert_eq!(open.len(), (0, 0));
     }
 
@@ -242,8 +246,8 @@ mod tests {
         let mut open = OpenCallbacks::default();
         let (yes, deadline) = (RawJson::parse("true").unwrap(), later(9));
         open.begin("x".into(), owner("a"), deadline, takes_all()).unwrap();
-        assert_eq!(answer(&mut open, "x", &yes, deadline), AnswerVerdict::Unknown);
+        assert!(!is_accepted(&mut open, "x", &yes, deadline));
         let before = deadline - Duration::from_nanos(1);
-        assert_eq!(answer(&mut open, "x", &yes, before), AnswerVerdict::Accepted);
+        assert!(is_accepted(&mut open, "x", &yes, before));
     }
 }

@@ -84,7 +84,7 @@ async fn a_pause_that_does_not_end_ends_the_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_does_not_take_chunks_loses_the_call() {
-    let layer = StreamLayer::new().stall_limit(Duration::from_secs(3));
+    let layer = StreamLayer::new();
     // The handler ignores that sending failed, and would go on for ever.
     let mut service = layer.layer(TestServer::new(|request| async move {
         loop {
@@ -102,7 +102,7 @@ async fn a_caller_that_does_not_take_chunks_loses_the_call() {
     let error = running.task.await.unwrap().unwrap_err();
     assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
     let waited = began.elapsed().as_millis();
-    assert!((3_000..3_030).contains(&waited), "{waited}");
+    assert!((10_000..10_030).contains(&waited), "{waited}");
     let recovery = error.recovery().unwrap();
     assert_eq!((recovery.category, recovery.retryable), (Some(Category::Resource), Some(false)));
     assert_eq!(layer.calls(), 0);
@@ -124,20 +124,4 @@ async fn a_caller_that_is_slow_but_takes_chunks_loses_nothing() {
     }
     let answer = answered(&call.await.unwrap().unwrap());
     assert!(answer.contains(r#""chunks_sent":20,"duration_ms":180"#), "{answer}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_longest_limit_and_the_slowest_pace_are_a_day() {
-    let layer = StreamLayer::new().stall_limit(Duration::MAX);
-    let mut service = layer.layer(TestServer::new(count));
-    let port = TestPort::with_room(0);
-    let running = start(&mut service, streamed_call(&port)).await;
-    tell(&mut service, running.stream, PACE, r#"{"max_chunks_per_second":1e-300}"#).await;
-    tokio::time::sleep(Duration::from_hours(23)).await;
-    assert!(!running.task.is_finished());
-    port.make_room(2);
-    settle().await;
-    assert_eq!(port.params().len(), 1);
-    assert_eq!(sent_in(&port, Duration::from_hours(25)).await, 1);
-    running.task.abort();
 }

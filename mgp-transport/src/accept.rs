@@ -8,11 +8,6 @@ use crate::CatchPanic;
 /// session.
 pub(crate) type CaughtService<A> = CatchPanic<<A as Accept>::Service>;
 
-/// Returns the service of `accept` for a new connection.
-pub(crate) fn accept_caught<A: Accept>(accept: &A, outbox: Outbox) -> CaughtService<A> {
-    CatchPanic::new(accept.accept(outbox))
-}
-
 /// A factory of services, one for each connection.
 ///
 /// A transport calls it once per connection or session. The outbox leads to the peer for as long as the connection

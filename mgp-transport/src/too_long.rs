@@ -1,6 +1,7 @@
 //! The cause of errors about messages that were too long to be read.
 
-use mgp_types::{Error, Object, Origin, RawJson, code};
+use mgp_types::json::ObjectWriter;
+use mgp_types::{Error, Origin, RawJson, code};
 
 use crate::{ConnectionLimits, SettingNames};
 
@@ -47,17 +48,11 @@ impl TooLong {
             Self::Message { most_bytes } => (most_bytes, names.max_frame_bytes, false),
             Self::Memory { budget_bytes } => (budget_bytes, names.memory, true),
         };
-        let mut data = Object::new();
-        for (name, value) in [
-            ("max_bytes", RawJson::from_value(&bytes)),
-            ("setting", RawJson::from_value(setting)),
-            ("retryable", RawJson::from_value(&retryable)),
-        ] {
-            if let Ok(value) = value {
-                data.set(name, value);
-            }
-        }
-        Error::invalid_request(message).with_data(data.to_raw())
+        let mut data = ObjectWriter::new();
+        data.number("max_bytes", bytes as u64);
+        data.text("setting", setting);
+        data.json("retryable", &RawJson::from_value(&retryable).unwrap_or_else(|_| RawJson::null()));
+        Error::invalid_request(message).with_data(data.finish().to_raw())
     }
 
     fn advice(self, names: SettingNames) -> String {

@@ -75,9 +75,9 @@ fn check(param: &MirroredArgument, params: &Params, headers: &http::HeaderMap) -
         (None, Some(_)) => refuse("is missing"),
         (Some(_), None) => refuse("has no argument that it repeats"),
         (Some(value), Some(argument)) => match header::decode(value.as_bytes()) {
-            Ok(text) if says(&text, &argument) => Ok(()),
-            Ok(_) => refuse("says something else than its argument"),
-            Err(_) => refuse("is malformed"),
+            Some(text) if says(&text, &argument) => Ok(()),
+            Some(_) => refuse("says something else than its argument"),
+            None => refuse("is malformed"),
         },
     }
 }

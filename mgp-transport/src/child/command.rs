@@ -13,7 +13,7 @@ use tokio::process::{ChildStdout, Command};
 
 use super::group::ProcessGroup;
 use super::pipes::{self, ChildStdin, StderrTarget};
-use super::process::{ChildProcess, ExitSlot, ShutdownPatience};
+use super::process::{AwaitedChild, ChildProcess, ExitSlot, ShutdownPatience};
 
 /// The command of a server that runs as a child process.
 #[derive(Debug)]
@@ -127,11 +127,9 @@ impl ChildCommand {
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
-        let (stdin, closer) = pipes::closable(stdin);
-        Ok((
-            ChildProcess::new(child, group, closer, stderr, self.patience).exit_into(self.exit_into),
-            stdout,
-            stdin,
-        ))
+        let (stdin, pipe) = pipes::closable(stdin);
+        let _awaited = child.id().map(AwaitedChild::new);
+        let (patience, exit_into) = (self.patience, self.exit_into);
+        Ok((ChildProcess { group, child, _awaited, stdin: pipe, stderr, patience, exit_into }, stdout, stdin))
     }
 }

@@ -107,11 +107,11 @@ pub(super) fn read(pipe: ChildStderr, stderr: StderrTarget) -> Option<StderrRead
 
 /// The stdin of a server. Stdin closes when it is dropped, and when the server is shut down.
 #[derive(Debug)]
-pub struct ChildStdin(Arc<Mutex<StdinState>>);
+pub struct ChildStdin(Arc<StdinPipe>);
 
-/// The handle by which the shutdown closes the stdin that another task writes to.
+/// The pipe to a server, which one task writes to and the shutdown closes.
 #[derive(Debug)]
-pub(super) struct StdinCloser(Arc<Mutex<StdinState>>);
+pub(super) struct StdinPipe(Mutex<StdinState>);
 
 #[derive(Debug)]
 struct StdinState {
@@ -121,12 +121,12 @@ struct StdinState {
     waiting: Option<Waker>,
 }
 
-pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, StdinCloser) {
-    let state = Arc::new(Mutex::new(StdinState { pipe: Some(pipe), waiting: None }));
-    (ChildStdin(Arc::clone(&state)), StdinCloser(state))
+pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, Arc<StdinPipe>) {
+    let shared = Arc::new(StdinPipe(Mutex::new(StdinState { pipe: Some(pipe), waiting: None })));
+    (ChildStdin(Arc::clone(&shared)), shared)
 }
 
-impl StdinCloser {
+impl StdinPipe {
     pub(super) fn close(&self) {
         let (pipe, waiting) = {
             let mut state = self.0.lock();
@@ -145,7 +145,7 @@ impl ChildStdin {
         cx: &mut task::Context<'_>,
         act: impl FnOnce(Pin<&mut process::ChildStdin>, &mut task::Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.0.lock();
         let Some(pipe) = &mut state.pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
         let outcome = act(Pin::new(pipe), cx);
         if outcome.is_pending() {
@@ -166,8 +166,7 @@ impl AsyncWrite for ChildStdin {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<io::Result<()>> {
         // A pipe is shut down by closing it.
-        let pipe = self.0.lock().pipe.take();
-        drop(pipe);
+        self.0.close();
         Poll::Ready(Ok(()))
     }
 
@@ -186,7 +185,6 @@ impl AsyncWrite for ChildStdin {
 
 impl Drop for ChildStdin {
     fn drop(&mut self) {
-        let pipe = self.0.lock().pipe.take();
-        drop(pipe);
+        self.0.close();
     }
 }

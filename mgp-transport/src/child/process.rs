@@ -11,19 +11,19 @@ use tokio::process::Child;
 use tokio::time::timeout;
 
 use super::group::ProcessGroup;
-use super::pipes::{StderrReader, StdinCloser};
+use super::pipes::{StderrReader, StdinPipe};
 
 /// A running server. Dropping it kills every process in its group.
 #[derive(Debug)]
 pub struct ChildProcess {
     // The group is dropped first, so that it is killed before the process is waited for.
-    group: ProcessGroup,
-    child: Child,
-    _awaited: Option<AwaitedChild>,
-    stdin: StdinCloser,
-    stderr: Option<StderrReader>,
-    patience: ShutdownPatience,
-    exit_into: Option<ExitSlot>,
+    pub(super) group: ProcessGroup,
+    pub(super) child: Child,
+    pub(super) _awaited: Option<AwaitedChild>,
+    pub(super) stdin: Arc<StdinPipe>,
+    pub(super) stderr: Option<StderrReader>,
+    pub(super) patience: ShutdownPatience,
+    pub(super) exit_into: Option<ExitSlot>,
 }
 
 /// The place of an exit status.
@@ -67,21 +67,6 @@ impl Default for ShutdownPatience {
 }
 
 impl ChildProcess {
-    pub(super) fn new(
-        child: Child,
-        group: ProcessGroup,
-        stdin: StdinCloser,
-        stderr: Option<StderrReader>,
-        patience: ShutdownPatience,
-    ) -> Self {
-        let awaited = child.id().map(AwaitedChild::new);
-        Self { group, child, _awaited: awaited, stdin, stderr, patience, exit_into: None }
-    }
-
-    pub(super) fn exit_into(self, exit_into: Option<ExitSlot>) -> Self {
-        Self { exit_into, ..self }
-    }
-
     /// Returns the process id; `None` once the process has been waited for.
     pub fn id(&self) -> Option<u32> {
         self.child.id()

@@ -61,14 +61,6 @@ enum AnswerState {
     Over,
 }
 
-/// The room for further messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "whoever puts in too much has to wait"]
-pub(crate) enum QueueRoom {
-    Left,
-    None,
-}
-
 impl CallDeliveries {
     pub(crate) fn new(outbox: Outbox, limits: &ConnectionLimits) -> Self {
         Self {
@@ -96,23 +88,18 @@ impl CallDeliveries {
         &self.outbox
     }
 
-    /// Adds a message that took `bytes` bytes on the wire. There is always a place for it; a caller that gets [`QueueRoom`]
-    /// for no more has to [stall](ReadStalls::begin).
-    pub(crate) fn put(&self, method: Method, params: Params, bytes: usize) -> QueueRoom {
+    /// Adds a message that took `bytes` bytes on the wire, and returns whether there is room for more. There is always a
+    /// place for the message itself.
+    fn put(&self, method: Method, params: Params, bytes: usize) -> bool {
         let mut state = self.state.lock();
         if !matches!(state.progress, AnswerState::Open) {
-            return QueueRoom::Left;
+            return true;
         }
         let bytes = bytes + PLACE_BYTES;
         state.waiting.push_back(Delivery { method, params, bytes });
         state.bytes += bytes;
-        let room = if state.waiting.len() >= self.max_messages || state.bytes >= self.max_bytes {
-            QueueRoom::None
-        } else {
-            QueueRoom::Left
-        };
         state.caller.wake();
-        room
+        state.waiting.len() < self.max_messages && state.bytes < self.max_bytes
     }
 
     /// Notes the answer, which the caller gets after all messages before it.
@@ -125,25 +112,19 @@ impl CallDeliveries {
         state.connection.wake();
     }
 
-    /// Fails the call at once.
-    pub(crate) fn fail(&self, error: Error) {
+    /// Ends the queue, because the caller no longer waits for the answer.
+    pub(crate) fn close(&self) {
+        self.end(AnswerState::Over);
+    }
+
+    /// Ends the queue at once: the messages in it are not delivered.
+    fn end(&self, end: AnswerState) {
         let mut state = self.state.lock();
-        let dropped = std::mem::take(&mut state.waiting);
-        state.progress = AnswerState::Failed(error);
+        let dropped = (std::mem::take(&mut state.waiting), std::mem::replace(&mut state.progress, end));
         state.caller.wake();
         state.connection.wake();
         drop(state);
         drop(dropped);
-    }
-
-    /// Ends the queue, because the caller no longer waits for the answer.
-    pub(crate) fn close(&self) {
-        let mut state = self.state.lock();
-        let dropped = std::mem::take(&mut state.waiting);
-        let progress = std::mem::replace(&mut state.progress, AnswerState::Over);
-        state.connection.wake();
-        drop(state);
-        drop((dropped, progress));
     }
 
     /// Delivers the messages as they come, and returns the answer behind them. A call awaits this once.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_types::{Error, code};
+use mgp_types::{Error, Method, Params, code};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::CallDeliveries;
+use super::{AnswerState, CallDeliveries};
 use crate::ConnectionLimits;
 
 /// The callers for whom the reader of a stream, or of a whole connection, has to wait before it reads on.
@@ -38,8 +38,16 @@ impl ReadStalls {
         Self { patience: StallAllowance::new(limits.delivery_timeout.saturating_mul(ALL)), stall: None }
     }
 
+    /// Adds a message that took `bytes` bytes on the wire to those of `call`, and stops reading if there is no room for
+    /// more.
+    pub(crate) fn put(&mut self, call: &Arc<CallDeliveries>, method: Method, params: Params, bytes: usize) {
+        if !call.put(method, params, bytes) {
+            self.begin(call);
+        }
+    }
+
     /// Stops reading until `call` has room; has no effect while reading is stopped already.
-    pub(crate) fn begin(&mut self, call: &Arc<CallDeliveries>) {
+    pub(super) fn begin(&mut self, call: &Arc<CallDeliveries>) {
         if self.stall.is_some() {
             return;
         }
@@ -70,14 +78,10 @@ impl ReadStalls {
             return Poll::Ready(Ok(()));
         };
         tracing::warn!("a call fails because its stream is read too slowly");
-        call.fail(too_slow());
+        let message = "the reader of this call's stream is too slow and delays other calls";
+        call.end(AnswerState::Failed(Error::new(code::RESOURCE_EXHAUSTED, message)));
         Poll::Ready(Err(call))
     }
-}
-
-fn too_slow() -> Error {
-    let message = "the reader of this call's stream is too slow and delays other calls";
-    Error::new(code::RESOURCE_EXHAUSTED, message)
 }
 
 /// The time for which a connection may still be kept from reading. Spent time comes back slowly while the connection

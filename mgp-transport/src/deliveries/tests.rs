@@ -52,7 +52,7 @@ async fn over(stalls: &mut ReadStalls) -> bool {
     poll_fn(|cx| stalls.poll(cx)).await.is_ok()
 }
 
-fn put(deliveries: &CallDeliveries, n: usize, bytes: usize) -> QueueRoom {
+fn put(deliveries: &CallDeliveries, n: usize, bytes: usize) -> bool {
     let params = Params::parse(format!(r#"{{"n":"{n}"}}"#)).expect("is an object");
     deliveries.put(Method::STREAM_CHUNK, params, bytes)
 }
@@ -63,7 +63,7 @@ async fn a_full_queue_has_room_again_when_half_is_taken() {
         let reader = reader(0);
         let deliveries = deliveries(&reader, messages, bytes);
         let rooms: Vec<_> = (0..4).map(|n| put(&deliveries, n, 10)).collect();
-        assert_eq!(rooms, [QueueRoom::Left, QueueRoom::Left, QueueRoom::Left, QueueRoom::None]);
+        assert_eq!(rooms, [true, true, true, false]);
         let caller = tokio::spawn({
             let deliveries = Arc::clone(&deliveries);
             async move { deliveries.run().await }
@@ -101,7 +101,7 @@ fn slow(seconds: u64) -> (Arc<CallDeliveries>, JoinHandle<PeerOutcome>) {
             }
         }
     });
-    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
+    assert!(!put(&deliveries, 0, 1));
     (deliveries, caller)
 }
 
@@ -111,13 +111,13 @@ async fn one_who_only_had_no_turn_yet_is_not_slow() {
     for _ in 0..2 {
         let (deliveries, _caller) = slow(1000);
         tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
+        assert!(!put(&deliveries, 1, 1));
         stalls.begin(&deliveries);
         assert!(!over(&mut stalls).await);
     }
     let reader = reader(Semaphore::MAX_PERMITS);
     let deliveries = deliveries(&reader, 1, 1 << 20);
-    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
+    assert!(!put(&deliveries, 0, 1));
     let caller = tokio::spawn({
         let deliveries = Arc::clone(&deliveries);
         async move { deliveries.run().await }
@@ -131,12 +131,12 @@ async fn one_who_only_had_no_turn_yet_is_not_slow() {
 async fn a_closed_queue_keeps_nothing_and_stalls_nobody() {
     let reader = reader(0);
     let deliveries = deliveries(&reader, 1, 1);
-    assert_eq!(put(&deliveries, 0, 1), QueueRoom::None);
+    assert!(!put(&deliveries, 0, 1));
     deliveries.close();
     let mut stalls = stalls();
     stalls.begin(&deliveries);
     assert!(over(&mut stalls).await);
-    assert_eq!(put(&deliveries, 0, 1), QueueRoom::Left);
+    assert!(put(&deliveries, 0, 1));
     assert!(deliveries.state.lock().waiting.is_empty());
 }
 
@@ -145,14 +145,14 @@ async fn a_call_that_ends_stalls_nobody_any_more() {
     for fails in [false, true] {
         let (deliveries, _caller) = slow(1000);
         tokio::task::yield_now().await;
-        assert_eq!(put(&deliveries, 1, 1), QueueRoom::None);
+        assert!(!put(&deliveries, 1, 1));
         let began = Instant::now();
         let mut stalls = stalls();
         stalls.begin(&deliveries);
         let end = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             if fails {
-                deliveries.fail(Error::cancelled());
+                deliveries.end(AnswerState::Failed(Error::cancelled()));
             } else {
                 deliveries.answer(Ok(RawJson::null()));
             }

@@ -1,33 +1,21 @@
 //! Messages about a call: on our side its stream stands for the id that the peer sees.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use mgp_types::mgp::{StreamCancelled, method};
-use mgp_types::{
-    Error, Id, Method, Outbox, Params, RawJson, Request, RequestKind, RpcService, StreamId, frame,
-};
-use tokio::io::AsyncWrite;
+use mgp_types::mgp::{StreamCancelled, method, written};
+use mgp_types::{Id, Method, Outbox, Params, Request, RequestKind, RpcService, StreamId, frame};
 
 use super::incoming::IncomingDispatcher;
 use super::outgoing::WriteBuffer;
 use super::wire::Waiter;
 use crate::about::{self, PeerCallName, take_id};
-use crate::deliveries::{PeerOutcome, QueueRoom};
-
-/// The result of waiting for slow callers.
-pub(super) enum IntakeStatus {
-    No,
-    /// Frames may be read again; a message may have been written.
-    Over,
-    Yes,
-}
+use crate::deliveries::PeerOutcome;
 
 impl<S: RpcService> IncomingDispatcher<S> {
     /// Returns the id of the peer's call that has `stream`.
     pub(super) fn id_of_theirs(&mut self, stream: StreamId) -> Option<&Id> {
-        let find = || self.waiting.find(|work| work.stream == stream).cloned();
-        self.streams.id(stream, find)
+        self.streams.id(stream, || self.waiting.find(stream).cloned())
     }
 
     /// Returns the id of our call that has `stream`.
@@ -76,10 +64,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
         let outbox = match followed {
             Some(call) if call.outbox().is_open() && !asks => {
-                if call.put(method, params, bytes) == QueueRoom::None {
-                    self.stalls.begin(call);
-                }
-                return;
+                return self.stalls.put(call, method, params, bytes);
             }
             Some(call) if call.outbox().is_open() => call.outbox().clone(),
             Some(call) => self.way_back(call.stream()),
@@ -106,33 +91,24 @@ impl<S: RpcService> IncomingDispatcher<S> {
             return self.notified(Request::new(RequestKind::Notify, method, params), cx);
         };
         about::take_subscription_out(&mut params);
-        if call.put(method, params, bytes) == QueueRoom::None {
-            self.stalls.begin(call);
-        }
+        self.stalls.put(call, method, params, bytes);
     }
 
-    /// Waits for the callers that have to catch up. A caller that takes too long loses its call.
+    /// Returns ready when frames may be read. A caller that takes too long loses its call; then the value is true, as
+    /// after any wait: a message may have been written.
     #[inline]
-    pub(super) fn poll_stalls<W>(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>) -> IntakeStatus
-    where
-        W: AsyncWrite + Unpin,
-    {
+    pub(super) fn poll_stalls(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer) -> Poll<bool> {
         if self.stalls.is_reading() {
-            return IntakeStatus::No;
+            return Poll::Ready(false);
         }
-        match self.stalls.poll(cx) {
-            Poll::Pending => return IntakeStatus::Yes,
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(failed)) => {
-                let is_of = |waiter: &Waiter| {
-                    waiter.answer.deliveries().is_some_and(|call| Arc::ptr_eq(call, &failed))
-                };
-                if let Some(id) = self.waiting.find_ours(is_of) {
-                    self.take_back(id, writes);
-                }
+        if let Err(failed) = ready!(self.stalls.poll(cx)) {
+            let is_of =
+                |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| Arc::ptr_eq(call, &failed));
+            if let Some(id) = self.waiting.find_ours(is_of) {
+                self.take_back(id, writes);
             }
         }
-        IntakeStatus::Over
+        Poll::Ready(true)
     }
 
     fn way_back(&self, stream: StreamId) -> Outbox {
@@ -144,12 +120,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 }
 
 /// Writes a notification about the call `id`; drops it if the call is over.
-pub(super) fn write_about<W: AsyncWrite + Unpin>(
-    id: Option<&Id>,
-    method: &Method,
-    params: &Params,
-    writes: &mut WriteBuffer<W>,
-) {
+pub(super) fn write_about(id: Option<&Id>, method: &Method, params: &Params, writes: &mut WriteBuffer) {
     let Some(id) = id else {
         return tracing::debug!(%method, "dropping a message about a call that is over");
     };
@@ -158,6 +129,5 @@ pub(super) fn write_about<W: AsyncWrite + Unpin>(
 
 /// Returns the answer to a cancellation of a call that is over.
 pub(super) fn not_active() -> PeerOutcome {
-    RawJson::from_value(&StreamCancelled::not_active())
-        .map_err(|error| Error::internal("the answer is not JSON").with_source(error))
+    written(&StreamCancelled::not_active())
 }

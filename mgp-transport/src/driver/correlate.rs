@@ -4,27 +4,49 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use foldhash::fast::RandomState;
-use mgp_types::{Id, StreamId};
+use mgp_types::{Id, Method, StreamId};
+use tokio::task::AbortHandle;
 
+use super::wire::Waiter;
 use crate::about::number;
 
 /// The requests of one connection that wait for an answer, ours and the peer's apart: the same id may be in use in both
 /// directions. The tables know nothing of IO or time.
-#[derive(Debug)]
-pub(super) struct Correlation<Waiter, Work> {
+#[derive(Default)]
+pub(super) struct Correlation {
     /// The requests that this side sent.
     pub(super) ours: HashMap<i64, Waiter, RandomState>,
     /// The peer's requests in work.
-    pub(super) theirs: HashMap<Id, Work, RandomState>,
+    pub(super) theirs: HashMap<Id, PeerRequest, RandomState>,
 }
 
-impl<Waiter, Work> Default for Correlation<Waiter, Work> {
-    fn default() -> Self {
-        Self { ours: HashMap::default(), theirs: HashMap::default() }
+/// A request of the peer that goes on in a task.
+pub(super) struct PeerRequest {
+    pub(super) task: AbortHandle,
+    pub(super) batch: Option<BatchId>,
+    pub(super) stream: StreamId,
+    pub(super) opens: RequestOpens,
+}
+
+/// The thing that a request opens and that lasts longer than the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestOpens {
+    Nothing,
+    Session,
+    Subscription,
+}
+
+impl RequestOpens {
+    pub(super) fn by(method: &Method) -> Self {
+        match method {
+            method if *method == Method::INITIALIZE => Self::Session,
+            method if *method == Method::LISTEN => Self::Subscription,
+            _ => Self::Nothing,
+        }
     }
 }
 
-impl<Waiter, Work> Correlation<Waiter, Work> {
+impl Correlation {
     /// Removes the waiter for the answer under this id and returns it. A second answer, a late one, and one to a
     /// request that was never sent have no waiter.
     pub(super) fn answered(&mut self, id: &Id) -> Option<Waiter> {
@@ -41,23 +63,22 @@ impl<Waiter, Work> Correlation<Waiter, Work> {
         self.ours.iter().filter(|(_, waiter)| sought(waiter)).map(|(id, _)| *id).max()
     }
 
-    /// Ends the peer's request if its work is the one that is meant; another request may have the id by now.
-    pub(super) fn ended_if(&mut self, id: Id, is_meant: impl FnOnce(&Work) -> bool) -> Option<(Id, Work)> {
+    /// Ends the peer's request on `stream`; another request may have its id by now.
+    pub(super) fn ended(&mut self, id: Id, stream: StreamId) -> Option<(Id, PeerRequest)> {
         match self.theirs.entry(id) {
-            Entry::Occupied(known) if is_meant(known.get()) => Some(known.remove_entry()),
+            Entry::Occupied(known) if known.get().stream == stream => Some(known.remove_entry()),
             _ => None,
         }
     }
 
-    /// Returns the id of the peer's request whose work is `sought`.
-    pub(super) fn find(&self, mut sought: impl FnMut(&Work) -> bool) -> Option<&Id> {
-        self.theirs.iter().find(|(_, work)| sought(work)).map(|(id, _)| id)
+    /// Returns the id of the peer's request on `stream`.
+    pub(super) fn find(&self, stream: StreamId) -> Option<&Id> {
+        self.theirs.iter().find(|(_, work)| work.stream == stream).map(|(id, _)| id)
     }
 }
 
-/// The id of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct BatchId(u64);
+/// The number of a batch.
+pub(super) type BatchId = u64;
 
 /// The batches with unanswered requests: the answers of a batch go back together.
 #[derive(Debug, Default)]
@@ -76,7 +97,7 @@ impl Batches {
     /// Opens a batch; it stays open until [`answered`](Self::answered) was called once for each request,
     /// and once for the batch itself when all its requests are known.
     pub(super) fn open(&mut self) -> BatchId {
-        let id = BatchId(self.next);
+        let id = self.next;
         self.next += 1;
         self.open.insert(id, Answers { awaited: 1, written: Vec::new() });
         id
@@ -159,15 +180,6 @@ impl RequestStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_work_that_is_meant_ends() {
-        let mut table: Correlation<(), _> = Correlation::default();
-        table.theirs.insert(Id::Number(1), "new");
-        assert_eq!(table.ended_if(1.into(), |work| *work == "old"), None);
-        assert_eq!(table.ended_if(1.into(), |work| *work == "new"), Some((1.into(), "new")));
-        assert_eq!(table.ended_if(1.into(), |_| true), None);
-    }
 
     #[test]
     fn a_batch_without_answers_gets_none() {

@@ -9,19 +9,17 @@ use mgp_types::{
     CallSide, Error, Id, Method, Object, Outbox, OutboxPort, Params, RawJson, Request, Response, Revision,
     RpcService, StreamId, call_once, code, json,
 };
-use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use tower_service::Service;
 
 use super::about::{not_active, write_about};
-use super::correlate::{BatchId, Batches, Correlation, RequestStreams};
+use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestOpens, RequestStreams};
 use super::outgoing::WriteBuffer;
 use super::overlong::UnclearMessage;
 use super::queue::{ConnectionReport, Queue, RequestWork};
 use super::wire::{OutgoingMessage, Waiter, closed};
 use crate::about::{self, UNNAMED};
-use crate::accept::accept_caught;
 use crate::deliveries::ReadStalls;
 use crate::era::{tag_result, tag_subscription};
 use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
@@ -37,7 +35,7 @@ pub(super) struct IncomingDispatcher<S: RpcService> {
     pub(super) port: Option<Arc<dyn OutboxPort>>,
     queue: Queue,
     reports: mpsc::UnboundedSender<ConnectionReport>,
-    pub(super) waiting: Correlation<Waiter, PeerRequest>,
+    pub(super) waiting: Correlation,
     pub(super) streams: RequestStreams,
     /// The callers of ours that have to catch up before more is read.
     pub(super) stalls: ReadStalls,
@@ -53,32 +51,6 @@ pub(super) struct IncomingDispatcher<S: RpcService> {
     pub(super) unclear: Option<UnclearMessage>,
 }
 
-/// A request of the peer that goes on in a task.
-pub(super) struct PeerRequest {
-    task: AbortHandle,
-    batch: Option<BatchId>,
-    pub(super) stream: StreamId,
-    opens: RequestOpens,
-}
-
-/// The thing that a request opens and that lasts longer than the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RequestOpens {
-    Nothing,
-    Session,
-    Subscription,
-}
-
-impl RequestOpens {
-    fn by(method: &Method) -> Self {
-        match method {
-            method if *method == Method::INITIALIZE => Self::Session,
-            method if *method == Method::LISTEN => Self::Subscription,
-            _ => Self::Nothing,
-        }
-    }
-}
-
 impl<S: RpcService> IncomingDispatcher<S> {
     pub(super) fn new<A: Accept<Service = S>>(
         accept: &A,
@@ -90,7 +62,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         let strays = accept.clone();
         Self {
             take_stray: Box::new(move |line| strays.take_stray(line)),
-            service: accept_caught(accept, Outbox::new(port.clone(), StreamId::STANDALONE)),
+            service: CatchPanic::new(accept.accept(Outbox::new(port.clone(), StreamId::STANDALONE))),
             port: Some(port),
             queue,
             reports,
@@ -112,10 +84,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Handles a frame.
-    pub(super) fn frame<W>(&mut self, bytes: &Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer<W>)
-    where
-        W: AsyncWrite + Unpin,
-    {
+    pub(super) fn frame(&mut self, bytes: &Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer) {
         match frame::decode(bytes, self.json) {
             Frame::Single(Err(malformed))
                 if malformed.answerable && malformed.id.is_none() && (self.take_stray)(bytes) =>
@@ -140,15 +109,12 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Writes the messages of our side, as long as fewer than `enough` bytes wait to be written. Returns whether there
     /// may be more.
-    pub(super) fn poll_queue<W>(
+    pub(super) fn poll_queue(
         &mut self,
         cx: &mut Context<'_>,
-        writes: &mut WriteBuffer<W>,
+        writes: &mut WriteBuffer,
         enough: usize,
-    ) -> bool
-    where
-        W: AsyncWrite + Unpin,
-    {
+    ) -> bool {
         if writes.unwritten() >= enough {
             return true;
         }
@@ -172,7 +138,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Handles a report of finished work.
     #[inline]
-    fn report<W: AsyncWrite + Unpin>(&mut self, report: ConnectionReport, writes: &mut WriteBuffer<W>) {
+    fn report(&mut self, report: ConnectionReport, writes: &mut WriteBuffer) {
         match report {
             ConnectionReport::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
             ConnectionReport::Dropped { id } => self.take_back(id, writes),
@@ -180,7 +146,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Writes a message of our side.
-    fn send<W: AsyncWrite + Unpin>(&mut self, message: OutgoingMessage, writes: &mut WriteBuffer<W>) {
+    fn send(&mut self, message: OutgoingMessage, writes: &mut WriteBuffer) {
         match message {
             OutgoingMessage::Notify { about: Some(own), method, params, .. } => {
                 let id = self.id_of_ours(own).map(Id::Number);
@@ -211,15 +177,15 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Answers a request of the peer whose work is done.
     #[inline]
-    fn finish<W: AsyncWrite + Unpin>(
+    fn finish(
         &mut self,
         id: Id,
         stream: StreamId,
         mut outcome: Result<Response, Error>,
-        writes: &mut WriteBuffer<W>,
+        writes: &mut WriteBuffer,
     ) {
         // A request that was taken back gets no answer, nor does another request that has its id by now.
-        let Some((id, work)) = self.waiting.ended_if(id, |work| work.stream == stream) else { return };
+        let Some((id, work)) = self.waiting.ended(id, stream) else { return };
         self.streams.ended(stream);
         match (work.opens, &mut outcome) {
             (RequestOpens::Nothing, _) | (_, Err(_)) => {}
@@ -236,14 +202,8 @@ impl<S: RpcService> IncomingDispatcher<S> {
         self.batches_allowed = revision.is_some_and(|name| name == Revision::V2025_03_26.as_str());
     }
 
-    fn end(&mut self, id: &Id) -> Option<PeerRequest> {
-        let work = self.waiting.theirs.remove(id)?;
-        self.streams.ended(work.stream);
-        Some(work)
-    }
-
     /// Tells the peer that the caller no longer waits for its answer.
-    pub(super) fn take_back<W: AsyncWrite + Unpin>(&mut self, id: i64, writes: &mut WriteBuffer<W>) {
+    pub(super) fn take_back(&mut self, id: i64, writes: &mut WriteBuffer) {
         let Some(waiter) = self.waiting.answered(&Id::Number(id)) else { return };
         // The specification forbids to cancel the opening of a session.
         if waiter.method == Method::INITIALIZE {
@@ -270,13 +230,13 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    fn message<W: AsyncWrite + Unpin>(
+    fn message(
         &mut self,
         message: Result<Message, Malformed>,
         bytes: usize,
         batch: Option<BatchId>,
         cx: &mut Context<'_>,
-        writes: &mut WriteBuffer<W>,
+        writes: &mut WriteBuffer,
     ) {
         match message {
             Ok(Message::Call { id, method, params }) => {
@@ -319,14 +279,14 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    fn call<W: AsyncWrite + Unpin>(
+    fn call(
         &mut self,
         id: Id,
         method: Method,
         params: Params,
         batch: Option<BatchId>,
         cx: &mut Context<'_>,
-        writes: &mut WriteBuffer<W>,
+        writes: &mut WriteBuffer,
     ) {
         if let Err(error) = self.admit(&id, &method, batch) {
             return self.answer(&id, &Err(error), batch, writes);
@@ -375,10 +335,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was
     /// done at once.
-    fn send_before_answer<W>(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer<W>)
-    where
-        W: AsyncWrite + Unpin,
-    {
+    fn send_before_answer(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer) {
         self.streams.named(stream, id.clone());
         for message in self.queue.waiting() {
             self.send(message, writes);
@@ -421,9 +378,10 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Handles a cancellation: the peer takes a request of its own back, or ends a subscription of ours.
-    fn cancelled<W: AsyncWrite + Unpin>(&mut self, params: &Params, writes: &mut WriteBuffer<W>) {
+    fn cancelled(&mut self, params: &Params, writes: &mut WriteBuffer) {
         let Some(id) = params.bytes("requestId").and_then(Id::from_json) else { return };
-        if let Some(work) = self.end(&id) {
+        if let Some(work) = self.waiting.theirs.remove(&id) {
+            self.streams.ended(work.stream);
             work.task.abort();
             if let Some(batch) = work.batch {
                 self.answer_batch(batch, writes, |_| {});
@@ -450,12 +408,12 @@ impl<S: RpcService> IncomingDispatcher<S> {
         waiter.answer.answer(outcome);
     }
 
-    fn answer<W: AsyncWrite + Unpin>(
+    fn answer(
         &mut self,
         id: &Id,
         outcome: &Result<Response, Error>,
         batch: Option<BatchId>,
-        writes: &mut WriteBuffer<W>,
+        writes: &mut WriteBuffer,
     ) {
         let write = |out: &mut Vec<u8>| match outcome {
             Ok(response) => frame::write_reply(out, id, response),
@@ -467,12 +425,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    fn answer_batch<W: AsyncWrite + Unpin>(
-        &mut self,
-        batch: BatchId,
-        writes: &mut WriteBuffer<W>,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) {
+    fn answer_batch(&mut self, batch: BatchId, writes: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(answers) = self.batches.answered(batch, write) {
             writes.message(|out| out.extend_from_slice(&answers));
         }

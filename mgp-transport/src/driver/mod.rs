@@ -21,7 +21,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
 
-use self::about::IntakeStatus;
 use self::incoming::IncomingDispatcher;
 use self::lines::{FramedLine, LineFramer};
 use self::outgoing::WriteBuffer;
@@ -40,8 +39,9 @@ use crate::{Accept, ConnectionLimits};
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<R, W, S: RpcService> {
     reader: R,
+    writer: W,
     lines: LineFramer,
-    writes: WriteBuffer<W>,
+    writes: WriteBuffer,
     incoming: IncomingDispatcher<S>,
     /// The time limit of a peer that reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -71,8 +71,9 @@ where
     let incoming = IncomingDispatcher::new(accept, port, queue, reports_in, &limits);
     let connection = Connection {
         reader,
+        writer,
         lines: LineFramer::new(&limits),
-        writes: WriteBuffer::new(writer),
+        writes: WriteBuffer::default(),
         incoming,
         stalled: None,
         drain: None,
@@ -114,9 +115,8 @@ where
         loop {
             while self.writes.unwritten() < self.limits.max_unwritten_bytes {
                 match self.incoming.poll_stalls(cx, &mut self.writes) {
-                    IntakeStatus::No => {}
-                    IntakeStatus::Over => any = true,
-                    IntakeStatus::Yes => return Ok(any),
+                    Poll::Ready(has_waited) => any |= has_waited,
+                    Poll::Pending => return Ok(any),
                 }
                 match self.lines.next() {
                     FramedLine::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
@@ -151,7 +151,7 @@ where
     /// Writes the waiting messages. Fails when the peer has read nothing for too long; a slow peer is waited for.
     fn poll_writes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         let waiting = self.writes.unwritten();
-        match self.writes.poll_drain(cx) {
+        match self.writes.poll_drain(Pin::new(&mut self.writer), cx) {
             Poll::Ready(result) => {
                 self.stalled = None;
                 Poll::Ready(result.map_err(broken))
@@ -162,10 +162,7 @@ where
                 }
                 let timeout = self.limits.write_timeout;
                 let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout)));
-                match stalled.as_mut().poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(Err(Error::misbehaved("the peer does not read"))),
-                    Poll::Pending => Poll::Pending,
-                }
+                stalled.as_mut().poll(cx).map(|()| Err(Error::misbehaved("the peer does not read")))
             }
         }
     }
@@ -199,7 +196,7 @@ where
                 continue;
             }
             if written && this.poll_finished(cx).is_ready() {
-                return this.writes.poll_shutdown(cx).map_err(broken);
+                return Pin::new(&mut this.writer).poll_shutdown(cx).map_err(broken);
             }
             return Poll::Pending;
         }

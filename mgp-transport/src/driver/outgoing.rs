@@ -1,4 +1,4 @@
-//! The buffer of messages that wait to be written, and the writer.
+//! The buffer of messages that wait to be written.
 
 use std::io;
 use std::pin::Pin;
@@ -6,10 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::AsyncWrite;
 
-/// The bytes that wait to be written, and the writer. Messages that come together leave together.
-#[derive(Debug)]
-pub(super) struct WriteBuffer<W> {
-    writer: W,
+/// The bytes that wait to be written. Messages that come together leave together.
+#[derive(Debug, Default)]
+pub(super) struct WriteBuffer {
     buffer: Vec<u8>,
     /// The number of bytes of the buffer that are written.
     written: usize,
@@ -18,11 +17,7 @@ pub(super) struct WriteBuffer<W> {
 
 const KEPT_CAPACITY: usize = 256 << 10;
 
-impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
-    pub(super) fn new(writer: W) -> Self {
-        Self { writer, buffer: Vec::new(), written: 0, unflushed: false }
-    }
-
+impl WriteBuffer {
     /// Appends one message.
     pub(super) fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut start = self.buffer.len();
@@ -36,22 +31,31 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
     }
 
     /// Returns how many bytes wait.
+    #[inline]
     pub(super) fn unwritten(&self) -> usize {
         self.buffer.len() - self.written
     }
 
     /// Writes and flushes all waiting bytes.
     #[inline]
-    pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_drain(
+        &mut self,
+        writer: Pin<&mut impl AsyncWrite>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.buffer.is_empty() && !self.unflushed {
             return Poll::Ready(Ok(()));
         }
-        self.poll_write(cx)
+        self.poll_write(writer, cx)
     }
 
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(
+        &mut self,
+        mut writer: Pin<&mut impl AsyncWrite>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while self.written < self.buffer.len() {
-            let wrote = Pin::new(&mut self.writer).poll_write(cx, &self.buffer[self.written..]);
+            let wrote = writer.as_mut().poll_write(cx, &self.buffer[self.written..]);
             let Poll::Ready(wrote) = wrote? else {
                 self.forget_written();
                 return Poll::Pending;
@@ -67,7 +71,7 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
         // One large message must not keep its memory for the rest of the connection.
         self.buffer.shrink_to(KEPT_CAPACITY);
         if self.unflushed {
-            ready!(Pin::new(&mut self.writer).poll_flush(cx))?;
+            ready!(writer.poll_flush(cx))?;
             self.unflushed = false;
         }
         Poll::Ready(Ok(()))
@@ -81,11 +85,6 @@ impl<W: AsyncWrite + Unpin> WriteBuffer<W> {
             self.written = 0;
         }
     }
-
-    /// Tells the peer that no more messages come.
-    pub(super) fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.writer).poll_shutdown(cx)
-    }
 }
 
 #[cfg(test)]
@@ -94,19 +93,19 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_however_it_was_laid_out() {
-        let mut writes = WriteBuffer::new(Vec::new());
+        let mut writes = WriteBuffer::default();
         writes.message(|out| out.extend_from_slice(b"{\r\n  \"a\": \"\\n\"\n}"));
         writes.message(|out| out.extend_from_slice(b"{}"));
         assert_eq!(writes.buffer, b"{    \"a\": \"\\n\" }\n{}\n");
     }
     #[tokio::test]
     async fn a_peer_that_lags_behind_costs_what_it_lags_behind() {
-        let (mut far, near) = tokio::io::duplex(512);
-        let mut writes = WriteBuffer::new(near);
+        let (mut far, mut near) = tokio::io::duplex(512);
+        let mut writes = WriteBuffer::default();
         for _ in 0..1000 {
             writes.message(|out| out.extend_from_slice(&[b'x'; 255]));
-            let drained = std::future::poll_fn(|cx| Poll::Ready(writes.poll_drain(cx).is_ready())).await;
-            if !drained {
+            let mut drain = |cx: &mut Context<'_>| writes.poll_drain(Pin::new(&mut near), cx).is_ready();
+            if !std::future::poll_fn(move |cx| Poll::Ready(drain(cx))).await {
                 tokio::io::AsyncReadExt::read_exact(&mut far, &mut [0; 256]).await.unwrap();
             }
         }

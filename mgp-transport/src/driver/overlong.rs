@@ -1,7 +1,6 @@
 //! The known facts about a message that is too long to be read, from its first and last bytes.
 
 use mgp_types::{Id, RpcService, frame};
-use tokio::io::AsyncWrite;
 
 use super::incoming::IncomingDispatcher;
 use super::outgoing::WriteBuffer;
@@ -20,10 +19,7 @@ pub(super) enum UnclearMessage {
 impl<S: RpcService> IncomingDispatcher<S> {
     /// Handles the beginning of a message that is skipped. Its waiter gets the error as soon as the bytes tell which
     /// call it belongs to.
-    pub(super) fn too_long<W>(&mut self, why: TooLong, first: &[u8], writes: &mut WriteBuffer<W>)
-    where
-        W: AsyncWrite + Unpin,
-    {
+    pub(super) fn too_long(&mut self, why: TooLong, first: &[u8], writes: &mut WriteBuffer) {
         match head(first) {
             MessageHead::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
             MessageHead::Request(Some(id)) => self.refuse(why, Some(&id), writes),
@@ -33,7 +29,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Handles the end of a message that was skipped.
-    pub(super) fn skipped<W: AsyncWrite + Unpin>(&mut self, last: &[u8], writes: &mut WriteBuffer<W>) {
+    pub(super) fn skipped(&mut self, last: &[u8], writes: &mut WriteBuffer) {
         match (self.unclear.take(), id_at_end(last)) {
             (Some(UnclearMessage::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
             (Some(UnclearMessage::Anything(why)), Some(id)) => {
@@ -48,7 +44,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    fn refuse<W: AsyncWrite + Unpin>(&self, why: TooLong, id: Option<&Id>, writes: &mut WriteBuffer<W>) {
+    fn refuse(&self, why: TooLong, id: Option<&Id>, writes: &mut WriteBuffer) {
         let error = why.refusal(self.setting_names);
         writes.message(|out| frame::write_error(out, id, &error));
     }

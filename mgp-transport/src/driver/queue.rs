@@ -115,10 +115,7 @@ pub(super) enum ConnectionReport {
 /// one, because the handler panicked, still answers the peer.
 pub(super) struct RequestWork<F> {
     future: Pin<Box<F>>,
-    ticket: RequestTicket,
-}
-
-struct RequestTicket {
+    /// The id of the request; `None` once its outcome was reported.
     id: Option<Id>,
     stream: StreamId,
     reports: mpsc::UnboundedSender<ConnectionReport>,
@@ -131,20 +128,10 @@ impl<F> RequestWork<F> {
         future: Pin<Box<F>>,
         reports: mpsc::UnboundedSender<ConnectionReport>,
     ) -> Self {
-        Self { future, ticket: RequestTicket { id: Some(id), stream, reports } }
+        Self { future, id: Some(id), stream, reports }
     }
-}
 
-impl<F: Future<Output = Result<Response, Error>>> Future for RequestWork<F> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.future.as_mut().poll(cx).map(|outcome| self.ticket.send(outcome))
-    }
-}
-
-impl RequestTicket {
-    fn send(&mut self, outcome: Result<Response, Error>) {
+    fn report(&mut self, outcome: Result<Response, Error>) {
         if let Some(id) = self.id.take() {
             // Sending fails only if the connection is gone, and then nobody needs the report.
             let _ = self.reports.send(ConnectionReport::Done { id, stream: self.stream, outcome });
@@ -152,8 +139,16 @@ impl RequestTicket {
     }
 }
 
-impl Drop for RequestTicket {
+impl<F: Future<Output = Result<Response, Error>>> Future for RequestWork<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.future.as_mut().poll(cx).map(|outcome| self.report(outcome))
+    }
+}
+
+impl<F> Drop for RequestWork<F> {
     fn drop(&mut self) {
-        self.send(Err(Error::internal("the request handler stopped without an answer")));
+        self.report(Err(Error::internal("the request handler stopped without an answer")));
     }
 }

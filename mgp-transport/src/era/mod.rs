@@ -27,8 +27,7 @@ pub use self::server::{ServerEra, ServerEraGate, ServerIdentity, VersionMismatch
 /// HTTP answers such a request with 400.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the request's envelope was refused")]
-#[non_exhaustive]
-pub struct EnvelopeRefused;
+pub(crate) struct EnvelopeRefused;
 
 /// Returns the error with this cause.
 pub(super) fn refused(error: Error) -> Error {
@@ -36,7 +35,7 @@ pub(super) fn refused(error: Error) -> Error {
 }
 
 /// Writes the subscription that a message belongs to into its `_meta`.
-pub fn tag_subscription(params: &mut Params, id: &Id) {
+pub(crate) fn tag_subscription(params: &mut Params, id: &Id) {
     let mut meta = params.object("_meta").unwrap_or_default();
     meta.set(key::SUBSCRIPTION_ID, id.to_raw());
     params.set("_meta", meta.to_raw());

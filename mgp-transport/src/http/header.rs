@@ -5,8 +5,7 @@
 //!
 //! assert_eq!(header::encode("echo"), "echo");
 //! assert_eq!(header::encode("größe"), "=?base64?Z3LDtsOfZQ==?=");
-//! assert_eq!(header::decode(b"=?base64?Z3LDtsOfZQ==?=")?, "größe");
-//! # Ok::<(), header::MalformedValue>(())
+//! assert_eq!(header::decode(b"=?base64?Z3LDtsOfZQ==?=").as_deref(), Some("größe"));
 //! ```
 
 use std::borrow::Cow;
@@ -14,7 +13,6 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue};
-use thiserror::Error;
 
 /// `MCP-Protocol-Version`: the revision that is spoken.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -70,46 +68,31 @@ pub fn encode_value(text: &str) -> HeaderValue {
     value.unwrap_or(HeaderValue::from_static(""))
 }
 
-/// Returns the text that a header value spells; the white space around it does not count.
-///
-/// # Errors
-/// The value is not ASCII, or is marked as base64 and is not the base64 of a text.
-pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, MalformedValue> {
+/// Returns the text that a header value spells; the white space around it does not count. `None` if the value is not
+/// ASCII, or is marked as base64 and is not the base64 of a text.
+pub fn decode(value: &[u8]) -> Option<Cow<'_, str>> {
     let value = value.trim_ascii();
     let Some(spelled) = marked(value) else {
         let plain = value.iter().all(|&byte| matches!(byte, b'\t' | b' '..=b'~'));
         let text = std::str::from_utf8(value).ok().filter(|_| plain);
-        return text.map(Cow::Borrowed).ok_or(MalformedValue::NotAscii);
+        return text.map(Cow::Borrowed);
     };
-    let bytes = STANDARD.decode(spelled).map_err(|_| MalformedValue::NotBase64)?;
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| MalformedValue::NotUtf8)
+    String::from_utf8(STANDARD.decode(spelled).ok()?).map(Cow::Owned).ok()
 }
 
-/// Returns whether a header value spells `text`.
-///
-/// # Errors
-/// The value cannot be read; see [`decode`].
-pub fn matches(value: &[u8], text: &str) -> Result<bool, MalformedValue> {
+/// Returns whether a header value spells `text`; `None` if the value cannot be read, see [`decode`].
+pub fn matches(value: &[u8], text: &str) -> Option<bool> {
     // A value that is marked as base64 never stands for itself.
     if value == text.as_bytes() && !value.starts_with(PREFIX.as_bytes()) {
-        return Ok(true);
+        return Some(true);
     }
     decode(value).map(|decoded| decoded == text)
 }
 
-/// The reasons why a header value could not be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum MalformedValue {
-    /// The value holds bytes that have to be spelled in base64.
-    #[error("the value is not visible ASCII")]
-    NotAscii,
-    /// The value is marked as base64 and is not.
-    #[error("the value is not valid base64")]
-    NotBase64,
-    /// The base64 of the value does not spell a text.
-    #[error("the value is not the base64 of a text")]
-    NotUtf8,
+/// Returns whether a `Content-Type` names `media`, with parameters or without.
+pub(crate) fn is_media(content_type: &[u8], media: &str) -> bool {
+    let named = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
+    named.trim_ascii().eq_ignore_ascii_case(media.as_bytes())
 }
 
 /// Returns the text between the markers.
@@ -154,25 +137,27 @@ mod tests {
 
     #[test]
     fn malformed_values_are_refused() {
-        for (value, why) in [
-            (&b"=?base64?SGVsbG8?="[..], MalformedValue::NotBase64),
-            (b"=?base64?SGVs!!!bG8=?=", MalformedValue::NotBase64),
-            (b"=?base64?Zh==?=", MalformedValue::NotBase64),
-            (b"=?base64?Zm 9v?=", MalformedValue::NotBase64),
-            (b"=?base64?-_-_?=", MalformedValue::NotBase64),
-            (b"=?base64?/w==?=", MalformedValue::NotUtf8),
-            ("größe".as_bytes(), MalformedValue::NotAscii),
+        for value in [
+            "=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?Zh==?=", "=?base64?Zm 9v?=",
+            "=?base64?-_-_?=", "=?base64?/w==?=", "größe",
         ] {
-            assert_eq!(decode(value), Err(why));
+            assert_eq!(decode(value.as_bytes()), None, "{value}");
         }
     }
 
     #[test]
     fn a_marked_value_does_not_match_itself() {
-        assert_eq!(matches(b"=?base64?eA==?=", "=?base64?eA==?="), Ok(false));
-        assert_eq!(matches(b"=?base64?eA==?=", "x"), Ok(true));
-        assert_eq!(matches(b"x", "x"), Ok(true));
-        assert_eq!(matches(b"X", "x"), Ok(false));
+        assert_eq!(matches(b"=?base64?eA==?=", "=?base64?eA==?="), Some(false));
+        assert_eq!(matches(b"=?base64?eA==?=", "x"), Some(true));
+        assert_eq!(matches(b"x", "x"), Some(true));
+        assert_eq!(matches(b"X", "x"), Some(false));
+    }
+
+    #[test]
+    fn a_media_type_may_have_parameters() {
+        let is_json = |value: &str| is_media(value.as_bytes(), "application/json");
+        assert!(is_json("application/json") && is_json("Application/Json ; charset=utf-8"));
+        assert!(!is_json("text/plain") && !is_json("") && !is_json("application/json-seq"));
     }
 
     proptest::proptest! {

@@ -41,7 +41,12 @@ impl<W: RpcService> Handshake<'_, W> {
             EraMode::Session => self.open_session().await,
             EraMode::Stateless => self.discover().await,
             EraMode::Auto => self.find_out().await,
-            EraMode::PreferSession => self.prefer_session().await,
+            // A server of both eras that declares extensions keeps the era without sessions: most have no name in a session,
+            // and where each request stands alone its caller is known.
+            EraMode::PreferSession => match self.options.kind {
+                WireKind::Stream => self.begin_with_session().await,
+                WireKind::Http { .. } => self.begin_with_description().await,
+            },
         }
     }
 
@@ -72,15 +77,6 @@ impl<W: RpcService> Handshake<'_, W> {
         };
         // The server knows no sessions, so the probe was misunderstood or came too early.
         self.probe().await?.ok_or(error)
-    }
-
-    /// Opens a session also with a server of both eras. A server that declares extensions keeps the era without sessions:
-    /// most have no name in a session, and where each request stands alone its caller is known.
-    async fn prefer_session(&mut self) -> Result<AgreedSession, Error> {
-        match self.options.kind {
-            WireKind::Stream => self.begin_with_session().await,
-            WireKind::Http { .. } => self.begin_with_description().await,
-        }
     }
 
     /// Opens a session, and asks for the description a server that refuses one, or that declares extensions. On a byte

@@ -144,7 +144,7 @@ impl<W: RpcService, R: ResendRule> ResendableCall<W, R> {
             if let Some(agreed) = &*self.shared.agreement.load() {
                 self.agreed = Arc::clone(agreed);
             }
-            let outcome = call_once(self.shared.wire(), self.written()).await;
+            let outcome = call_once(self.shared.port.wire(), self.written()).await;
             match self.judge(outcome) {
                 NextStep::Return(outcome) => return outcome,
                 NextStep::SendAgain(later) => next = later,

@@ -32,7 +32,7 @@ pub struct ClientEra<W, R = ()> {
 /// The state that the clones of one [`ClientEra`] share.
 pub(super) struct ClientEraShared<W> {
     /// The wire from which further ones are made; the session's outbox leads to it, too.
-    port: Arc<WirePort<W>>,
+    pub(super) port: Arc<WirePort<W>>,
     pub(super) agreement: Agreement,
     identity: ClientIdentity,
     options: EraOptions,
@@ -116,23 +116,14 @@ impl<W: RpcService> ClientEraShared<W> {
         };
         self.agreement.store(handshake.renew(era).await?);
         if era == Era::Session {
-            for request in self.standing.requests() {
-                if let Err(error) = self.again(request).await {
+            for mut request in self.standing.requests() {
+                prepare(&mut request, &self.agreement);
+                if let Err(error) = call_once(self.port.wire(), request).await {
                     tracing::warn!(%error, "a request of the old session failed in the new one");
                 }
             }
         }
         Ok(())
-    }
-
-    /// Sends a request once more, written for the new agreement.
-    async fn again(&self, mut request: Request) -> Result<Response, Error> {
-        prepare(&mut request, &self.agreement);
-        call_once(self.wire(), request).await
-    }
-
-    pub(super) fn wire(&self) -> W {
-        self.port.wire()
     }
 
     /// Returns whether the server can lose the session without the end of the connection; a byte stream cannot.
@@ -192,13 +183,13 @@ impl<W: Clone, R: Clone> Clone for ClientEra<W, R> {
 mgp_types::partial_debug!([W, R] ClientEra<W, R>, self => agreement: self.shared.agreement);
 
 /// A wire from which further ones are made.
-struct WirePort<W> {
+pub(super) struct WirePort<W> {
     wire: Mutex<W>,
     agreement: Agreement,
 }
 
 impl<W: RpcService> WirePort<W> {
-    fn wire(&self) -> W {
+    pub(super) fn wire(&self) -> W {
         self.wire.lock().clone()
     }
 }

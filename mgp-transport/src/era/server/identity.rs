@@ -1,7 +1,7 @@
 //! The identity of a server, the same on every connection.
 
 use bytes::Bytes;
-use mgp_types::mcp::{self, ForRevision, Implementation, meta::key};
+use mgp_types::mcp::{ForRevision, Implementation, meta::key};
 use mgp_types::mgp::Offer;
 use mgp_types::{CacheHint, Error, Object, RawJson, Revision, Session, json};
 
@@ -144,10 +144,5 @@ impl ServerIdentity {
         stamp.extend_from_slice(br#","cacheScope":"#);
         json::write_string(&mut stamp, hint.scope.as_str());
         stamp.into()
-    }
-
-    /// Returns the cache hint of a result without one of its own: nobody keeps it.
-    pub(super) fn no_cache() -> CacheHint {
-        CacheHint { ttl_ms: 0, scope: mcp::CacheScope::Private }
     }
 }

@@ -5,9 +5,12 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 #[cfg(feature = "ext")]
 use mgp_types::ext::{ExtensionId, StructuredError, projection, registry_error_data};
+use mgp_types::mcp::CacheScope;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Recovery, TraceId};
-use mgp_types::{Error, Method, Object, Origin, RawJson, Request, Response, ResultShape, Session, code};
+use mgp_types::{
+    CacheHint, Error, Method, Object, Origin, RawJson, Request, Response, ResultShape, Session, code,
+};
 
 use super::ServerIdentity;
 
@@ -28,7 +31,9 @@ pub(super) fn stamp(response: &mut Response, cacheable: bool, identity: &ServerI
         Some(kind) => kind == "complete",
     };
     if complete && cacheable {
-        let hint = response.context.cache.take().unwrap_or_else(ServerIdentity::no_cache);
+        // Nobody keeps a result without a hint of its own.
+        let hint =
+            response.context.cache.take().unwrap_or(CacheHint { ttl_ms: 0, scope: CacheScope::Private });
         for (name, value) in [
             ("ttlMs", RawJson::from_value(&hint.ttl_ms)),
             ("cacheScope", RawJson::from_value(hint.scope.as_str())),

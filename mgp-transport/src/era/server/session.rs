@@ -169,14 +169,8 @@ pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
 }
 
 /// The signal that the client has ended the opening of the session with `notifications/initialized`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Initialized(watch::Sender<bool>);
-
-impl Default for Initialized {
-    fn default() -> Self {
-        Self(watch::Sender::new(false))
-    }
-}
 
 impl Initialized {
     fn set(&self) {

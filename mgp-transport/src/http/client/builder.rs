@@ -16,10 +16,11 @@ use super::HttpClient;
 #[cfg(feature = "ext")]
 use super::auth_member::AuthMember;
 use super::authorize::Authorize;
-use super::connect::{ClientConnector, ClientIo, ClientTls, Dial, dial_network};
+use super::connect::{ClientIo, ClientTls, Dial, dial_network};
 use super::core::{ClientCore, Tasks};
 use super::link::HttpLink;
 use super::origin;
+use super::pool::ConnectionPool;
 use crate::ConnectionLimits;
 
 /// The settings of a client of one server.
@@ -162,11 +163,12 @@ impl HttpClientBuilder {
             }
             None => dial_network(self.tls)?,
         };
-        let connector = ClientConnector::new(dial, self.connect_timeout);
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("a client needs a tokio runtime").with_source(error))?;
         let tasks = Arc::new(Tasks::new(runtime));
-        let link = HttpLink::new(connector, Arc::clone(&tasks), self.max_idle_connections, self.authorizer);
+        let max_idle = self.max_idle_connections;
+        let pool = ConnectionPool::new(dial, self.connect_timeout, Arc::clone(&tasks), max_idle);
+        let link = HttpLink { pool: Arc::new(pool), authorizer: self.authorizer };
         // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
         let core = ClientCore::new(link, url, self.headers, self.limits, tasks, inbound);

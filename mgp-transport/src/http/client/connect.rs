@@ -30,13 +30,6 @@ pub(super) struct ClientTls {
     pub(super) client_certificate_pem: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// Opens the connections of a client, each within a bounded time.
-#[derive(Clone)]
-pub(super) struct ClientConnector {
-    dial: Dial,
-    timeout: Duration,
-}
-
 /// The function that opens a connection to the server of a URL.
 pub(super) type Dial = Arc<dyn Fn(Uri) -> BoxFuture<'static, io::Result<ClientIo>> + Send + Sync>;
 
@@ -95,24 +88,10 @@ fn tcp() -> HttpConnector {
     tcp
 }
 
-impl ClientConnector {
-    pub(super) fn new(dial: Dial, timeout: Duration) -> Self {
-        Self { dial, timeout }
-    }
-
-    /// Opens a connection to the server of this URL.
-    pub(super) async fn connect(&self, url: Uri) -> io::Result<ClientIo> {
-        let outcome = tokio::time::timeout(self.timeout, (self.dial)(url)).await;
-        outcome.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)))
-    }
-}
-
 async fn reach(mut network: Network, url: Uri) -> io::Result<<Network as Service<Uri>>::Response> {
     poll_fn(|cx| network.poll_ready(cx)).await.map_err(io::Error::other)?;
     network.call(url).await.map_err(io::Error::other)
 }
-
-mgp_types::partial_debug!(ClientConnector, self => timeout: self.timeout);
 
 /// A connection of any kind. The connection is boxed once, and many requests share it.
 pub(super) type ClientIo = Box<dyn HttpStream>;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Uri};
-use mgp_types::{Error, Id, RpcService, Session};
+use mgp_types::{Id, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -116,16 +116,6 @@ impl<I: RpcService> ClientCore<I> {
             return message;
         }
         message
-    }
-
-    /// Waits as long as a server may take to accept a message that it does not answer.
-    pub(super) async fn in_time(
-        &self,
-        posting: impl Future<Output = Result<(), Error>>,
-    ) -> Result<(), Error> {
-        tokio::time::timeout(self.limits.write_timeout, posting)
-            .await
-            .unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))
     }
 
     /// Returns an id that no other request of this client has.

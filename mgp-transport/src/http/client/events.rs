@@ -9,6 +9,8 @@ use mgp_types::Error;
 
 use super::body::{self, ResponseBody};
 use super::sse::{SseDecoder, SseEvent, SseTooLong};
+use crate::http::header::is_media;
+use crate::http::sse;
 use crate::memory_budget::BudgetShare;
 use crate::{ConnectionLimits, TooLong};
 
@@ -108,13 +110,10 @@ pub(super) enum BodyKind {
 
 impl BodyKind {
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
-            return Self::Other;
-        };
-        let media = value.split(';').next().unwrap_or(value).trim();
-        if media.eq_ignore_ascii_case("application/json") {
+        let is = |media| headers.get(CONTENT_TYPE).is_some_and(|value| is_media(value.as_bytes(), media));
+        if is("application/json") {
             Self::Json
-        } else if media.eq_ignore_ascii_case("text/event-stream") {
+        } else if is(sse::MEDIA_TYPE) {
             Self::Events
         } else {
             Self::Other

@@ -17,7 +17,7 @@ use super::core::ClientCore;
 use super::replies::PeerOutcome;
 use crate::AskedDuring;
 use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
-use crate::deliveries::{CallDeliveries, QueueRoom, ReadStalls};
+use crate::deliveries::{CallDeliveries, ReadStalls};
 use crate::sent_future::SentFuture;
 
 /// Brings the messages of one stream to the service that answers the server.
@@ -262,11 +262,9 @@ impl<I: RpcService> StreamReceiver<I> {
             return;
         }
         let bytes = params.to_raw().as_bytes().len();
-        if call.put(method, params, bytes) == QueueRoom::None {
-            self.stalls.begin(call);
-            // A caller that takes too long has lost the call, and that takes it back.
-            let _ = poll_fn(|cx| self.stalls.poll(cx)).await;
-        }
+        self.stalls.put(call, method, params, bytes);
+        // A caller that takes too long has lost the call, and that takes it back.
+        let _ = poll_fn(|cx| self.stalls.poll(cx)).await;
     }
 
     /// Returns the way back on the stream of the server's request that a message names; `None` if it names no request.

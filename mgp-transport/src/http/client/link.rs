@@ -13,15 +13,13 @@ use tokio::time::timeout;
 
 use super::authorize::{AfterRefusal, AuthorizationAnswer, Authorize, OutgoingRequest};
 use super::body::{self, ResponseBody};
-use super::connect::ClientConnector;
-use super::core::Tasks;
 use super::origin::{resolve, same_origin};
 use super::pool::ConnectionPool;
 
 /// Carries HTTP requests to one server over pooled connections.
 pub(super) struct HttpLink {
-    pool: Arc<ConnectionPool>,
-    authorizer: Option<Arc<dyn Authorize>>,
+    pub(super) pool: Arc<ConnectionPool>,
+    pub(super) authorizer: Option<Arc<dyn Authorize>>,
 }
 
 const MAX_REDIRECTS: usize = 3;
@@ -31,15 +29,6 @@ const MAX_RESENDS: u32 = 16;
 const MAX_DISCARD: Duration = Duration::from_secs(1);
 
 impl HttpLink {
-    pub(super) fn new(
-        connector: ClientConnector,
-        tasks: Arc<Tasks>,
-        max_idle: usize,
-        authorizer: Option<Arc<dyn Authorize>>,
-    ) -> Self {
-        Self { pool: Arc::new(ConnectionPool::new(connector, tasks, max_idle)), authorizer }
-    }
-
     /// Sends a request and waits for the head of its answer. `head` is called once per hop.
     ///
     /// Redirects are followed where they keep method and origin, so that neither body, credentials nor session ever go
@@ -133,8 +122,6 @@ struct AnsweredRequest {
     /// The headers that the authorizer gave, if there is one.
     authorized: Option<HeaderMap>,
 }
-
-mgp_types::partial_debug!(HttpLink, self => pool: self.pool);
 
 /// Returns the part of a URL that the server itself gets.
 fn on_server(url: &Uri) -> Uri {

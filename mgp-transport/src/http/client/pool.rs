@@ -1,5 +1,6 @@
 //! The pool of connections to one server.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,14 +13,16 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::body::ResponseBody;
-use super::connect::ClientConnector;
+use super::connect::Dial;
 use super::core::Tasks;
 
 /// The connections to one server. Idle ones serve further requests.
-#[derive(Debug)]
 pub(super) struct ConnectionPool {
-    connector: ClientConnector,
+    dial: Dial,
+    /// The time that a connection may take to open.
+    connect_timeout: Duration,
     tasks: Arc<Tasks>,
+    /// The number of connections that stay open between requests at most.
     max_idle: usize,
     /// The idle connections, the one used last at the end.
     idle: Mutex<Vec<Idle>>,
@@ -39,9 +42,8 @@ const READY_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_IDLE: Duration = Duration::from_secs(4);
 
 impl ConnectionPool {
-    /// Creates a pool that keeps at most `max_idle` connections open between requests.
-    pub(super) fn new(connector: ClientConnector, tasks: Arc<Tasks>, max_idle: usize) -> Self {
-        Self { connector, tasks, max_idle, idle: Mutex::default() }
+    pub(super) fn new(dial: Dial, connect_timeout: Duration, tasks: Arc<Tasks>, max_idle: usize) -> Self {
+        Self { dial, connect_timeout, tasks, max_idle, idle: Mutex::default() }
     }
 
     /// Sends a request over a connection of its own for as long as it takes, and waits for the head of the answer. The
@@ -110,10 +112,9 @@ impl ConnectionPool {
     }
 
     async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
-        let stream = self
-            .connector
-            .connect(origin.clone())
-            .await
+        let dialled = timeout(self.connect_timeout, (self.dial)(origin.clone())).await;
+        let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
+        let stream = dialled
             .map_err(|error| Error::disconnected("the server cannot be reached").with_source(error))?;
         let (sender, connection) = handshake(stream).await.map_err(broken)?;
         self.tasks.spawn(async move {
@@ -143,5 +144,3 @@ impl UsedConnection {
 }
 
 mgp_types::partial_debug!(UsedConnection);
-
-mgp_types::partial_debug!(Idle, self => since: self.since);

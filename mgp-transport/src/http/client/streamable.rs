@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Response as HttpResponse, StatusCode};
 use mgp_types::frame::{Message, write_call, write_notification};
 use mgp_types::{Error, Method, Origin, Request, RequestKind, Response, RpcService, Session};
+use tokio::time::timeout;
 
 #[cfg(feature = "ext")]
 use super::binary::BinaryArguments;
@@ -80,13 +81,14 @@ impl<I: RpcService> ClientCore<I> {
         };
         let names_session = id.is_some() && !era.is_stateless();
         let message = self.to_post(message).into();
-        self.in_time(self.deliver(message, head, names_session)).await?;
+        let delivered = timeout(self.limits.write_timeout, self.deliver(message, head, names_session)).await;
+        delivered.unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))?;
         if let (HeaderEra::Session(_), Some(session)) = (era, &request.context.session)
             && request.method == Method::INITIALIZED
         {
             // Servers drop messages that they send while nobody listens. A server that holds the answer back until it
             // has something to send must not delay the client.
-            let _ = tokio::time::timeout(LISTEN_PATIENCE, self.listen(session)).await;
+            let _ = timeout(LISTEN_PATIENCE, self.listen(session)).await;
         }
         Ok(Response::empty())
     }
@@ -309,7 +311,7 @@ impl<I: RpcService> ClientCore<I> {
         if let Ok(room) = Arc::clone(&self.chores).try_acquire_owned() {
             self.tasks.spawn(async move {
                 // A stream that goes on after its answer is closed.
-                let _ = tokio::time::timeout(MAX_LINGER, body::discard(rest)).await;
+                let _ = timeout(MAX_LINGER, body::discard(rest)).await;
                 drop(room);
             });
         }

@@ -35,11 +35,7 @@ pub(super) fn dispatch<S: RpcService>(
             }
             Ok(Message::Reply { id, outcome }) => live.session.answer(id.as_ref(), outcome),
             Err(malformed) if malformed.answerable => {
-                answers.push(PendingAnswer::Known(PostAnswer::error(
-                    StatusCode::OK,
-                    malformed.id.as_ref(),
-                    &malformed.error,
-                )));
+                answers.push(known(malformed.id.as_ref(), &malformed.error));
             }
             Err(_) => {}
         }
@@ -51,11 +47,14 @@ pub(super) fn dispatch<S: RpcService>(
     Some(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(&live.session))))
 }
 
-/// An answer that belongs into the array.
-enum PendingAnswer {
-    Known(PostAnswer),
-    /// The answer of a call in work; absent if the call is cancelled.
-    Running(oneshot::Receiver<PostAnswer>),
+/// An answer that belongs into the array; a call that was cancelled has none.
+type PendingAnswer = oneshot::Receiver<PostAnswer>;
+
+/// Returns the answer of a message that is refused.
+fn known(id: Option<&Id>, error: &Error) -> PendingAnswer {
+    let (answer, answered) = oneshot::channel();
+    let _ = answer.send(PostAnswer::error(StatusCode::OK, id, error));
+    answered
 }
 
 fn call<S: RpcService>(
@@ -66,9 +65,8 @@ fn call<S: RpcService>(
     method: Method,
     params: Params,
 ) -> PendingAnswer {
-    let refuse = |error| PendingAnswer::Known(PostAnswer::error(StatusCode::OK, Some(id), &error));
     if method == Method::INITIALIZE {
-        return refuse(Error::invalid_request("`initialize` must not be part of a batch"));
+        return known(Some(id), &Error::invalid_request("`initialize` must not be part of a batch"));
     }
     let request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let (answer, answered) = oneshot::channel();
@@ -76,7 +74,7 @@ fn call<S: RpcService>(
     let spawned = spawn_call(live, stream, id, request, form, |done| async {
         let _ = answer.send(done);
     });
-    spawned.map_or_else(refuse, |()| PendingAnswer::Running(answered))
+    spawned.map_or_else(|error| known(Some(id), &error), |()| answered)
 }
 
 /// Makes a call of a session in a task of its own, for an answer that goes to `answered`, and messages that go to a stream
@@ -107,21 +105,13 @@ where
 }
 
 async fn collect(answers: Vec<PendingAnswer>) -> PostAnswer {
-    let mut json = vec![b'['];
-    for pending in answers {
-        let answer = match pending {
-            PendingAnswer::Known(answer) => answer,
-            PendingAnswer::Running(answered) => match answered.await {
-                Ok(answer) => answer,
-                Err(_) => continue,
-            },
-        };
-        if json.len() > 1 {
-            json.push(b',');
-        }
+    let mut json = Vec::new();
+    for answer in answers {
+        let Ok(answer) = answer.await else { continue };
+        json.push(if json.is_empty() { b'[' } else { b',' });
         json.extend_from_slice(&answer.json);
     }
-    if json.len() == 1 {
+    if json.is_empty() {
         return PostAnswer::ACCEPTED; // All were cancelled.
     }
     json.push(b']');

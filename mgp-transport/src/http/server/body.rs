@@ -32,14 +32,6 @@ enum BodyContent {
 }
 
 impl HttpBody {
-    pub(super) const fn empty() -> Self {
-        Self::full(Bytes::new())
-    }
-
-    pub(super) const fn full(bytes: Bytes) -> Self {
-        Self { content: BodyContent::Full(bytes), active: None }
-    }
-
     pub(super) fn events(events: EventBody) -> Self {
         Self { content: BodyContent::Events(Box::new(events)), active: None }
     }
@@ -52,13 +44,13 @@ impl HttpBody {
 
 impl From<Bytes> for HttpBody {
     fn from(bytes: Bytes) -> Self {
-        Self::full(bytes)
+        Self { content: BodyContent::Full(bytes), active: None }
     }
 }
 
 impl From<String> for HttpBody {
     fn from(text: String) -> Self {
-        Self::full(text.into())
+        Bytes::from(text).into()
     }
 }
 
@@ -72,7 +64,7 @@ impl From<mpsc::Receiver<Bytes>> for HttpBody {
 impl Default for HttpBody {
     /// Returns an empty body.
     fn default() -> Self {
-        Self::empty()
+        Bytes::new().into()
     }
 }
 

@@ -164,7 +164,7 @@ impl RunningCall {
         self.call = None;
         Poll::Ready(match answer {
             Some(answer) => self.answered(answer),
-            None => events(HttpBody::empty()),
+            None => events(HttpBody::default()),
         })
     }
 
@@ -188,7 +188,7 @@ impl RunningCall {
             return Poll::Pending;
         }
         let Some(call) = self.call.take().filter(|_| !self.stream.is_cancelled()) else {
-            return Poll::Ready(events(HttpBody::empty()));
+            return Poll::Ready(events(HttpBody::default()));
         };
         Poll::Ready(self.streaming(Some(call)))
     }

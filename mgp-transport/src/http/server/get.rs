@@ -61,7 +61,7 @@ impl<A: Accept> HttpServer<A> {
     ) -> Result<Response<HttpBody>, HttpRefusal> {
         let live = self.find(session(&head.marks)?, parts)?;
         self.sessions().remove(live.session.id);
-        Ok(with_status(StatusCode::NO_CONTENT, HttpBody::empty()))
+        Ok(with_status(StatusCode::NO_CONTENT, HttpBody::default()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The head of a request, read in one pass.
 
-use http::{HeaderMap, HeaderValue, header as standard};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use mgp_types::Revision;
 
 use super::negotiate::AcceptHeader;
@@ -20,7 +20,7 @@ pub(super) struct RequestHead<'a> {
     pub(super) last_event: Option<&'a HeaderValue>,
     pub(super) marks: BodyHeaders,
     /// A header that may come once and came twice; two readers may take different values.
-    pub(super) repeated: Option<&'static str>,
+    pub(super) repeated: Option<&'a HeaderName>,
 }
 
 /// The values that are needed beyond the head: the headers that describe the body.
@@ -85,13 +85,13 @@ impl<'a> RequestHead<'a> {
                     if other.starts_with(header::PARAM_PREFIX)
                         && headers.get_all(name).iter().nth(1).is_some()
                     {
-                        head.repeated = Some("Mcp-Param-*");
+                        head.repeated = Some(name);
                     }
                     continue;
                 }
             };
             if !first {
-                head.repeated = Some(spelling(name.as_str()));
+                head.repeated = Some(name);
             }
         }
         head
@@ -110,21 +110,7 @@ impl VersionHeader {
 }
 
 impl SessionMark {
-    pub(super) fn read(value: &[u8]) -> Self {
+    fn read(value: &[u8]) -> Self {
         SessionId::parse(value).map_or(Self::Foreign, Self::Id)
-    }
-}
-
-fn spelling(name: &str) -> &'static str {
-    match name {
-        _ if name == standard::HOST => "Host",
-        _ if name == standard::ORIGIN => "Origin",
-        _ if name == standard::CONTENT_TYPE => "Content-Type",
-        _ if name == standard::CONTENT_LENGTH => "Content-Length",
-        _ if name == header::LAST_EVENT_ID => "Last-Event-ID",
-        _ if name == header::PROTOCOL_VERSION => "MCP-Protocol-Version",
-        _ if name == header::SESSION_ID => "Mcp-Session-Id",
-        _ if name == header::METHOD => "Mcp-Method",
-        _ => "Mcp-Name",
     }
 }

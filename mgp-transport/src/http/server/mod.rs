@@ -62,8 +62,9 @@ use self::head::RequestHead;
 use self::read::BodyReader;
 use self::respond::HttpRefusal;
 use self::session_table::SessionTable;
-use crate::Accept;
-use crate::accept::{CaughtService, accept_caught};
+use crate::accept::CaughtService;
+use crate::http::header::is_media;
+use crate::{Accept, CatchPanic};
 
 pub use self::body::HttpBody;
 pub use self::config::{ConnectionAddrs, HttpConfig};
@@ -138,16 +139,8 @@ impl<A: Accept> HttpServer<A> {
     fn with(accept: A, config: HttpConfig) -> Self {
         let config = Arc::new(config);
         let sessions = Arc::new(SessionTable::new(Arc::clone(&config)));
-        let envelopes = Envelopes::default();
-        Self {
-            shared: Arc::new(HttpServerShared {
-                accept,
-                config,
-                stateless: OnceLock::new(),
-                sessions,
-                envelopes,
-            }),
-        }
+        let (stateless, envelopes) = (OnceLock::new(), Envelopes::default());
+        Self { shared: Arc::new(HttpServerShared { accept, config, stateless, sessions, envelopes }) }
     }
 
     /// Returns the server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
@@ -224,9 +217,10 @@ impl<A: Accept> HttpServer<A> {
         }
         match head.repeated {
             None => Ok(()),
-            Some(name) => Err(HttpRefusal::bad_request(Error::header_mismatch(format!(
-                "the header {name} came more than once"
-            )))),
+            Some(name) => {
+                let why = format!("the header {name} came more than once");
+                Err(HttpRefusal::bad_request(Error::header_mismatch(why)))
+            }
         }
     }
 
@@ -253,7 +247,7 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn check_body(head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
-        if !head.content_type.is_some_and(|value| negotiate::is_json(value.as_bytes())) {
+        if !head.content_type.is_some_and(|value| is_media(value.as_bytes(), "application/json")) {
             let why = "`Content-Type` must be application/json";
             return Err(HttpRefusal::because(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
         }
@@ -268,12 +262,8 @@ impl<A: Accept> HttpServer<A> {
         &self.shared.sessions
     }
 
-    fn envelopes(&self) -> &Envelopes {
-        &self.shared.envelopes
-    }
-
     fn accept(&self, outbox: Outbox) -> CaughtService<A> {
-        accept_caught(&self.shared.accept, outbox)
+        CatchPanic::new(self.shared.accept.accept(outbox))
     }
 
     fn stateless_service(&self) -> CaughtService<A> {

@@ -1,4 +1,4 @@
-//! The media types that a request carries and accepts.
+//! The media types that a request accepts.
 
 /// The forms of an answer that a request accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,12 +30,6 @@ impl AcceptHeader {
             self.events |= any || is(media, b"text/event-stream") || is(media, b"text/*");
         }
     }
-}
-
-/// Returns whether a `Content-Type` is that of JSON.
-pub(super) fn is_json(content_type: &[u8]) -> bool {
-    let media = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
-    is(media.trim_ascii(), b"application/json")
 }
 
 fn is(media: &[u8], expected: &[u8]) -> bool {
@@ -82,11 +76,5 @@ mod tests {
         assert_eq!(accepts(&["application/json"]), (true, false));
         assert_eq!(accepts(&["text/event-stream;q=0, application/json;q=0.5"]), (true, false));
         assert_eq!(accepts(&["text/html, application/jsonx"]), (false, false));
-    }
-
-    #[test]
-    fn json_may_have_parameters() {
-        assert!(is_json(b"application/json") && is_json(b"Application/Json ; charset=utf-8"));
-        assert!(!is_json(b"text/plain") && !is_json(b"") && !is_json(b"application/json-seq"));
     }
 }

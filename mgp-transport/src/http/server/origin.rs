@@ -1,4 +1,4 @@
-//! The check of `Host` and `OriginHeader`, which keeps web pages from using a server on the visitor's own machine.
+//! The check of `Host` and `Origin`, which keeps web pages from using a server on the visitor's own machine.
 
 use std::net::IpAddr;
 
@@ -25,52 +25,39 @@ impl HttpConfig {
             return true;
         }
         let Some(name) = std::str::from_utf8(host).ok().and_then(without_port) else { return false };
-        is_loopback(name) || self.hosts.iter().any(|allowed| bare(allowed).eq_ignore_ascii_case(name))
+        // An allowed host may carry a port, or lack the brackets of IPv6.
+        is_loopback(name)
+            || self
+                .hosts
+                .iter()
+                .any(|allowed| without_port(allowed).unwrap_or(allowed).eq_ignore_ascii_case(name))
     }
 
     /// Returns whether a web page of this `origin` may send requests.
     pub(super) fn accepts_origin(&self, origin: &[u8]) -> bool {
-        let Some(origin) = std::str::from_utf8(origin).ok().and_then(OriginHeader::parse) else {
-            return false;
+        let Some(origin) = std::str::from_utf8(origin).ok().and_then(origin_parts) else { return false };
+        let is = |allowed: [&str; 3]| {
+            allowed.iter().zip(origin).all(|(one, other)| one.eq_ignore_ascii_case(other))
         };
-        (is_loopback(origin.host) && origin.is_web())
-            || self
-                .origins
-                .iter()
-                .any(|allowed| OriginHeader::parse(allowed).is_some_and(|other| other.same(&origin)))
+        let [scheme, host, _] = origin;
+        (is_loopback(host) && !default_port(scheme).is_empty())
+            || self.origins.iter().any(|allowed| origin_parts(allowed).is_some_and(is))
     }
 }
 
-struct OriginHeader<'a> {
-    scheme: &'a str,
-    host: &'a str,
-    port: &'a str,
+/// Returns the scheme, the host and the port of an origin.
+fn origin_parts(origin: &str) -> Option<[&str; 3]> {
+    let (scheme, rest) = origin.split_once("://")?;
+    let authority = rest.strip_suffix('/').unwrap_or(rest);
+    if authority.contains(['/', '@', '?', '#']) {
+        return None;
+    }
+    let host = without_port(authority)?;
+    let port = authority[host.len()..].trim_start_matches([':', ']']);
+    Some([scheme, host, if port.is_empty() { default_port(scheme) } else { port }])
 }
 
-impl<'a> OriginHeader<'a> {
-    fn parse(origin: &'a str) -> Option<Self> {
-        let (scheme, rest) = origin.split_once("://")?;
-        let authority = rest.strip_suffix('/').unwrap_or(rest);
-        if authority.contains(['/', '@', '?', '#']) {
-            return None;
-        }
-        let host = without_port(authority)?;
-        let port = authority[host.len()..].trim_start_matches([':', ']']);
-        let port = if port.is_empty() { default_port(scheme) } else { port };
-        Some(Self { scheme, host, port })
-    }
-
-    fn is_web(&self) -> bool {
-        self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
-    }
-
-    fn same(&self, other: &OriginHeader<'_>) -> bool {
-        self.scheme.eq_ignore_ascii_case(other.scheme)
-            && self.host.eq_ignore_ascii_case(other.host)
-            && self.port == other.port
-    }
-}
-
+/// Returns the usual port of a scheme of the web; for any other scheme the text is empty.
 fn default_port(scheme: &str) -> &'static str {
     match scheme {
         _ if scheme.eq_ignore_ascii_case("http") => "80",
@@ -95,11 +82,6 @@ fn without_port(authority: &str) -> Option<&str> {
     };
     let valid = !host.is_empty() && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     valid.then_some(host)
-}
-
-/// Returns an allowed host as it was configured, which may carry a port or lack the brackets of IPv6.
-fn bare(host: &str) -> &str {
-    without_port(host).unwrap_or(host)
 }
 
 fn is_address(host: &[u8]) -> bool {

@@ -77,7 +77,7 @@ impl<A: Accept> HttpServer<A> {
             Message::Notify { method, params } => (None, method, params),
             Message::Reply { id, outcome } => return self.reply(&parts, marks, id.as_ref(), outcome),
         };
-        let version = self.envelopes().version(&params);
+        let version = self.shared.envelopes.version(&params);
         match decide::route(marks, Some(&method), &version) {
             Ok(MessageRoute::Stateless { compare }) => {
                 let kind = if id.is_some() { RequestKind::Call } else { RequestKind::Notify };
@@ -107,7 +107,7 @@ impl<A: Accept> HttpServer<A> {
         let mut request = request(kind, method, params, parts);
         let mut stream = ResponseStream::new(StreamKind::Live, Arc::clone(self.config()), 0);
         if subscribes {
-            stream = stream.of_subscription(id.clone());
+            stream.subscription.clone_from(&id);
         }
         let names_call = request.method.about_call() == Some(CallSide::Sender);
         if names_call && let Err(error) = named(&mut request.params, None) {

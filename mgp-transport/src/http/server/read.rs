@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes};
 use http_body::Body;
 use mgp_types::Id;
 use pin_project_lite::pin_project;
@@ -132,11 +132,7 @@ impl<B: Body> BodyReader<B> {
                 *this.share = None;
             }
             if let Some(RefusedBody { skipped, .. }) = this.refused {
-                while data.has_remaining() {
-                    skipped.skip(data.chunk());
-                    let read = data.chunk().len();
-                    data.advance(read);
-                }
+                skipped.skip(&data.copy_to_bytes(len));
                 if skipped.bytes() > this.config.limits.max_skipped_bytes {
                     break;
                 }
@@ -152,16 +148,12 @@ impl<B: Body> BodyReader<B> {
                 this.more.reserve(room);
                 this.more.extend_from_slice(&std::mem::take(this.first));
             }
-            while data.has_remaining() {
-                let chunk = data.chunk();
-                let read = chunk.len();
-                this.more.extend_from_slice(chunk);
-                data.advance(read);
-            }
+            this.more.put(data);
         }
         Poll::Ready(match this.refused.take() {
             None => {
-                let whole = whole(this.first, this.more);
+                let (first, more) = (std::mem::take(this.first), std::mem::take(this.more));
+                let whole = if more.is_empty() { first } else { more.into() };
                 Ok(match this.share.take() {
                     Some(share) => share.hold(whole),
                     None => whole,
@@ -173,8 +165,4 @@ impl<B: Body> BodyReader<B> {
             }
         })
     }
-}
-
-fn whole(first: &mut Bytes, more: &mut Vec<u8>) -> Bytes {
-    if more.is_empty() { std::mem::take(first) } else { std::mem::take(more).into() }
 }

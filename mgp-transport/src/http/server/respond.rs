@@ -43,7 +43,7 @@ impl PostAnswer {
         frame::write_error(&mut json, id, error);
         let demand = AuthorizationDemand::of(error);
         Self {
-            status: demand.and_then(demanded_status).unwrap_or(status),
+            status: demand.and_then(|demand| StatusCode::from_u16(demand.status()).ok()).unwrap_or(status),
             json: json.into(),
             challenge: demand.and_then(challenge),
         }
@@ -51,19 +51,15 @@ impl PostAnswer {
 
     pub(super) fn into_response(self) -> Response<HttpBody> {
         if self.json.is_empty() {
-            return with_status(self.status, HttpBody::empty());
+            return with_status(self.status, HttpBody::default());
         }
-        let mut response = with_status(self.status, HttpBody::full(self.json));
+        let mut response = with_status(self.status, self.json.into());
         response.headers_mut().insert(header::CONTENT_TYPE, JSON);
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
         }
         response
     }
-}
-
-fn demanded_status(demand: &AuthorizationDemand) -> Option<StatusCode> {
-    StatusCode::from_u16(demand.status()).ok()
 }
 
 fn challenge(demand: &AuthorizationDemand) -> Option<Box<HeaderValue>> {

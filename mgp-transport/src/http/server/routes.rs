@@ -13,9 +13,10 @@ use super::body::HttpBody;
 use super::connection::HealthOnly;
 use super::future::{PostTarget, ResponseFuture};
 use super::get::not_allowed;
-use super::head::{RequestHead, SessionMark};
+use super::head::RequestHead;
 use super::legacy_sse::SESSION_ID;
 use super::respond::HttpRefusal;
+use super::session_table::SessionId;
 use super::{CheckedHead, HttpServer};
 use crate::Accept;
 
@@ -79,16 +80,15 @@ impl<A: Accept> Routes<A> {
             return Err(not_allowed());
         }
         HttpServer::<A>::check_body(&head)?;
-        let SessionMark::Id(id) = session(parts.uri.query()) else { return Err(HttpRefusal::no_session()) };
+        let id = session(parts.uri.query()).ok_or_else(HttpRefusal::no_session)?;
         self.server.session(id, parts, true)?;
         Ok(CheckedHead::Post(PostTarget::Sse(id)))
     }
 }
 
-fn session(query: Option<&str>) -> SessionMark {
-    let mut pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
-    let found = pairs.find(|(name, _)| *name == SESSION_ID);
-    found.map_or(SessionMark::Absent, |(_, id)| SessionMark::read(id.as_bytes()))
+fn session(query: Option<&str>) -> Option<SessionId> {
+    let mut pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
+    SessionId::parse(pairs.find(|(name, _)| *name == SESSION_ID)?.1.as_bytes())
 }
 
 impl<A: Accept, B: Body> Service<http::Request<B>> for Routes<A> {

@@ -82,10 +82,6 @@ impl HttpSession {
         }
     }
 
-    pub(super) fn config(&self) -> &Arc<HttpConfig> {
-        &self.config
-    }
-
     /// Returns whether the session is that of `principal`.
     pub(super) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.principal.as_ref() == principal
@@ -111,9 +107,10 @@ impl HttpSession {
     /// Creates a stream for the answer to one POST.
     pub(super) fn new_stream(self: &Arc<Self>) -> ResponseStream {
         let number = self.last_stream.fetch_add(1, Ordering::Relaxed) + 1;
-        let primed = self.can_poll();
-        ResponseStream::new(StreamKind::Kept { primed }, Arc::clone(&self.config), number)
-            .in_session(Arc::clone(self))
+        let kind = StreamKind::Kept { primed: self.can_poll() };
+        let mut stream = ResponseStream::new(kind, Arc::clone(&self.config), number);
+        stream.session = Some(Arc::clone(self));
+        stream
     }
 
     /// Returns whether a handler may close the stream of its request for a while.
@@ -256,7 +253,7 @@ impl HttpSession {
         let mut json = Vec::new();
         frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
         stream.push(&json).await?;
-        match timeout(self.config().peer_timeout, answer).await {
+        match timeout(self.config.peer_timeout, answer).await {
             Ok(Ok(outcome)) => {
                 let result = outcome?;
                 frame::check_result(&request.method, &result)?;
@@ -272,7 +269,7 @@ impl HttpSession {
         if self.is_closed() {
             return Err(Error::disconnected("the session has ended"));
         }
-        if questions.open.len() >= self.config().limits.max_in_flight {
+        if questions.open.len() >= self.config.limits.max_in_flight {
             return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many questions are open"));
         }
         questions.last += 1;

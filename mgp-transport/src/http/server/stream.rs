@@ -27,12 +27,12 @@ pub struct ResponseStream {
     kind: StreamKind,
     config: Arc<HttpConfig>,
     /// The session of the stream, through which its reader can be asked.
-    session: Option<Arc<HttpSession>>,
+    pub(super) session: Option<Arc<HttpSession>>,
     /// The call's stream on our side of the connection, and its id on the peer's; `None` if the stream is not that of
     /// one call.
     call: Option<(StreamId, Id)>,
     /// The `subscriptions/listen` that all messages on the stream belong to.
-    subscription: Option<Id>,
+    pub(super) subscription: Option<Id>,
     used: AtomicBool,
     cancelled: AtomicBool,
     state: Mutex<ResponseStreamState>,
@@ -88,11 +88,6 @@ impl ResponseStream {
         }
     }
 
-    pub(super) fn in_session(mut self, session: Arc<HttpSession>) -> Self {
-        self.session = Some(session);
-        self
-    }
-
     pub(super) fn of_call(mut self, id: Id) -> Self {
         self.call = Some((StreamId::fresh(), id));
         self
@@ -107,11 +102,6 @@ impl ResponseStream {
     /// Returns the stream as an outbox of no call.
     pub(super) fn standalone_outbox(self: &Arc<Self>) -> Outbox {
         Outbox::new(Arc::clone(self) as _, StreamId::STANDALONE)
-    }
-
-    pub(super) fn of_subscription(mut self, id: Option<Id>) -> Self {
-        self.subscription = id;
-        self
     }
 
     /// Ends the stream for now, while the call goes on.

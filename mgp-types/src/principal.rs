@@ -1,6 +1,7 @@
 //! The proved identity of a caller.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -151,6 +152,18 @@ impl PartialEq for Principal {
 }
 
 impl Eq for Principal {}
+
+impl PartialOrd for Principal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Principal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
 
 impl Hash for Principal {
     fn hash<H: Hasher>(&self, state: &mut H) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_security::auth::AuthLayer;
+use mgp_security::definition::free_unused_patterns;
 use mgp_security::path::usable_folder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
 use mgp_transport::Accept;
@@ -130,6 +131,7 @@ impl Kernel {
         beside.spawn(audit.ends.clone().keep(audit.log.heads()));
         beside.spawn(audit.forwarded.keep());
         beside.spawn(record::forget(&config.load(), audit.log.clone()));
+        beside.spawn(free_unused_patterns());
         let kernel =
             Self(Arc::new(KernelInner { sections, front, identity: Arc::new(identity), _beside: beside }));
         let Sections { config, policies, tools, fleet, lifecycle, registry, .. } = &kernel.0.sections;

@@ -32,7 +32,7 @@ pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
 use self::remark::{PinAnnotations, Remark, RemarkKind};
 use self::scan::is_rule;
-pub use self::scan::{Judgement, RULES, judge_definition, scan_text};
+pub use self::scan::{Judgement, RULES, free_unused_patterns, judge_definition, scan_text};
 pub use self::store::{PinState, StoredPin, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

@@ -7,6 +7,7 @@
 //! Words, wordings and rules are data: `atoms.txt`, `words.txt`, `wordings.txt`, `parameters.txt` and `rules.txt`.
 
 mod atom;
+mod compiled_list;
 mod encoded;
 mod judge;
 mod lexicon;
@@ -16,13 +17,14 @@ mod rules;
 mod wording;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use mgp_types::Object;
 use mgp_types::canonical::CanonicalTree;
 
 use self::judge::Match;
 use self::lexicon::LEXICON;
-use self::parameters::Parameters;
+use self::parameters::{PATTERNS, Parameters};
 use self::rules::TextPlace;
 use self::wording::WORDINGS;
 use super::DefinitionKind;
@@ -85,6 +87,18 @@ pub fn scan_text(text: &str) -> Result<(), Finding> {
     let mut reader = DefinitionReader::new(&|_| false, &|_| false);
     reader.check_readings(text, TextPlace::Text, "")?;
     reader.flagged.map_or(Ok(()), Err)
+}
+
+/// Frees the compiled words and patterns, about 10 MB, when no text was scanned for a minute, for as long as it is polled.
+/// The next text has them compiled again.
+pub async fn free_unused_patterns() {
+    let mut looks = tokio::time::interval(Duration::from_mins(1));
+    loop {
+        looks.tick().await;
+        LEXICON.free_unused();
+        WORDINGS.free_unused();
+        PATTERNS.free_unused();
+    }
 }
 
 /// A reader of the texts of one definition, or of a single text. A finding that holds the definition ends the reading;
@@ -245,9 +259,9 @@ impl<'a> DefinitionReader<'a> {
     ) -> Option<Found> {
         let folded = FoldedText::new(text);
         let mut hits = Vec::new();
-        LEXICON.find(&folded, &mut hits);
+        LEXICON.get().find(&folded, &mut hits);
         if has_wordings {
-            WORDINGS.find(&folded, &mut hits);
+            WORDINGS.get().find(&folded, &mut hits);
         }
         self.parameters.find(&folded, &mut hits);
         let spared: &dyn Fn(&str) -> bool = if disguise.is_some() { &|_| false } else { self.spared };

@@ -93,7 +93,8 @@ mod tests {
         let by_program =
             [Atoms::MAIL, Atoms::DESTINATION, Atoms::PARAMETER, Atoms::PROPERTY_REF, Atoms::NAMED_FILE];
         let composed = SCAN_RULES.compounds.iter().map(|(atom, _)| *atom);
-        let found = LEXICON.atoms().chain(WORDINGS.atoms()).chain(composed).chain(by_program);
+        let (lexicon, wordings) = (LEXICON.get(), WORDINGS.get());
+        let found = lexicon.atoms().chain(wordings.atoms()).chain(composed).chain(by_program);
         let found = found.fold(Atoms::default(), Atoms::and);
         for (name, atoms) in &*NAMES {
             assert!(found.and(*atoms) == found, "{name}");

@@ -1,10 +1,9 @@
 //! One automaton that finds the words of all languages.
 
-use std::sync::LazyLock;
-
 use aho_corasick::AhoCorasick;
 
 use super::atom::{Atoms, Hit};
+use super::compiled_list::CompiledList;
 use crate::data_file::{Section, sections};
 use crate::definition::fold::FoldedText;
 
@@ -28,10 +27,10 @@ struct LexiconEntry {
     ends_word: bool,
 }
 
-pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
+pub(super) static LEXICON: CompiledList<Lexicon> = CompiledList::new(Lexicon::read);
 
 impl Lexicon {
-    /// Returns the lexicon of `words.txt`, which takes megabytes and is compiled when a text is first scanned.
+    /// Returns the lexicon of `words.txt`, compiled.
     fn read() -> Self {
         let spelled = Atoms::named("SPELLED-OUT");
         let (mut negations, mut entries, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
@@ -132,7 +131,7 @@ mod tests {
 
     fn is_found(text: &str, name: &str) -> bool {
         let mut hits = Vec::new();
-        LEXICON.find(&FoldedText::new(text), &mut hits);
+        LEXICON.get().find(&FoldedText::new(text), &mut hits);
         hits.iter().any(|hit| hit.atom == Atoms::named(name))
     }
 

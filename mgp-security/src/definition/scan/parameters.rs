@@ -2,24 +2,24 @@
 //! name, and parameters that have nothing to do with the purpose of the tool.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use mgp_types::Object;
 
 use super::atom::{Atoms, Hit};
+use super::compiled_list::CompiledList;
 use super::pattern::FoldedPattern;
 use crate::data_file::{Entry, Section, sections};
 use crate::definition::DefinitionKind;
 use crate::definition::fold::FoldedText;
 
 /// The patterns that recognise names of parameters and the topics of a tool.
-struct ParameterPatterns {
+pub(super) struct ParameterPatterns {
     /// Patterns whose first group may be the name of a parameter.
     named: Vec<FoldedPattern>,
     topics: Vec<(&'static str, FoldedPattern)>,
 }
 
-static PATTERNS: LazyLock<ParameterPatterns> = LazyLock::new(ParameterPatterns::read);
+pub(super) static PATTERNS: CompiledList<ParameterPatterns> = CompiledList::new(ParameterPatterns::read);
 
 impl ParameterPatterns {
     /// Returns the patterns of `parameters.txt`.
@@ -67,7 +67,8 @@ impl Parameters {
         let purpose = FoldedText::new(&format!("{} {first}", super::in_words(&text("name")))).text;
         // A tool with almost no description may have any purpose.
         let is_terse = first.split_whitespace().count() < MIN_PURPOSE;
-        let topics = PATTERNS.topics.iter().filter(|(topic, pattern)| {
+        let patterns = PATTERNS.get();
+        let topics = patterns.topics.iter().filter(|(topic, pattern)| {
             is_terse || (is_prompt && *topic != "access") || pattern.is_match(&purpose)
         });
         Self { names, topics: topics.map(|(topic, _)| *topic).collect() }
@@ -75,8 +76,8 @@ impl Parameters {
 
     /// Returns the parameters of a text that has none, and may be about anything.
     pub(super) fn of_everything() -> Self {
-        let topics = PATTERNS.topics.iter().map(|(topic, _)| *topic);
-        Self { names: HashSet::new(), topics: topics.collect() }
+        let topics = PATTERNS.get().topics.iter().map(|(topic, _)| *topic).collect();
+        Self { names: HashSet::new(), topics }
     }
 
     /// Notes the places where `folded` speaks of one of the parameters as the place for something.
@@ -84,7 +85,7 @@ impl Parameters {
         if self.names.is_empty() {
             return;
         }
-        for pattern in &PATTERNS.named {
+        for pattern in &PATTERNS.get().named {
             for (whole, name) in pattern.groups_iter(&folded.text) {
                 if self.names.contains(&folded.text[name]) {
                     let (start, end, sentence) = (whole.start, whole.end, folded.sentence(whole.start));

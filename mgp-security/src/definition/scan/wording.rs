@@ -4,9 +4,9 @@
 //! an assistant does for its user have a verb at the start of a clause, and near behind it the object of the verb.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use super::atom::{Atoms, Hit};
+use super::compiled_list::CompiledList;
 use super::pattern::FoldedPattern;
 use crate::data_file::{Entry, Section, sections, split, with_blanks};
 use crate::definition::fold::FoldedText;
@@ -42,10 +42,10 @@ enum WordingPosition {
     Order,
 }
 
-pub(super) static WORDINGS: LazyLock<Wordings> = LazyLock::new(Wordings::read);
+pub(super) static WORDINGS: CompiledList<Wordings> = CompiledList::new(Wordings::read);
 
 impl Wordings {
-    /// Returns the wordings of `wordings.txt`, which take megabytes and are compiled when a text is first scanned.
+    /// Returns the wordings of `wordings.txt`, compiled.
     fn read() -> Self {
         let mut read = Self { forbiddable: Atoms::named("FORBIDDABLE"), ..Self::default() };
         let mut slots = Vec::new();

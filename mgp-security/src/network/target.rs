@@ -27,14 +27,11 @@ pub(super) fn parse(written: &str, policy: &NetworkPolicy) -> Result<Url, Findin
     let (host, rest) = split_authority(rest)?;
     let url =
         Url::parse(written).map_err(|_| ambiguous("it is no valid URL: check the host and the port"))?;
-    if !host.is_empty() && url.host().is_none() {
-        return Err(ambiguous("it names no host"));
-    }
+    refuse_if(!host.is_empty() && url.host().is_none(), "it names no host")?;
     let host = parse_host(host, url.port_or_known_default(), policy)?;
     // Both parsers must find the same host; for schemes that the URL parser does not know, it keeps the host as text.
-    if url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host)) {
-        return Err(ambiguous("its host can be read in more than one way"));
-    }
+    let is_other = url.host_str().is_none_or(|read| Host::parse(read).ok().as_ref() != Some(&host));
+    refuse_if(is_other, "its host can be read in more than one way")?;
     nested::check(rest)?;
     Ok(url)
 }
@@ -52,25 +49,22 @@ pub(super) fn parse_host(
         Host::Ipv4(ip) => {
             // Readers disagree on the base of numbers such as `010` in `010.8.8.8`, so only the usual notation means
             // one address.
-            if written.strip_suffix('.').unwrap_or(written) != ip.to_string() {
-                return Err(ambiguous("write the address as four decimal numbers"));
-            }
+            let is_usual = written.strip_suffix('.').unwrap_or(written) == ip.to_string();
+            refuse_if(!is_usual, "write the address as four decimal numbers")?;
         }
         Host::Ipv6(_) => {}
         Host::Domain(name) => {
             let name = name.strip_suffix('.').unwrap_or(name);
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            if !name.split('.').all(|label| !label.is_empty() && label.len() < 64 && label.bytes().all(plain))
-            {
-                return Err(ambiguous("a host consists of letters, digits, hyphens and dots"));
-            }
-            if written.contains('%') {
-                return Err(ambiguous("write its host without percent signs"));
-            }
+            let is_label = |label: &str| !label.is_empty() && label.len() < 64 && label.bytes().all(plain);
+            refuse_if(
+                !name.split('.').all(is_label),
+                "a host consists of letters, digits, hyphens and dots",
+            )?;
+            refuse_if(written.contains('%'), "write its host without percent signs")?;
             // Non-ASCII letters whose host normalizes to plain ASCII serve no other purpose than to look different.
-            if !written.is_ascii() && !name.split('.').any(|label| label.starts_with("xn--")) {
-                return Err(ambiguous("write its host in plain letters"));
-            }
+            let is_encoded = name.split('.').any(|label| label.starts_with("xn--"));
+            refuse_if(!written.is_ascii() && !is_encoded, "write its host in plain letters")?;
         }
     }
     Ok(host)
@@ -81,9 +75,8 @@ fn check_spelling(written: &str) -> Result<(), Finding> {
     if written.len() > MAX_BYTES {
         return Err(Finding::new("ambiguous-url", "the URL is too long: send the data in the body"));
     }
-    if written.contains(|character: char| character.is_whitespace() || character.is_control()) {
-        return Err(ambiguous("it contains white space or control characters: percent-encode them"));
-    }
+    let is_odd = written.contains(|character: char| character.is_whitespace() || character.is_control());
+    refuse_if(is_odd, "it contains white space or control characters: percent-encode them")?;
     characters::check(written)
 }
 
@@ -108,13 +101,10 @@ fn split_authority(text: &str) -> Result<(&str, &str), Finding> {
     let end = until_slash.find(['?', '#']).unwrap_or(until_slash.len());
     let (authority, behind) = until_slash.split_at(end);
     let hidden = behind.find('@').is_some_and(|at| !behind.starts_with('?') || !behind[..at].contains('='));
-    if hidden {
-        return Err(ambiguous("write a slash behind the host, and `@` as %40"));
-    }
+    refuse_if(hidden, "write a slash behind the host, and `@` as %40")?;
     let path_end = text.find(['?', '#']).unwrap_or(text.len());
-    if text[..path_end].contains('\\') || behind.contains('\\') {
-        return Err(ambiguous("write slashes, not backslashes"));
-    }
+    let is_backward = text[..path_end].contains('\\') || behind.contains('\\');
+    refuse_if(is_backward, "write slashes, not backslashes")?;
     let (user, address) =
         authority.rsplit_once('@').map_or((None, authority), |(user, address)| (Some(user), address));
     let host = if let Some(inside) = address.strip_prefix('[') {
@@ -126,11 +116,10 @@ fn split_authority(text: &str) -> Result<(&str, &str), Finding> {
         check_port(port)?;
         host
     };
-    if user.is_some_and(|user| !is_plain_user(user)) {
-        return Err(ambiguous(
-            "what stands before `@` could be taken for the host: send credentials in a header",
-        ));
-    }
+    refuse_if(
+        user.is_some_and(|user| !is_plain_user(user)),
+        "what stands before `@` could be taken for the host: send credentials in a header",
+    )?;
     Ok((host, &text[end..]))
 }
 
@@ -144,7 +133,11 @@ fn check_port(text: &str) -> Result<(), Finding> {
     let digits = text.strip_prefix(':').unwrap_or(text);
     let valid = text.is_empty()
         || (text.starts_with(':') && digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()));
-    if valid { Ok(()) } else { Err(ambiguous("a port is a number up to 65535")) }
+    refuse_if(!valid, "a port is a number up to 65535")
+}
+
+fn refuse_if(condition: bool, instead: &str) -> Result<(), Finding> {
+    if condition { Err(ambiguous(instead)) } else { Ok(()) }
 }
 
 fn ambiguous(instead: &str) -> Finding {

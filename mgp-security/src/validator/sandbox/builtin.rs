@@ -77,13 +77,10 @@ fn source(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<Flow, Finding> {
     }
     refuse_if(file.marks.has(Marks::FETCHED), Danger::DownloadAndRun)?;
     if file.marks.has(Marks::PROCESS) {
-        return if file.marks.has(Marks::SETUP) {
-            Ok(Flow::default())
-        } else {
-            Err(refuse(Danger::Undecidable))
-        };
+        refuse_if(!file.marks.has(Marks::SETUP), Danger::Undecidable)?;
+    } else {
+        run_file(judge, file)?;
     }
-    run_file(judge, file)?;
     Ok(Flow::default())
 }
 
@@ -92,10 +89,7 @@ pub(super) fn feed(judge: &mut Judge<'_>, input: &Flow) -> Result<Flow, Finding>
     refuse_if(input.marks.has(Marks::FETCHED) || input.marks.has(Marks::CRAFTED), Danger::DownloadAndRun)?;
     match &input.text {
         Text::Absent => Ok(Flow::default()),
-        Text::Known(text) => {
-            let text = text.clone();
-            judge.text(&text, &Flow::default())
-        }
+        Text::Known(text) => judge.text(text, &Flow::default()),
         // A script from a file counts as a script file, even if it comes through a pipe.
         Text::Unknown if input.marks.has(Marks::FILE) => Ok(Flow::default()),
         Text::Unknown => Err(refuse(Danger::Undecidable)),

@@ -192,15 +192,8 @@ pub(super) fn scan(code: &str) -> Result<(), Finding> {
         refuse_if(text.starts_with(['/', '~', '.']) && Place::new(text, "").is_secret(), Danger::Secret)?;
         refuse_if(address_of_metadata(text, false), Danger::CloudMetadata)?;
     }
-    if WRITES.captures_iter(code).any(|found| {
-        found.get(1).is_some_and(|path| {
-            let place = Place::new(path.as_str(), "");
-            place.is_system() || place.runs_later()
-        })
-    }) {
-        return Err(refuse(Danger::Interpreter));
-    }
-    Ok(())
+    let mut written = WRITES.captures_iter(code).map(|found| Place::new(&found[1], ""));
+    refuse_if(written.any(|place| place.is_system() || place.runs_later()), Danger::Interpreter)
 }
 
 /// Judges the code of awk. In awk, running texts as commands is common and harmless, so they are judged as far as they
@@ -212,12 +205,11 @@ fn awk(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Finding> {
         if !text.contains(['{', '(', '|']) {
             continue;
         }
-        for file in AWK_WRITES.captures_iter(text).filter_map(|found| found.get(1)) {
-            super::argv::check_output(&Arg::new(file.as_str()), &call.files)?;
+        for file in AWK_WRITES.captures_iter(text) {
+            super::argv::check_output(&Arg::new(&file[1]), &call.files)?;
         }
         for run in AWK_RUNS.captures_iter(text) {
-            let expression =
-                run.get(1).or_else(|| run.get(2)).or_else(|| run.get(3)).map_or("", |m| m.as_str());
+            let expression = run.iter().skip(1).flatten().next().map_or("", |found| found.as_str());
             let command = joined(expression);
             // Listing the accounts does not need awk, so doing it this way is a disguise.
             let detour = command.split_whitespace().any(|word| call.place(word).is_accounts());
@@ -240,11 +232,11 @@ fn assigned(judge: &mut Judge<'_>, program: &str) -> Result<(), Finding> {
     let mut found = false;
     for value in AWK_ASSIGNS.captures_iter(program) {
         found = true;
-        let command = joined(value.get(1).map_or("", |m| m.as_str()));
+        let command = joined(&value[1]);
         // Not every assigned text is the command that is run.
         tolerate(judge.text(&command, &Flow::default()))?;
     }
-    if found { Ok(()) } else { Err(refuse(Danger::Undecidable)) }
+    refuse_if(!found, Danger::Undecidable)
 }
 
 /// Returns the text of an awk expression: its literals, with holes for everything else.

@@ -34,7 +34,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::Finding;
 use crate::path::ProtectedPaths;
 
-use finding::{Danger, refuse};
+use finding::{Danger, refuse, refuse_if};
 use judge::Judge;
 use place::Place;
 use value::Flow;
@@ -79,9 +79,7 @@ impl CommandPolicy {
 /// The finding names the class of the danger, such as `recursive-delete`, `download-and-run`, `reverse-shell` or
 /// `undecidable`, and the way to avoid it.
 pub fn check_command(command: &str, policy: &CommandPolicy) -> Result<(), Finding> {
-    if command.len() > MAX_COMMAND_BYTES {
-        return Err(refuse(Danger::TooComplex));
-    }
+    refuse_if(command.len() > MAX_COMMAND_BYTES, Danger::TooComplex)?;
     check_readings(command, |reading| Judge::new(policy).text(reading, &Flow::default()).map(drop))
 }
 

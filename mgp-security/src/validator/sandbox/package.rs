@@ -4,7 +4,7 @@
 use crate::Finding;
 
 use super::argv::Call;
-use super::finding::{Danger, refuse, refuse_if};
+use super::finding::{Danger, refuse_if};
 use super::lists::{holds_listed, is_listed};
 use super::unwrap::is_for_everybody;
 use super::value::{Arg, HOLE, Marks};
@@ -47,13 +47,9 @@ pub(super) fn check_index(address: &str) -> Result<(), Finding> {
     let authority = rest.split(['/', '?', '#', ' ']).next().unwrap_or("");
     let host = authority.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("");
     let host = host.to_ascii_lowercase();
-    let domains =
+    let mut domains =
         std::iter::successors(Some(host.as_str()), |domain| domain.split_once('.').map(|(_, rest)| rest));
-    if domains.into_iter().any(|domain| is_listed("indexes", domain)) {
-        Ok(())
-    } else {
-        Err(refuse(Danger::ForeignPackage))
-    }
+    refuse_if(!domains.any(|domain| is_listed("indexes", domain)), Danger::ForeignPackage)
 }
 
 fn is_address(program: &str, package: &str) -> bool {

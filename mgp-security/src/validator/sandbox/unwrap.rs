@@ -6,7 +6,7 @@ use crate::Finding;
 use super::argv::Call;
 use super::argv::delete::Search;
 use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Kind, Reading, Trait, check_value, facts, is_shell};
+use super::known::{Kind, Reading, Trait, check_value, facts, is_known_as, is_shell};
 use super::lists::{holds_listed, is_listed, lies_in};
 use super::value::{Arg, Flow, HOLE, Marks, Text};
 use super::{database, package};
@@ -93,9 +93,7 @@ fn of_value(
             )?;
             inner.push(Inner::Shell(text.trim_end_matches("\\n").to_owned()));
         }
-        Kind::Pipe if text.trim_start().starts_with(['|', '!']) => {
-            return Err(refuse(Danger::OptionInjection));
-        }
+        Kind::Pipe => refuse_if(text.trim_start().starts_with(['|', '!']), Danger::OptionInjection)?,
         Kind::Escapes if names_secret(call, text) => return Err(refuse(Danger::Secret)),
         Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
             escape(text, inner)?;
@@ -217,9 +215,8 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
         let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
         refuse_if(is_bare_shell(&words.join(" ")) && !words.contains(&"-n"), Danger::OptionInjection)?;
         refuse_if(sends_found(&words), Danger::Exfiltration)?;
-        let looks_only = args.first().is_some_and(|arg| {
-            facts(&arg.text).is_some_and(|facts| facts.has(Trait::Looks)) || arg.text == "echo"
-        });
+        let looks_only =
+            args.first().is_some_and(|arg| is_known_as(&arg.text, Trait::Looks) || arg.text == "echo");
         let asks = rest[at].text.starts_with("-ok");
         let marks = Marks::EVERYTHING
             .when(everything && !asks)
@@ -243,9 +240,7 @@ fn found(call: &Call<'_>, inner: &mut Vec<Inner>) -> Result<(), Finding> {
 fn sends_found(words: &[&str]) -> bool {
     let text = words.join(" ");
     let pieces = || text.split(|c: char| c.is_whitespace() || "'\"|;&<>()".contains(c));
-    let sends = pieces().any(|piece| {
-        facts(piece).is_some_and(|facts| facts.has(Trait::Client)) && !is_listed("own-clients", piece)
-    });
+    let sends = pieces().any(|piece| is_known_as(piece, Trait::Client) && !is_listed("own-clients", piece));
     let given = text.contains("{}") || text.contains("$1") || text.contains("$0") || text.contains("$@");
     sends && given && !pieces().any(super::argv::is_local_host)
 }

@@ -65,9 +65,10 @@ fn loads_code(call: &Call<'_>, program: &str, options: &str) -> bool {
     Reading::of(&Call { program, head: program, args: &args, ..*call }).is_some_and(|reading| {
         let file = |arg: &Arg| arg.text.contains('/');
         reading.values(Kind::Library).any(file)
-            || reading.values(Kind::Code).next().is_some()
-            || reading.values(Kind::Command).next().is_some()
-            || reading.values(Kind::Action).next().is_some()
+            || reading
+                .given
+                .iter()
+                .any(|given| matches!(given.kind, Kind::Code | Kind::Command | Kind::Action))
             || reading.values(Kind::Program).any(|arg| !is_plain_program(call, &arg.text))
     })
 }

@@ -16,7 +16,7 @@ use crate::Finding;
 
 use super::CommandPolicy;
 use super::finding::{Danger, refuse, refuse_if};
-use super::known::{Reading, RuleEffect, rules};
+use super::known::{Reading, RuleEffect, Trait, is_known_as, rules};
 use super::value::{Arg, Marks};
 
 /// Judges `call` by the rules of every family.
@@ -66,7 +66,10 @@ pub(super) fn check_arguments(call: &Call<'_>) -> Result<(), Finding> {
                 && ["() {", "}", ";"].iter().all(|sign| value.contains(sign)),
             Danger::Environment,
         )?;
-        refuse_if(address_of_metadata(&arg.text, network::is_client(call.program)), Danger::CloudMetadata)?;
+        refuse_if(
+            address_of_metadata(&arg.text, is_known_as(call.program, Trait::Client)),
+            Danger::CloudMetadata,
+        )?;
     }
     Ok(())
 }

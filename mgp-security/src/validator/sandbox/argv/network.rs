@@ -4,19 +4,14 @@ use crate::Finding;
 use crate::network::{host_of, is_metadata};
 
 use super::super::finding::{Danger, refuse, refuse_if};
-use super::super::known::{Trait, facts};
+use super::super::known::{Trait, is_known_as};
 use super::super::lists::{holds_listed, is_listed};
 use super::super::value::{Arg, HOLE, Marks};
 use super::Call;
 
 pub(super) fn check(call: &Call<'_>) -> Result<(), Finding> {
-    refuse_if(is_client(call.program) && carries_out(call), Danger::Exfiltration)?;
+    refuse_if(is_known_as(call.program, Trait::Client) && carries_out(call), Danger::Exfiltration)?;
     resolves_data(call)
-}
-
-/// Returns whether the program talks to other machines.
-pub(super) fn is_client(program: &str) -> bool {
-    facts(program).is_some_and(|facts| facts.has(Trait::Client))
 }
 
 /// Returns whether `text` is a network device: `/dev/tcp/host/port`, or an address of awk.
@@ -57,7 +52,7 @@ fn carries_out(call: &Call<'_>) -> bool {
     // A program with a raw connection, or one that sends all of its input, sends the facts about this machine that are
     // in its input.
     let marks = call.input.marks;
-    let raw = facts(call.program).is_some_and(|facts| facts.has(Trait::Raw));
+    let raw = is_known_as(call.program, Trait::Raw);
     let all = call.args.iter().any(|arg| arg.text == "-" || arg.text.ends_with("@-"));
     let tells = marks.has(Marks::TELLING)
         && (raw || all && !marks.has(Marks::FILE) && !is_listed("own-clients", call.program))

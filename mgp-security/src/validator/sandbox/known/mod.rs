@@ -274,9 +274,14 @@ pub(super) fn facts(program: &str) -> Option<&'static Facts> {
     })
 }
 
+/// Returns whether the table says this of `program`.
+pub(super) fn is_known_as(program: &str, one: Trait) -> bool {
+    facts(program).is_some_and(|facts| facts.has(one))
+}
+
 /// Returns whether `program` is a shell.
 pub(super) fn is_shell(program: &str) -> bool {
-    facts(program).is_some_and(|facts| facts.has(Trait::Shell))
+    is_known_as(program, Trait::Shell)
 }
 
 /// Returns the effects of the rules that hold for `call`, in their order.

@@ -2,7 +2,7 @@
 
 use crate::Finding;
 
-use super::super::finding::{Danger, refuse, refuse_if};
+use super::super::finding::{Danger, refuse_if};
 use super::super::known::matched;
 use super::super::lists::is_listed;
 use super::evidence::{Evidence, begins_disguised, first_name, is_command, kind_of};
@@ -67,21 +67,15 @@ pub(super) fn check(text: &str) -> Result<(), Finding> {
         )?;
     }
     let end = text.trim_end();
-    if let Some(before) = end.strip_suffix([';', '|', '&', '`'])
-        && is_command(before.trim_end(), Evidence::Some)
-        && before.matches('`').count() % 2 == 0
-    {
-        return Err(refuse(Danger::Separator));
-    }
+    let is_ended = end.strip_suffix([';', '|', '&', '`']).is_some_and(|before| {
+        is_command(before.trim_end(), Evidence::Some) && before.matches('`').count() % 2 == 0
+    });
     // In some languages, `name|` runs the name.
-    if let Some(before) = end.strip_suffix(['|', '&'])
-        && !before.is_empty()
-        && !before.trim_end().contains(' ')
-        && (before.contains('/') || is_command(before.trim_end(), Evidence::Any))
-    {
-        return Err(refuse(Danger::Separator));
-    }
-    Ok(())
+    let is_run = end.strip_suffix(['|', '&']).is_some_and(|before| {
+        let name = before.trim_end();
+        !before.is_empty() && !name.contains(' ') && (before.contains('/') || is_command(name, Evidence::Any))
+    });
+    refuse_if(is_ended || is_run, Danger::Separator)
 }
 
 /// Returns whether a text begins with a separator and further text behind it, which prose does not.

@@ -4,7 +4,7 @@ use std::future::{Future, pending};
 use std::time::Duration;
 
 use mgp_lifecycle::server::ServerLifecycle;
-use mgp_transport::{ConnectionLimits, connect};
+use mgp_transport::{Accept, ConnectionLimits, connect};
 use mgp_types::RpcService;
 use mgp_types::mgp::ShutdownReason;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -45,13 +45,7 @@ where
     {
         let life = self.life();
         let accept = self.accept()?;
-        let Some(life) = life else {
-            return Ok(connect(reader, writer, &accept, ConnectionLimits::default()).1.await?);
-        };
-        let limits = ConnectionLimits::default();
-        let drain = limits.drain_timeout;
-        let (_, connection) = connect(reader, writer, &accept, limits);
-        Ok(draining(&life, connection.run_until(drained(Some(life.clone())), drain)).await?)
+        Ok(draining(life.as_ref(), serve_one(reader, writer, &accept, life.clone())).await?)
     }
 
     /// Serves both eras over HTTP at `/mcp`, and HTTP+SSE beside it, until it is dropped. A port alone is one of the
@@ -66,9 +60,8 @@ where
         #[cfg(feature = "ext")]
         let config = if self.takes_parts() { config.multipart() } else { config };
         let accept = self.accept()?;
-        let Some(life) = life else { return Ok(mgp_transport::http::serve(listen, accept, config).await?) };
-        let stop = drained(Some(life.clone()));
-        Ok(draining(&life, mgp_transport::http::serve_until(listen, accept, config, stop)).await?)
+        let stop = drained(life.clone());
+        Ok(draining(life.as_ref(), mgp_transport::http::serve_until(listen, accept, config, stop)).await?)
     }
 
     /// Serves any number of clients of the same user on a Unix domain socket at `path`, until it is dropped.
@@ -95,10 +88,7 @@ where
                 };
                 match accepted {
                     Ok((reader, writer)) => {
-                        let limits = ConnectionLimits::default();
-                        let drain = limits.drain_timeout;
-                        let (_, connection) = connect(reader, writer, &accept, limits);
-                        connections.spawn(connection.run_until(self::drained(life.clone()), drain));
+                        connections.spawn(serve_one(reader, writer, &accept, life.clone()));
                     }
                     // The client left at once, or descriptors are short: neither ends the server.
                     Err(error) => {
@@ -110,15 +100,29 @@ where
             while connections.join_next().await.is_some() {}
             Ok(())
         };
-        match &life {
-            None => serving.await,
-            Some(life) => draining(life, serving).await,
-        }
+        draining(life.as_ref(), serving).await
     }
 }
 
+/// Serves one client on a byte stream, until the client closes it or the server has drained.
+fn serve_one<R, W, A>(
+    reader: R,
+    writer: W,
+    accept: &A,
+    life: Option<ServerLifecycle>,
+) -> impl Future<Output = Result<(), mgp_types::Error>> + use<R, W, A>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+    A: Accept,
+{
+    let limits = ConnectionLimits::default();
+    let drain = limits.drain_timeout;
+    connect(reader, writer, accept, limits).1.run_until(drained(life), drain)
+}
+
 /// Waits until the server has drained; for ever, if it has no [`ServerLifecycle`].
-pub(crate) async fn drained(life: Option<ServerLifecycle>) {
+async fn drained(life: Option<ServerLifecycle>) {
     match life {
         Some(life) => drop(life.drained().await),
         None => pending().await,
@@ -129,7 +133,8 @@ pub(crate) async fn drained(life: Option<ServerLifecycle>) {
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves, and lets `life` drain when the process is asked to terminate.
-pub(crate) async fn draining<T>(life: &ServerLifecycle, serving: impl Future<Output = T>) -> T {
+async fn draining<T>(life: Option<&ServerLifecycle>, serving: impl Future<Output = T>) -> T {
+    let Some(life) = life else { return serving.await };
     let stopping = async {
         terminated().await;
         life.shutdown(ShutdownReason::OperatorRequest, DRAIN_TIMEOUT).await;

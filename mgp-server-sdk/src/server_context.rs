@@ -71,5 +71,4 @@ pub(crate) struct OfferedFeatures {
     pub(crate) resources: bool,
     pub(crate) completions: bool,
     pub(crate) tasks: bool,
-    pub(crate) logging: bool,
 }

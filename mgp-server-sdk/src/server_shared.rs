@@ -109,7 +109,6 @@ impl ServerShared {
             resources: now.resources || dynamic.resources,
             completions: now.completions,
             tasks: now.tasks || dynamic.tasks,
-            logging: dynamic.logging,
         }
     }
 
@@ -131,7 +130,7 @@ impl ServerShared {
         capabilities.prompts = offered.prompts.then(list);
         capabilities.resources = offered.resources.then(resources);
         capabilities.completions = offered.completions.then(Marker::new);
-        capabilities.logging = offered.logging.then(Marker::new);
+        capabilities.logging = Some(Marker::new());
         capabilities.tasks = offered.tasks.then(session_tasks);
         let mut extensions = self.context.about.extensions.clone();
         if offered.tasks && revision.is_stateless() {
@@ -151,7 +150,6 @@ fn offers(catalog: &Catalog) -> OfferedFeatures {
         resources: !(catalog.resources.is_empty() && catalog.templates.is_empty()),
         completions: !catalog.completers.is_empty(),
         tasks: catalog.tools.iter().any(|tool| tool.mode != TaskMode::Never),
-        logging: false,
     }
 }
 

@@ -250,16 +250,9 @@ impl<T: Send> AskAll for Vec<Ask<T>> {
     type Answers = Vec<T>;
 
     async fn ask_all(self, cx: &Cx) -> Result<Vec<T>, Error> {
-        let outcomes = join_all(self.into_iter().map(|question| cx.put(question))).await;
-        let mut answers = Vec::with_capacity(outcomes.len());
-        let mut errors = Vec::new();
-        for outcome in outcomes {
-            match outcome {
-                Ok(answer) => answers.push(answer),
-                Err(error) => errors.push(error),
-            }
-        }
-        first_error(errors.into_iter()).map_or(Ok(answers), Err)
+        let mut outcomes = join_all(self.into_iter().map(|question| cx.put(question))).await;
+        let errors = outcomes.extract_if(.., |outcome| outcome.is_err()).filter_map(Result::err);
+        first_error(errors).map_or_else(|| outcomes.into_iter().collect(), Err)
     }
 }
 

@@ -123,7 +123,7 @@ impl Cx {
 
     /// Removes the parts that were kept and returns them.
     pub(crate) fn take_parts(&self) -> Vec<ContentBlock> {
-        self.0.parts.lock().take()
+        std::mem::take(&mut self.0.parts.lock().0)
     }
 
     /// Sends a log message, if the caller wants messages of this level.
@@ -188,9 +188,5 @@ impl ResultParts {
             }
             (_, part) => self.0.push(part),
         }
-    }
-
-    pub(super) fn take(&mut self) -> Vec<ContentBlock> {
-        std::mem::take(&mut self.0)
     }
 }

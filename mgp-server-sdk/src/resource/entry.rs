@@ -27,8 +27,7 @@ pub(crate) struct ResourceEntry {
 #[derive(Debug)]
 pub(crate) struct TemplateEntry {
     text: Arc<str>,
-    template: ParsedTemplate,
-    variables: Vec<Arc<str>>,
+    pub(crate) template: ParsedTemplate,
     wire: mcp::ResourceTemplate,
     pub(crate) source: ContentsSource,
 }
@@ -62,18 +61,7 @@ impl TemplateEntry {
         let fault = |reason: String| Fault::new(format!("resource template `{}`", wire.uri_template), reason);
         let template = ParsedTemplate::parse(&wire.uri_template).map_err(fault)?;
         let source = ContentsSource::new(handler, wire.mime_type.clone(), kept).map_err(fault)?;
-        let text = wire.uri_template.as_str().into();
-        let variables = template.variables().map(Into::into).collect();
-        Ok(Self { text, template, variables, wire, source })
-    }
-
-    /// Returns the values of the variables if the template fits the URI.
-    pub(crate) fn matched(&self, uri: &str) -> Option<Vec<(Arc<str>, String)>> {
-        Some(self.variables.iter().cloned().zip(self.template.matched(uri)?).collect())
-    }
-
-    pub(crate) fn has_variable(&self, name: &str) -> bool {
-        self.variables.iter().any(|variable| &**variable == name)
+        Ok(Self { text: wire.uri_template.as_str().into(), template, wire, source })
     }
 }
 

@@ -1,6 +1,7 @@
 //! URI templates, as a server matches them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A URI template of RFC 6570, level 1: text with variables like `{id}`.
 ///
@@ -16,7 +17,7 @@ pub(crate) struct ParsedTemplate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     text: String,
-    variable: String,
+    variable: Arc<str>,
 }
 
 impl ParsedTemplate {
@@ -30,7 +31,7 @@ impl ParsedTemplate {
             if variable.is_empty() || !variable.bytes().all(legal) {
                 return Err(format!("`{{{variable}}}` is not a variable of RFC 6570 level 1"));
             }
-            if pieces.iter().any(|piece| piece.variable == variable) {
+            if pieces.iter().any(|piece| *piece.variable == *variable) {
                 return Err(format!("the variable `{variable}` occurs twice"));
             }
             if before.is_empty() && !pieces.is_empty() {
@@ -45,13 +46,13 @@ impl ParsedTemplate {
         Ok(Self { pieces, rest: rest.into() })
     }
 
-    /// Returns the names of the variables.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().map(|piece| &*piece.variable)
+    /// Returns whether there is a variable of this name.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.pieces.iter().any(|piece| &*piece.variable == name)
     }
 
-    /// Returns the values of the variables in `uri`, in order; `None` if the URI does not match.
-    pub(crate) fn matched(&self, uri: &str) -> Option<Vec<String>> {
+    /// Returns the variables and their values in `uri`, in order; `None` if the URI does not match.
+    pub(crate) fn matched(&self, uri: &str) -> Option<Vec<(Arc<str>, String)>> {
         let mut values = Vec::with_capacity(self.pieces.len());
         let mut at = uri;
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -69,7 +70,7 @@ impl ParsedTemplate {
             if end == 0 || end > reach {
                 return None;
             }
-            values.push(decode(&at[..end])?.into_owned());
+            values.push((piece.variable.clone(), decode(&at[..end])?.into_owned()));
             at = &at[end..];
         }
         (at == self.rest).then_some(values)
@@ -98,7 +99,8 @@ mod tests {
     use super::*;
 
     fn matched(template: &str, uri: &str) -> Option<Vec<String>> {
-        ParsedTemplate::parse(template).unwrap().matched(uri)
+        let matched = ParsedTemplate::parse(template).unwrap().matched(uri);
+        matched.map(|values| values.into_iter().map(|(_, value)| value).collect())
     }
 
     #[test]

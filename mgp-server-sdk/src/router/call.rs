@@ -10,7 +10,7 @@ use super::RouterFuture;
 use crate::cx::CallExtras;
 use crate::resource;
 use crate::server_shared::ServerShared;
-use crate::task;
+use crate::task::{self, session_era::TaskRequest};
 use crate::tool::{CallInput, TaskMode, ToolEntry, ToolResult, start_task};
 
 /// Returns the error for a name that no tool has. A peer that speaks no MGP gets MCP's code in its place.
@@ -41,8 +41,8 @@ pub(super) fn tool(shared: &Arc<ServerShared>, request: Request) -> RouterFuture
     }
     if tool.mode != TaskMode::Never || shared.context.about.dynamic.tasks && request.params.contains("task") {
         match as_task(shared, tool, session, &request) {
-            Ok(RunAs::Call) => {}
-            Ok(RunAs::Task(ttl)) => return start_task(&shared.context, tool, request, ttl).into(),
+            Ok(None) => {}
+            Ok(Some(task)) => return start_task(&shared.context, tool, request, task.ttl).into(),
             Err(error) => return Err(error).into(),
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn resource(shared: &Arc<ServerShared>, request: Request, revision: R
         return RouterFuture::handed(entry.source.read(input, uri, Vec::new(), revision));
     }
     for entry in catalog.templates.iter() {
-        if let Some(variables) = entry.matched(&uri) {
+        if let Some(variables) = entry.template.matched(&uri) {
             return RouterFuture::handed(entry.source.read(input, uri, variables, revision));
         }
     }
@@ -99,35 +99,29 @@ pub(super) fn has_tasks(session: &Session) -> bool {
     session.revision == Revision::V2025_11_25
 }
 
-/// The way in which a call runs.
-enum RunAs {
-    Call,
-    Task(Option<std::time::Duration>),
-}
-
+/// Returns the task that a call runs as; `None` for a call that runs at once.
 fn as_task(
     shared: &ServerShared,
     tool: &ToolEntry,
     session: &Session,
     request: &Request,
-) -> Result<RunAs, Error> {
+) -> Result<Option<TaskRequest>, Error> {
     if session.describes_each_request() {
         return match (tool.mode, task::declared(session)) {
-            (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(RunAs::Task(None)),
+            (TaskMode::Optional | TaskMode::Required, Ok(())) => Ok(Some(TaskRequest { ttl: None })),
             (TaskMode::Required, Err(undeclared)) => Err(undeclared),
-            _ => Ok(RunAs::Call),
+            _ => Ok(None),
         };
     }
     let wanted =
         if has_tasks(session) && shared.offered().tasks { task::session_era::wanted(request)? } else { None };
     match (tool.mode, wanted) {
-        (TaskMode::Optional | TaskMode::Required, Some(wish)) => Ok(RunAs::Task(wish.ttl)),
         (TaskMode::Never | TaskMode::Manual, Some(_)) => {
             Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool cannot run as a task"))
         }
         (TaskMode::Required, None) => {
             Err(Error::new(mgp_types::code::METHOD_NOT_FOUND, "the tool runs as a task only"))
         }
-        _ => Ok(RunAs::Call),
+        (_, wanted) => Ok(wanted),
     }
 }

@@ -12,9 +12,7 @@ mod validate;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{
-    BoxFuture, CacheScope, Error, Method, Request, RequestKind, Response, RpcService, Session, Severity,
-};
+use mgp_types::{BoxedService, CacheScope, Error, Method, Request, RequestKind, Response, Session, Severity};
 use tower_service::Service;
 
 pub use self::future::RouterFuture;
@@ -37,11 +35,11 @@ use crate::tool::CallInput;
 #[derive(Clone)]
 pub struct Router {
     shared: Arc<ServerShared>,
-    fallback: Option<Box<dyn DynFallback>>,
+    fallback: Option<BoxedService>,
 }
 
 impl Router {
-    pub(crate) fn new(shared: Arc<ServerShared>, fallback: Option<Box<dyn DynFallback>>) -> Self {
+    pub(crate) fn new(shared: Arc<ServerShared>, fallback: Option<BoxedService>) -> Self {
         Self { shared, fallback }
     }
 
@@ -85,9 +83,7 @@ impl Router {
                 let input = CallInput { request, extras: CallExtras::of(&shared.context) };
                 RouterFuture::handed(complete::complete(&shared.catalog(), input))
             }
-            "logging/setLevel" if self.offers(|offered| offered.logging) => {
-                set_level(session, &request).into()
-            }
+            "logging/setLevel" => set_level(session, &request).into(),
             "server/discover" => {
                 let described = shared.describe(revision);
                 if !revision.is_stateless() {
@@ -183,11 +179,8 @@ impl Service<Request> for Router {
     type Error = Error;
     type Future = RouterFuture;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        match &mut self.fallback {
-            Some(fallback) => fallback.poll_ready(cx),
-            None => Poll::Ready(Ok(())),
-        }
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request) -> RouterFuture {
@@ -213,34 +206,4 @@ fn set_level(session: &Session, request: &Request) -> Result<Response, Error> {
     let level = level.ok_or_else(|| Error::invalid_params("unknown log level"))?;
     session.set_log_level(Some(level));
     Ok(Response::empty())
-}
-
-/// A service for all other requests, with its type erased.
-pub(crate) trait DynFallback: Send + Sync {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>>;
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>>;
-    fn boxed(&self) -> Box<dyn DynFallback>;
-}
-
-impl<S: RpcService + Sync> DynFallback for S
-where
-    S::Future: 'static,
-{
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Service::poll_ready(self, cx)
-    }
-
-    fn call(&mut self, request: Request) -> BoxFuture<'static, Result<Response, Error>> {
-        Box::pin(Service::call(self, request))
-    }
-
-    fn boxed(&self) -> Box<dyn DynFallback> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn DynFallback> {
-    fn clone(&self) -> Self {
-        (**self).boxed()
-    }
 }

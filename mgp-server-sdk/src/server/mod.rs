@@ -26,7 +26,7 @@ use mgp_transport::token::SealingKey;
 use mgp_transport::{Trace, TraceLayer};
 use mgp_types::mcp::{CacheScope, Icon, Implementation};
 use mgp_types::mgp::{Extension, Offer};
-use mgp_types::{CacheHint, Gate as _, RawJson, Revision, RpcService};
+use mgp_types::{BoxedService, CacheHint, Gate as _, RawJson, Revision, RpcService};
 use tower_layer::{Identity, Layer, Stack};
 
 #[cfg(feature = "ext")]
@@ -41,7 +41,7 @@ use crate::handle::ServerHandle;
 use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
-use crate::router::{DynFallback, Router};
+use crate::router::Router;
 #[cfg(feature = "ext")]
 use crate::server_context::ManifestFacts;
 use crate::server_context::ServerDescription;
@@ -70,7 +70,7 @@ struct ServerParts {
     catalog: Catalog,
     about: ServerDescription,
     tasks: TaskLimits,
-    fallback: Option<Box<dyn DynFallback>>,
+    fallback: Option<BoxedService>,
     sealing: Option<SealingKey>,
     faults: Vec<Fault>,
     handle: ServerHandle,
@@ -79,8 +79,6 @@ struct ServerParts {
 impl Server {
     /// Creates a server with this name and version, with an empty catalog, in every revision of MCP.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let mut about = ServerDescription::default();
-        about.dynamic.logging = true;
         let parts = ServerParts {
             info: Implementation::new(name, version),
             revisions: None,
@@ -89,7 +87,7 @@ impl Server {
             mgp: None,
             life: None,
             catalog: Catalog::default(),
-            about,
+            about: ServerDescription::default(),
             tasks: TaskLimits::default(),
             fallback: None,
             sealing: None,
@@ -297,12 +295,8 @@ impl<L> Server<L> {
     }
 
     /// Lets this service answer every request that the server does not know.
-    pub fn fallback<S>(mut self, service: S) -> Self
-    where
-        S: RpcService + Sync,
-        S::Future: 'static,
-    {
-        self.parts.fallback = Some(Box::new(service));
+    pub fn fallback<S: RpcService + Sync>(mut self, service: S) -> Self {
+        self.parts.fallback = Some(BoxedService::new(service));
         self
     }
 
@@ -427,7 +421,8 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
             })
         }
         ArgumentOwner::Template(text) => {
-            let known = catalog.templates.get(text).is_some_and(|template| template.has_variable(argument));
+            let known =
+                catalog.templates.get(text).is_some_and(|template| template.template.has_variable(argument));
             (!known).then(|| {
                 Fault::new(
                     format!("resource template `{text}`"),

@@ -1,6 +1,6 @@
 //! Lists: the entries of one kind that a server offers, and their pages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::mcp::ForRevision;
@@ -57,18 +57,14 @@ impl ListDialect {
 /// A published section never changes: a change makes a new section, whose lists are written when they are first asked
 /// for.
 pub(crate) struct EntryList<T> {
-    entries: Vec<Numbered<T>>,
+    /// The entries by their numbers, in the order they were registered.
+    entries: BTreeMap<u64, Arc<T>>,
     index: HashMap<Arc<str>, Arc<T>, foldhash::fast::RandomState>,
     /// The number of the next entry. Numbers are never used again, so that a cursor keeps its place whatever entries
     /// come and go.
     next: u64,
     pub(crate) page_size: usize,
     pages: [OnceLock<Box<[Page]>>; ListDialect::COUNT],
-}
-
-struct Numbered<T> {
-    number: u64,
-    entry: Arc<T>,
 }
 
 /// A page of a list, for the cursor that asks for entries from `start` on.
@@ -81,7 +77,7 @@ struct Page {
 impl<T> Default for EntryList<T> {
     fn default() -> Self {
         Self {
-            entries: Vec::new(),
+            entries: BTreeMap::new(),
             index: HashMap::default(),
             next: 1,
             page_size: usize::MAX,
@@ -100,7 +96,7 @@ impl<T: ListEntry> EntryList<T> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.entries.iter().map(|numbered| &numbered.entry)
+        self.entries.values()
     }
 
     /// Adds an entry at the end.
@@ -120,12 +116,12 @@ impl<T: ListEntry> EntryList<T> {
         let entry = Arc::new(entry);
         self.forget_pages();
         if self.index.insert(entry.key().clone(), entry.clone()).is_some()
-            && let Some(old) = self.entries.iter_mut().find(|old| old.entry.key() == entry.key())
+            && let Some(old) = self.entries.values_mut().find(|old| old.key() == entry.key())
         {
-            old.entry = entry;
+            *old = entry;
             return;
         }
-        self.entries.push(Numbered { number: self.next, entry });
+        self.entries.insert(self.next, entry);
         self.next += 1;
     }
 
@@ -135,7 +131,7 @@ impl<T: ListEntry> EntryList<T> {
             return false;
         }
         self.forget_pages();
-        self.entries.retain(|numbered| &**numbered.entry.key() != key);
+        self.entries.retain(|_, entry| &**entry.key() != key);
         true
     }
 
@@ -152,8 +148,7 @@ impl<T: ListEntry> EntryList<T> {
             return Ok(page.result.clone());
         }
         // A cursor may be older than a change: the list continues where it stopped.
-        let from = self.entries.partition_point(|numbered| numbered.number < start);
-        self.write_page(dialect, from)
+        self.write_page(dialect, start)
     }
 
     fn pages(&self, dialect: ListDialect) -> Result<&[Page], Error> {
@@ -161,25 +156,22 @@ impl<T: ListEntry> EntryList<T> {
         if let Some(pages) = self.pages[slot].get() {
             return Ok(pages);
         }
-        let starts = (0..self.entries.len().max(1)).step_by(self.page_size.max(1));
-        let pages = starts
-            .map(|from| {
-                let start = if from == 0 { 0 } else { self.entries[from].number };
-                Ok(Page { start, result: self.write_page(dialect, from)? })
-            })
+        let further = self.entries.keys().copied().step_by(self.page_size.max(1)).skip(1);
+        let pages = std::iter::once(0)
+            .chain(further)
+            .map(|start| Ok(Page { start, result: self.write_page(dialect, start)? }))
             .collect::<Result<_, Error>>()?;
         Ok(self.pages[slot].get_or_init(|| pages))
     }
 
-    fn write_page(&self, dialect: ListDialect, from: usize) -> Result<RawJson, Error> {
-        let rest = &self.entries[from..];
-        let here = rest.len().min(self.page_size.max(1));
-        let entries: Vec<T::Wire> =
-            rest[..here].iter().map(|numbered| numbered.entry.wire(dialect)).collect();
+    fn write_page(&self, dialect: ListDialect, start: u64) -> Result<RawJson, Error> {
+        let mut rest = self.entries.range(start..);
+        let here = rest.by_ref().take(self.page_size.max(1));
+        let entries: Vec<T::Wire> = here.map(|(_, entry)| entry.wire(dialect)).collect();
         let mut list = Object::new();
         list.set(T::MEMBER, written(&entries)?);
-        if let Some(next) = rest.get(here) {
-            list.set("nextCursor", RawJson::from_text(&write_cursor(next.number)));
+        if let Some((next, _)) = rest.next() {
+            list.set("nextCursor", RawJson::from_text(&write_cursor(*next)));
         }
         Ok(list.to_raw())
     }
@@ -192,13 +184,8 @@ impl<T: ListEntry> EntryList<T> {
 impl<T> Clone for EntryList<T> {
     /// Copies a section for a change: the copy starts without lists.
     fn clone(&self) -> Self {
-        let entries = self
-            .entries
-            .iter()
-            .map(|numbered| Numbered { number: numbered.number, entry: numbered.entry.clone() })
-            .collect();
         Self {
-            entries,
+            entries: self.entries.clone(),
             index: self.index.clone(),
             next: self.next,
             page_size: self.page_size,

@@ -36,12 +36,9 @@ impl Listeners {
         sessions.retain(|_, listening| listening.session.strong_count() > 0);
         sessions.entry(address(session)).or_insert_with(|| ListeningSession {
             session: Arc::downgrade(session),
-            mailbox: Arc::new(PendingChanges::new(WantedChanges {
-                tools: true,
-                prompts: true,
-                resources: true,
-                ..WantedChanges::default()
-            })),
+            mailbox: Arc::new(PendingChanges::new(
+                [Change::Tools, Change::Prompts, Change::Resources].into(),
+            )),
             runtime: Handle::try_current().ok(),
         });
     }
@@ -53,10 +50,12 @@ impl Listeners {
     pub(crate) fn subscribe(&self, session: &Arc<Session>, uri: &str) -> Result<(), Error> {
         self.open(session);
         self.edit(session, |wanted| {
-            if wanted.uris.len() >= MAX_SUBSCRIPTIONS && !wanted.uris.contains(uri) {
+            let uris = wanted.iter().filter(|change| matches!(change, Change::Updated(_))).count();
+            let wish = Change::Updated(uri.into());
+            if uris >= MAX_SUBSCRIPTIONS && !wanted.contains(&wish) {
                 return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many subscriptions"));
             }
-            wanted.uris.insert(uri.into());
+            wanted.insert(wish);
             Ok(())
         })
         .unwrap_or(Ok(()))
@@ -64,19 +63,20 @@ impl Listeners {
 
     /// Ends [`subscribe`](Self::subscribe).
     pub(crate) fn unsubscribe(&self, session: &Arc<Session>, uri: &str) {
-        self.edit(session, |wanted| wanted.uris.remove(uri));
+        self.edit(session, |wanted| wanted.remove(&Change::Updated(uri.into())));
     }
 
     /// Pushes changes of the task to its session.
     pub(crate) fn follow(&self, session: &Arc<Session>, task: &Arc<str>) {
         self.open(session);
-        self.edit(session, |wanted| wanted.tasks.insert(task.clone()));
+        self.edit(session, |wanted| wanted.insert(Change::Task(task.clone())));
     }
 
     /// Forgets a task that no longer exists.
     pub(crate) fn forget(&self, task: &str) {
+        let task = Change::Task(task.into());
         for listening in self.sessions.lock().values() {
-            listening.mailbox.edit(|wanted| wanted.tasks.remove(task));
+            listening.mailbox.edit(|wanted| wanted.remove(&task));
         }
     }
 

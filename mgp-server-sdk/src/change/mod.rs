@@ -2,7 +2,7 @@
 
 mod listeners;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -41,14 +41,7 @@ struct PendingChangesState {
 }
 
 /// The changes that a listener wants.
-#[derive(Debug, Default)]
-pub(crate) struct WantedChanges {
-    pub(crate) tools: bool,
-    pub(crate) prompts: bool,
-    pub(crate) resources: bool,
-    pub(crate) uris: HashSet<Arc<str>>,
-    pub(crate) tasks: HashSet<Arc<str>>,
-}
+pub(crate) type WantedChanges = BTreeSet<Change>;
 
 impl PendingChanges {
     fn new(wanted: WantedChanges) -> Self {
@@ -60,7 +53,7 @@ impl PendingChanges {
     /// Adds a change if it is wanted; returns whether the caller has to start delivering.
     fn offer(&self, change: &Change) -> bool {
         let mut state = self.state.lock();
-        if state.closed || !state.wanted.includes(change) {
+        if state.closed || !state.wanted.contains(change) {
             return false;
         }
         state.waiting.insert(change.clone());
@@ -104,29 +97,13 @@ impl PendingChanges {
     }
 }
 
-impl WantedChanges {
-    fn includes(&self, change: &Change) -> bool {
-        match change {
-            Change::Tools => self.tools,
-            Change::Prompts => self.prompts,
-            Change::Resources => self.resources,
-            Change::Updated(uri) => self.uris.contains(uri),
-            Change::Task(id) => self.tasks.contains(id),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_wanted_changes_wait_and_each_once() {
-        let mailbox = PendingChanges::new(WantedChanges {
-            tools: true,
-            uris: HashSet::from(["a".into()]),
-            ..WantedChanges::default()
-        });
+        let mailbox = PendingChanges::new([Change::Tools, Change::Updated("a".into())].into());
         assert!(mailbox.offer(&Change::Tools));
         assert!(!mailbox.offer(&Change::Tools));
         assert!(!mailbox.offer(&Change::Prompts));

@@ -60,13 +60,15 @@ fn honour(
 }
 
 fn wanted(honoured: &SubscriptionFilter) -> WantedChanges {
-    let names =
-        |names: &Option<Vec<String>>| names.iter().flatten().map(|name| name.as_str().into()).collect();
-    WantedChanges {
-        tools: honoured.tools_list_changed == Some(true),
-        prompts: honoured.prompts_list_changed == Some(true),
-        resources: honoured.resources_list_changed == Some(true),
-        uris: names(&honoured.resource_subscriptions),
-        tasks: names(&honoured.task_ids),
-    }
+    let lists = [
+        (honoured.tools_list_changed, Change::Tools),
+        (honoured.prompts_list_changed, Change::Prompts),
+        (honoured.resources_list_changed, Change::Resources),
+    ];
+    let lists = lists.into_iter().filter_map(|(wanted, change)| (wanted == Some(true)).then_some(change));
+    let named = |names: &Option<Vec<String>>, change: fn(Arc<str>) -> Change| {
+        names.iter().flatten().map(move |name| change(name.as_str().into())).collect::<Vec<_>>()
+    };
+    let uris = named(&honoured.resource_subscriptions, Change::Updated);
+    lists.chain(uris).chain(named(&honoured.task_ids, Change::Task)).collect()
 }

@@ -62,13 +62,8 @@ impl Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, fault) in self.0.iter().enumerate() {
-            if index > 0 {
-                f.write_str("; ")?;
-            }
-            fault.fmt(f)?;
-        }
-        Ok(())
+        let faults: Vec<String> = self.iter().map(Fault::to_string).collect();
+        f.write_str(&faults.join("; "))
     }
 }
 

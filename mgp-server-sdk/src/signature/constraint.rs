@@ -122,7 +122,7 @@ impl Constraint {
             return Err("it has two defaults".into());
         }
         // An argument has bounds of its length or of its value, never of both.
-        let (least, largest) = (all.iter().find_map(Self::least), all.iter().find_map(Self::largest));
+        let [least, largest] = [0, 1].map(|end| all.iter().find_map(|constraint| constraint.bounds()[end]));
         if let (Some(least), Some(largest)) = (least, largest)
             && least > largest
         {
@@ -177,21 +177,15 @@ impl Constraint {
         self.parts().into_iter().try_for_each(|part| part.check(kind, place, depth, left))
     }
 
+    /// Returns the least and the largest length or value.
     #[expect(clippy::cast_precision_loss, reason = "only the order counts")]
-    fn least(&self) -> Option<f64> {
+    fn bounds(&self) -> [Option<f64>; 2] {
         match self {
-            Self::MinLength(length) => Some(*length as f64),
-            Self::MinValue(value) => value.as_f64(),
-            _ => None,
-        }
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "only the order counts")]
-    fn largest(&self) -> Option<f64> {
-        match self {
-            Self::MaxLength(length) => Some(*length as f64),
-            Self::MaxValue(value) => value.as_f64(),
-            _ => None,
+            Self::MinLength(length) => [Some(*length as f64), None],
+            Self::MaxLength(length) => [None, Some(*length as f64)],
+            Self::MinValue(value) => [value.as_f64(), None],
+            Self::MaxValue(value) => [None, value.as_f64()],
+            _ => [None; 2],
         }
     }
 }

@@ -81,7 +81,7 @@ impl CallCheckpoints {
         let content = key.open(&resume.checkpoint_token, &self.binding).map_err(|why| match why {
             TokenError::Expired => {
                 let message = "the checkpoint is too old; make the call again without `_meta.resume`";
-                refusal(code::CHECKPOINT_EXPIRED, message, &[])
+                refusal(code::CHECKPOINT_EXPIRED, message)
             }
             _ => invalid(),
         })?;
@@ -142,7 +142,7 @@ mgp_types::partial_debug!(CallCheckpoints, self => operation: self.operation, fi
 fn invalid() -> Error {
     let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \
                    changed; make the call again without `_meta.resume`";
-    refusal(code::CHECKPOINT_INVALID, message, &[])
+    refusal(code::CHECKPOINT_INVALID, message)
 }
 
 fn unsupported(tool: &str) -> Error {

@@ -66,7 +66,6 @@ fn by_token(
         return Err(refusal(
             code::CONFIRMATION_INVALID,
             "`_meta.user_confirmed` must be true beside the token: a person has to agree before the call is made",
-            &[],
         ));
     }
     let is_confirmed = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
@@ -107,19 +106,19 @@ pub(crate) struct ConfirmForm {
 /// Returns the error of a call that a person did not confirm.
 pub(crate) fn declined() -> Error {
     let message = "the user did not confirm the call, and nothing was done; ask the user what to do instead";
-    refusal(code::CONFIRMATION_DECLINED, message, &[])
+    refusal(code::CONFIRMATION_DECLINED, message)
 }
 
 fn invalid() -> Error {
     let message = "the confirmation is too old, was used already, or is for another call; call again without \
                    `_meta.confirmation_token`, and ask the user again";
-    refusal(code::CONFIRMATION_INVALID, message, &[])
+    refusal(code::CONFIRMATION_INVALID, message)
 }
 
 fn nobody_to_ask() -> Error {
     let message = "a person has to confirm this call, and this client can ask nobody; use a client that supports \
                    confirmation or elicitation";
-    refusal(code::CONFIRMATION_REQUIRED, message, &[])
+    refusal(code::CONFIRMATION_REQUIRED, message)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use mgp_transport::token::{SealingKey, SingleUseTokens, TokenBinding, TokenPurpo
 use mgp_types::canonical::digest;
 use mgp_types::ext::{ExtensionId, ExtensionIds, ToolDeclaration};
 use mgp_types::mgp::Recovery;
-use mgp_types::{Error, Object, Params, RawJson, Request};
+use mgp_types::{Error, Object, Params, Request};
 
 pub(crate) use self::checkpoint::CallCheckpoints;
 pub(crate) use self::confirm::{ConfirmForm, Confirmation, declined};
@@ -95,17 +95,7 @@ fn meta(params: &Params) -> Object {
     params.object("_meta").unwrap_or_default()
 }
 
-/// Returns an error of MGP with advice and the fact `details`.
-fn refusal(
-    code: i64,
-    message: impl Into<std::borrow::Cow<'static, str>>,
-    details: &[(&'static str, &str)],
-) -> Error {
-    let mut facts = Object::new();
-    for (name, value) in details {
-        facts.set(*name, RawJson::from_text(value));
-    }
-    let recovery = Recovery::for_code(code).unwrap_or_default();
-    let recovery = if facts.is_empty() { recovery } else { recovery.with_details(&facts) };
-    Error::new(code, message).with_recovery(recovery)
+/// Returns an error of MGP with advice.
+fn refusal(code: i64, message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(code, message).with_recovery(Recovery::for_code(code).unwrap_or_default())
 }

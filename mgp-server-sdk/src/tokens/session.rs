@@ -9,6 +9,7 @@ use mgp_types::ext::{
     SessionEvent,
 };
 use mgp_types::mcp::Meta;
+use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Method, Object, Outbox, RawJson, Request, code};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl CallSession {
                     "the session state has more than {MAX_SESSION_STATE_BYTES} bytes; send the token as the server \
                      gave it"
                 );
-                Err(refusal(code::STATE_TOO_LARGE, message, &[]).into())
+                Err(refusal(code::STATE_TOO_LARGE, message).into())
             }
             Err(TokenError::Expired) => {
                 let whose = key.open_expired(token, &self.binding).ok().and_then(|content| read(&content));
@@ -84,7 +85,7 @@ impl CallSession {
                 });
                 let message =
                     "the session was not used for too long; call again without `_meta.session_state`";
-                Err(RefusedSession { error: refusal(code::SESSION_STATE_EXPIRED, message, &RESTART), event })
+                Err(RefusedSession { error: restart(code::SESSION_STATE_EXPIRED, message), event })
             }
             Err(_) => Err(invalid().into()),
         }
@@ -173,13 +174,18 @@ impl From<Error> for RefusedSession {
     }
 }
 
-/// The advice to begin a new session, which programs read.
-const RESTART: [(&str, &str); 1] = [("recovery", "restart")];
+/// Returns an error with the advice to begin a new session, which programs read.
+fn restart(code: i64, message: &'static str) -> Error {
+    let mut details = Object::new();
+    details.set("recovery", RawJson::from_text("restart"));
+    Error::new(code, message)
+        .with_recovery(Recovery::for_code(code).unwrap_or_default().with_details(&details))
+}
 
 pub(crate) fn invalid() -> Error {
     let message = "the session state was not given by this server to this caller; call again without \
                    `_meta.session_state`";
-    refusal(code::SESSION_STATE_INVALID, message, &RESTART)
+    restart(code::SESSION_STATE_INVALID, message)
 }
 
 fn read(content: &[u8]) -> Option<SealedSession> {

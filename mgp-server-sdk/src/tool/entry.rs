@@ -6,7 +6,7 @@ use mgp_types::mcp::{ForRevision, Meta, TaskSupport, ToolExecution};
 use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
-use mgp_types::{Params, RawJson, Revision, mcp};
+use mgp_types::{Object, Params, RawJson, mcp};
 use serde_json::Value;
 
 use super::arguments::ArgumentFault;
@@ -29,7 +29,7 @@ use crate::tokens::TokenTool;
 pub(crate) struct ToolEntry {
     pub(super) name: Arc<str>,
     pub(super) wire: mcp::Tool,
-    security: Option<Box<ListedSecurity>>,
+    security: Option<RawJson>,
     pub(crate) handler: ErasedTool,
     pub(crate) inline: bool,
     pub(crate) mode: TaskMode,
@@ -159,7 +159,13 @@ impl ListEntry for ToolEntry {
     fn wire(&self, dialect: ListDialect) -> mcp::Tool {
         let mut wire = self.wire.clone().for_revision(dialect.revision);
         if let (true, Some(security)) = (dialect.tool_security, &self.security) {
-            security.write(&mut wire, dialect.revision);
+            // Beside the name, and for stateless revisions among the metadata too, where MCP lets extensions write.
+            wire.extra.insert(ToolSecurity::MEMBER, security.clone());
+            if dialect.revision.is_stateless() {
+                let mut mirror = Object::new();
+                mirror.set(ToolSecurity::MEMBER, security.clone());
+                wire.meta.get_or_insert_with(Meta::new).insert(EXTENSION_ID, mirror.to_raw());
+            }
         }
         wire
     }
@@ -193,29 +199,4 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         return Err("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`");
     }
     Ok(())
-}
-
-/// The security declaration of a tool (MGP §4.2), as lists hold it.
-#[derive(Debug, Clone)]
-pub(crate) struct ListedSecurity {
-    security: RawJson,
-    mirror: RawJson,
-}
-
-impl ListedSecurity {
-    pub(crate) fn new(security: &ToolSecurity) -> Self {
-        let security = to_raw(security);
-        let mut mirror = mgp_types::Object::new();
-        mirror.set(ToolSecurity::MEMBER, security.clone());
-        Self { security, mirror: mirror.to_raw() }
-    }
-
-    /// Adds the declaration to a tool: beside `name`, and for stateless revisions among the metadata too, where MCP
-    /// lets extensions write.
-    pub(crate) fn write(&self, tool: &mut mcp::Tool, revision: Revision) {
-        tool.extra.insert(ToolSecurity::MEMBER, self.security.clone());
-        if revision.is_stateless() {
-            tool.meta.get_or_insert_with(Meta::new).insert(EXTENSION_ID, self.mirror.clone());
-        }
-    }
 }

@@ -16,7 +16,6 @@ use mgp_types::mcp::{self, Icon, Meta, ToolAnnotations};
 use mgp_types::mgp::ToolSecurity;
 
 pub(crate) use self::as_task::start_task;
-use self::entry::ListedSecurity;
 pub(crate) use self::entry::ToolEntry;
 pub use self::error::ToolError;
 #[cfg(feature = "ext")]
@@ -30,7 +29,8 @@ pub use self::result::{IntoToolResult, Json, ToolResult};
 #[must_use = "a tool does nothing until it is registered"]
 pub struct Tool {
     wire: mcp::Tool,
-    security: Option<Box<ListedSecurity>>,
+    /// The security declaration (MGP §4.2), as lists hold it.
+    security: Option<RawJson>,
     has_schema: bool,
     validated: bool,
     inline: bool,
@@ -151,7 +151,7 @@ impl Tool {
     /// );
     /// ```
     pub fn security(mut self, security: &ToolSecurity) -> Self {
-        self.security = Some(Box::new(ListedSecurity::new(security)));
+        self.security = Some(crate::schema::to_raw(security));
         self
     }
 

@@ -40,6 +40,7 @@ use crate::call::{Call, ClientShared};
 ///     }
 /// }
 /// ```
+#[derive(Clone)]
 pub struct Client<S = BoxedService> {
     pub(crate) stack: S,
     pub(crate) shared: Arc<ClientShared>,
@@ -203,12 +204,6 @@ impl<S: RpcService> Client<S> {
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<S> {
         mgp_types::call_once(self.stack.clone(), request)
-    }
-}
-
-impl<S: Clone> Clone for Client<S> {
-    fn clone(&self) -> Self {
-        Self { stack: self.stack.clone(), shared: self.shared.clone() }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::Client;
 use crate::call::CallFuture;
 
 /// A list that comes in pages. Only the methods of this crate implement it.
-pub trait PagedList: RequestBody<Result: Send> + Clone + sealed::Sealed {
+pub trait PagedList: RequestBody<Result: Send> + Clone + Unpin + sealed::Sealed {
     /// The type of the items.
     type Item;
 
@@ -67,24 +67,19 @@ pub struct Pages<S: RpcService, P: PagedList> {
     client: Client<S>,
     fetching: Option<Fetching<S, P>>,
     items: VecDeque<P::Item>,
-    next: Next,
+    /// The request for the next page, if there is one.
+    next: Option<P>,
     seen: Vec<String>,
 }
 
 /// A page on its way.
 type Fetching<S, P> = Pin<Box<CallFuture<S, <P as RequestBody>::Result>>>;
 
-/// The next step after the items at hand.
-enum Next {
-    Page(Option<String>),
-    End,
-}
-
 const MAX_PAGES: usize = 10_000;
 
 impl<S: RpcService, P: PagedList> Pages<S, P> {
     pub(crate) fn new(client: Client<S>) -> Self {
-        Self { client, fetching: None, items: VecDeque::new(), next: Next::Page(None), seen: Vec::new() }
+        Self { client, fetching: None, items: VecDeque::new(), next: Some(P::at(None)), seen: Vec::new() }
     }
 
     /// Returns the next item; `None` after the last one.
@@ -111,13 +106,10 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
             }
             let fetching = match &mut self.fetching {
                 Some(fetching) => fetching,
-                None => match std::mem::replace(&mut self.next, Next::End) {
-                    Next::End => return Poll::Ready(None),
-                    Next::Page(cursor) => {
-                        let call = self.client.send(&P::at(cursor)).into_future();
-                        self.fetching.insert(Box::pin(call))
-                    }
-                },
+                None => {
+                    let Some(next) = self.next.take() else { return Poll::Ready(None) };
+                    self.fetching.insert(Box::pin(self.client.send(&next).into_future()))
+                }
             };
             let page = ready!(fetching.as_mut().poll(cx));
             self.fetching = None;
@@ -138,7 +130,7 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
                 return Err(Error::misbehaved("the server's list does not end"));
             }
             self.seen.push(cursor.clone());
-            self.next = Next::Page(Some(cursor));
+            self.next = Some(P::at(Some(cursor)));
         }
         Ok(())
     }

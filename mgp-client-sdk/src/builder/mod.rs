@@ -158,19 +158,13 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Adds a layer around the connection, inside of the layers so far.
     pub fn layer<N>(self, layer: N) -> ClientBuilder<Stack<N, L>, I> {
-        self.map(|layers| Stack::new(layer, layers), |inbound| inbound)
+        let Self { options, layers, inbound_layers } = self;
+        ClientBuilder { options, layers: Stack::new(layer, layers), inbound_layers }
     }
 
     /// Adds a layer around the handlers, inside of the layers so far.
     pub fn inbound_layer<N>(self, layer: N) -> ClientBuilder<L, Stack<N, I>> {
-        self.map(|layers| layers, |inbound| Stack::new(layer, inbound))
-    }
-
-    fn map<N, M>(self, layers: impl FnOnce(L) -> N, inbound: impl FnOnce(I) -> M) -> ClientBuilder<N, M> {
-        ClientBuilder {
-            options: self.options,
-            layers: layers(self.layers),
-            inbound_layers: inbound(self.inbound_layers),
-        }
+        let Self { options, layers, inbound_layers } = self;
+        ClientBuilder { options, layers, inbound_layers: Stack::new(layer, inbound_layers) }
     }
 }

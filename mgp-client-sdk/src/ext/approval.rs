@@ -109,14 +109,18 @@ impl<S: RpcService> Service<Request> for ApprovalService<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         let next = self.inner.clone();
-        let ready = std::mem::replace(&mut self.inner, next);
+        let mut ready = std::mem::replace(&mut self.inner, next);
         let approval = self.approval.clone();
         Box::pin(async move {
             if request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL {
-                approval.call(ready, request).await
-            } else {
-                approval.pass(ready, request).await
+                return approval.call(ready, request).await;
             }
+            let lists_tools = request.method == Method::TOOLS_LIST;
+            let response = ready.call(request).await?;
+            if lists_tools {
+                approval.learn(&response);
+            }
+            Ok(response)
         })
     }
 }
@@ -137,16 +141,6 @@ const MAX_TOOLS: usize = 10_000;
 const MAX_MESSAGE_BYTES: usize = 4096;
 
 impl ApprovalLayer {
-    /// Sends a request that calls no tool, and learns from lists of tools.
-    async fn pass<S: RpcService>(&self, mut inner: S, request: Request) -> Result<Response, Error> {
-        let lists_tools = request.method == Method::TOOLS_LIST;
-        let response = inner.call(request).await?;
-        if lists_tools {
-            self.learn(&response);
-        }
-        Ok(response)
-    }
-
     /// Sends a call once the person has agreed to it, and once more where the server wants to know that.
     async fn call<S: RpcService>(&self, mut inner: S, request: Request) -> Result<Response, Error> {
         let asked = self.question(&request);

@@ -2,7 +2,6 @@
 
 mod registry;
 
-use std::fmt;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
@@ -104,8 +103,4 @@ impl Service<Request> for Handlers {
     }
 }
 
-impl fmt::Debug for Handlers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Handlers").field(&self.0.registry).finish()
-    }
-}
+mgp_types::partial_debug!(Handlers, self => registry: self.0.registry);

@@ -18,11 +18,6 @@ pub enum Level {
     L3,
 }
 
-impl Level {
-    /// All levels.
-    pub const ALL: [Self; 4] = [Self::L0, Self::L1, Self::L2, Self::L3];
-}
-
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)

@@ -120,11 +120,6 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Returns the servers.
-    pub fn servers(&self) -> &[ServerTools] {
-        &self.servers
-    }
-
     /// Returns the id of `tool` in the file; empty if it is not of the file.
     pub fn id(&self, tool: &Tool) -> &str {
         self.ids.get(&(tool.server.to_string(), tool.name.to_string())).map_or("", String::as_str)
@@ -191,7 +186,7 @@ mod tests {
         corpus.index(&index).await;
         let found = index.search(&Search::new("zebra").limit(1)).await;
         assert_eq!(corpus.id(&found.hits[0].tool), "2");
-        assert_eq!(corpus.servers().len(), 1);
+        assert_eq!(corpus.servers.len(), 1);
     }
 
     #[test]

@@ -59,13 +59,9 @@ impl ToolSessions {
     }
 
     /// Returns the number of sessions.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.sessions.len()
-    }
-
-    /// Returns whether there are no sessions.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Notes that a tool was called with success: it is in the session's cache from now on, and the last answer takes no

@@ -43,11 +43,6 @@ impl SessionSettings {
         self
     }
 
-    /// Returns the budget of each session.
-    pub const fn budget(&self) -> &ToolContextBudget {
-        &self.budget
-    }
-
     /// Returns the counter of tokens.
     pub fn counter(&self) -> &dyn TokenCounter {
         &*self.tokens

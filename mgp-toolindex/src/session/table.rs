@@ -33,6 +33,7 @@ impl<T: Default> SessionTable<T> {
         Self { most, entries: RwLock::default(), clock: AtomicU64::new(0) }
     }
 
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.entries.read().len()
     }

@@ -321,7 +321,7 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
     let (sessions, one) = (sessions([100, 0, 50, 50], &[]), key("1"));
     let snapshot = index.snapshot();
     let view = ToolView::all(&snapshot);
-    assert!(!sessions.changed(&one, &view) && sessions.is_empty());
+    assert!(!sessions.changed(&one, &view) && sessions.len() == 0);
     used(&sessions, &one, &snapshot, &["a"]);
     assert!(!sessions.changed(&one, &view), "nobody has the old list");
     sessions.listed(&one, &view);

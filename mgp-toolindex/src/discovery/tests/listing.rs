@@ -98,7 +98,7 @@ async fn a_caller_that_hands_tools_on_wishes_for_all_of_them() {
 async fn the_first_level_takes_as_many_tokens_as_its_sizes_say() {
     let settings = ToolDiscoverySettings::new().level(Level::L1);
     let counter = TokenEstimator::new();
-    let meta_tokens = settings.definitions(&counter).iter().map(ListedDefinition::tokens).sum();
+    let meta_tokens: u32 = settings.definitions(&counter).iter().map(ListedDefinition::tokens).sum();
     let world = World::with(settings).await;
     let list = world.method(&Peer::mgp(), "tools/list", json!({})).await.unwrap();
     let listed = list["tools"].as_array().unwrap().iter().map(|tool| {
@@ -107,9 +107,9 @@ async fn the_first_level_takes_as_many_tokens_as_its_sizes_say() {
         ListedDefinition::new(text("name"), text("description"), &schema, &counter).tokens()
     });
     let snapshot = world.index.snapshot();
-    let sizes = Sizes::of(&ToolView::all(&snapshot), &counter).fixed(meta_tokens, 0);
+    let sizes = Sizes::of(&ToolView::all(&snapshot), &counter);
     assert!(sizes.category_tokens > 0);
-    let taken = u64::from(sizes.meta_tokens) + sizes.category_tokens;
+    let taken = u64::from(meta_tokens) + sizes.category_tokens;
     assert_eq!(taken, listed.map(u64::from).sum::<u64>());
 }
 

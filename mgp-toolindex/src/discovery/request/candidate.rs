@@ -109,5 +109,5 @@ fn with_terms(asking: &ToolRequest<'_>, capability: &str) -> Option<String> {
 }
 
 fn names(kinds: &[DataKind]) -> String {
-    kinds.iter().map(DataKind::to_string).collect::<Vec<_>>().join(" or ")
+    kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ")
 }

@@ -26,7 +26,7 @@ pub(super) fn takes(tool: &Tool, wanted: &[String]) -> TypeFit {
     for parameter in &parameters {
         match parameter.accepts() {
             AcceptedTypes::Anything => is_open = true,
-            AcceptedTypes::Numbers if wanted.contains(&DataKind::Number) => named.push(DataKind::Number),
+            AcceptedTypes::Numbers if wanted.contains(&DataKind::NUMBER) => named.push(DataKind::NUMBER),
             AcceptedTypes::Numbers | AcceptedTypes::Nothing => {}
             AcceptedTypes::Kinds(kinds) => named.extend(kinds),
         }
@@ -45,7 +45,7 @@ pub(super) fn gives(tool: &Tool, wanted: &[String]) -> TypeFit {
     if let Some(schema) = tool.members().get("outputSchema") {
         for parameter in parameters(&schema) {
             match parameter.accepts() {
-                AcceptedTypes::Numbers => named.push(DataKind::Number),
+                AcceptedTypes::Numbers => named.push(DataKind::NUMBER),
                 AcceptedTypes::Kinds(kinds) => named.extend(kinds),
                 AcceptedTypes::Anything | AcceptedTypes::Nothing => {}
             }
@@ -185,7 +185,7 @@ mod tests {
         let tool = tool("Looks at it", &images, &["image_path"]);
         assert_eq!(
             takes(&tool, &wanted(&["csv", "tabular_data"])),
-            TypeFit::Contradicted(vec![DataKind::Image])
+            TypeFit::Contradicted(DataKind::all_in("image"))
         );
         assert_eq!(takes(&tool, &wanted(&["png"])), TypeFit::Stated);
         assert_eq!(takes(&tool, &wanted(&["hologram"])), TypeFit::Open);
@@ -212,7 +212,7 @@ mod tests {
         let none = json!({});
         let to_pdf = tool("Converts a web page to PDF", &none, &[]);
         assert_eq!(gives(&to_pdf, &wanted(&["pdf"])), TypeFit::Stated);
-        assert_eq!(gives(&to_pdf, &wanted(&["chart"])), TypeFit::Contradicted(vec![DataKind::Pdf]));
+        assert_eq!(gives(&to_pdf, &wanted(&["chart"])), TypeFit::Contradicted(DataKind::all_in("pdf")));
         let chart = tool("Generates a bar chart of columns", &none, &[]);
         assert_eq!(gives(&chart, &wanted(&["numeric", "chart"])), TypeFit::Stated);
         assert_eq!(gives(&tool("Looks at things", &none, &[]), &wanted(&["chart"])), TypeFit::Open);

@@ -1,60 +1,29 @@
 //! The kinds of data that tools take and return. The words for them are data, `kinds.txt`.
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use crate::text::lower_words;
 
-/// A kind of data that a tool takes or returns.
+/// A kind of data that a tool takes or returns: the number of its line in the data.
 ///
 /// Only kinds that exclude one another are told apart: a word with two meanings has none here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum DataKind {
-    Text,
-    Json,
-    Xml,
-    Yaml,
-    Html,
-    Markdown,
-    Table,
-    Number,
-    Pdf,
-    Document,
-    Image,
-    Chart,
-    Audio,
-    Video,
-    Archive,
-}
+pub(super) struct DataKind(usize);
 
-/// The words for each kind, in the order of [`DataKind::ALL`]; the first is used in answers.
-static NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+/// The words for each kind, and the names of further kinds, each of which may be given for the other.
+static KINDS: LazyLock<Vec<[Vec<&str>; 2]>> = LazyLock::new(|| {
     let lines = include_str!("kinds.txt").lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.split(' ').collect()).collect()
+    let parts = lines.map(|line| line.split_once(" | ").unwrap_or((line, "")));
+    parts.map(|(words, alike)| [words, alike].map(|part| part.split(' ').collect())).collect()
 });
 
 impl DataKind {
-    const ALL: [Self; 15] = [
-        Self::Text,
-        Self::Json,
-        Self::Xml,
-        Self::Yaml,
-        Self::Html,
-        Self::Markdown,
-        Self::Table,
-        Self::Number,
-        Self::Pdf,
-        Self::Document,
-        Self::Image,
-        Self::Chart,
-        Self::Audio,
-        Self::Video,
-        Self::Archive,
-    ];
+    /// The kind of numbers.
+    pub(super) const NUMBER: Self = Self(7);
 
     /// Returns the kind that a word names, in lower case.
     pub(super) fn named(word: &str) -> Option<Self> {
-        let kind = |word| NAMES.iter().position(|names| names.contains(&word)).map(|at| Self::ALL[at]);
+        let kind = |word| KINDS.iter().position(|[words, _]| words.contains(&word)).map(Self);
         kind(word).or_else(|| kind(word.strip_suffix('s')?))
     }
 
@@ -68,27 +37,13 @@ impl DataKind {
 
     /// Returns whether data of this kind may be given where `wanted` is wanted. Doubts count as yes.
     pub(super) fn may_stand_for(self, wanted: Self) -> bool {
-        let both = |one, other| (self, wanted) == (one, other) || (self, wanted) == (other, one);
-        self == wanted
-            || (self == Self::Text && wanted.is_written())
-            || (wanted == Self::Text && self.is_written())
-            || both(Self::Json, Self::Table)
-            || both(Self::Json, Self::Number)
-            || both(Self::Table, Self::Number)
-            || both(Self::Image, Self::Chart)
-            || both(Self::Document, Self::Pdf)
-            || both(Self::Document, Self::Html)
-            || both(Self::Document, Self::Markdown)
+        let stands = |one: Self, other: Self| KINDS[one.0][1].contains(&other.name());
+        self == wanted || stands(self, wanted) || stands(wanted, self)
     }
 
-    const fn is_written(self) -> bool {
-        !matches!(self, Self::Pdf | Self::Image | Self::Chart | Self::Audio | Self::Video | Self::Archive)
-    }
-}
-
-impl fmt::Display for DataKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(NAMES[*self as usize][0])
+    /// Returns the word for the kind in answers.
+    pub(super) fn name(self) -> &'static str {
+        KINDS[self.0][0][0]
     }
 }
 
@@ -96,22 +51,36 @@ impl fmt::Display for DataKind {
 mod tests {
     use super::*;
 
+    fn kind(name: &str) -> DataKind {
+        let kind = DataKind::named(name).unwrap();
+        assert_eq!(kind.name(), name);
+        kind
+    }
+
     #[test]
     fn kinds_are_found_by_many_names() {
-        assert_eq!(DataKind::all_in("tabular_data"), [DataKind::Table]);
-        assert_eq!(DataKind::all_in("A PNG or JPEGs; see imagePath"), [DataKind::Image]);
-        assert_eq!(DataKind::all_in("csvFile of numbers"), [DataKind::Table, DataKind::Number]);
+        assert_eq!(DataKind::all_in("tabular_data"), [kind("csv")]);
+        assert_eq!(DataKind::all_in("A PNG or JPEGs; see imagePath"), [kind("image")]);
+        assert_eq!(DataKind::all_in("csvFile of numbers"), [kind("csv"), kind("numeric")]);
         assert!(DataKind::all_in("file, graph, code 画像").is_empty());
-        assert_eq!(DataKind::Table.to_string(), "csv");
+        assert_eq!(DataKind::NUMBER, kind("numeric"));
     }
 
     #[test]
     fn what_holds_the_other_may_stand_for_it() {
-        assert!(
-            DataKind::Text.may_stand_for(DataKind::Table) && DataKind::Json.may_stand_for(DataKind::Number)
-        );
-        assert!(
-            !DataKind::Image.may_stand_for(DataKind::Table) && !DataKind::Text.may_stand_for(DataKind::Audio)
-        );
+        for (one, other, may) in [
+            ("text", "csv", true),
+            ("json", "numeric", true),
+            ("pdf", "docx", true),
+            ("image", "csv", false),
+            ("text", "audio", false),
+        ] {
+            assert_eq!(kind(one).may_stand_for(kind(other)), may, "{one} {other}");
+            assert_eq!(kind(other).may_stand_for(kind(one)), may, "{other} {one}");
+        }
+        // Each other kind that a line names is one.
+        for alike in KINDS.iter().flat_map(|[_, alike]| alike).filter(|alike| !alike.is_empty()) {
+            kind(alike);
+        }
     }
 }

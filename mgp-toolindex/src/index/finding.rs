@@ -25,11 +25,11 @@ impl Snapshot {
             }
             SearchStrategy::Semantic => {
                 let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
-                self.by_meaning(search, request, SearchSides::Meaning).await
+                self.by_meaning(search, request, None).await
             }
             SearchStrategy::Hybrid => {
                 let request = SearchRequest::of(search.text, |text| self.translated(search, text));
-                self.by_meaning(search, request, SearchSides::Both).await
+                self.by_meaning(search, request, Some(&*self.words)).await
             }
             SearchStrategy::Category => self.by_category(search),
         }
@@ -47,12 +47,12 @@ impl Snapshot {
         self.ranked(search, Some(&*self.words), None, request)
     }
 
-    /// Searches by meaning; by words instead, if the meaning is not available.
+    /// Searches by meaning, and by `words` if they are given; by words alone, if the meaning is not available.
     async fn by_meaning(
         &self,
         search: &Search<'_>,
         request: SearchRequest,
-        sides: SearchSides,
+        words: Option<&KeywordReader>,
     ) -> SearchResult {
         let meanings = self.meanings(request.parts().iter().map(|part| &*part.meant)).await;
         if meanings.first().is_none_or(Option::is_none) {
@@ -66,7 +66,6 @@ impl Snapshot {
             .zip(request.parts())
             .map(|(vector, part)| QueryMeaning::of(vector.as_deref()?, self.embedder.grasps(&part.meant)))
             .collect();
-        let words = (sides == SearchSides::Both).then_some(&*self.words);
         let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);
         SearchResult { hits, fallback: None }
     }
@@ -153,13 +152,6 @@ impl Snapshot {
                 && (only_connected || fits(slot))
         }
     }
-}
-
-/// The sides of a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SearchSides {
-    Meaning,
-    Both,
 }
 
 /// Returns the letters of a name without a suffix that makes a copy of it.

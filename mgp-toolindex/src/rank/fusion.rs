@@ -11,19 +11,6 @@ use mgp_types::mgp::MatchEvidence;
 
 use crate::slot::Score;
 
-/// The scores of some candidates for one part of a request, by words and by meaning.
-#[derive(Debug, Clone)]
-pub(super) struct Scored {
-    /// The word score of each candidate; empty for a search without words.
-    pub(super) words: Vec<f32>,
-    /// The likeness of each candidate; `None` for those without a vector. Empty for a search without meaning.
-    pub(super) likeness: Vec<Option<f32>>,
-    /// The distribution of the likeness of tools in general.
-    pub(super) typical: Spread,
-    /// The share of the request that likeness expresses, from 0 to 1.
-    pub(super) grasped: f32,
-}
-
 /// The mean and the deviation of numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spread {
@@ -50,34 +37,41 @@ impl Default for FusionWeights {
     }
 }
 
-impl Scored {
-    /// Returns the evidence for each candidate.
-    ///
-    /// A score of BM25 is a sum over the words that a tool has, each by its rarity: in theory the logarithm of the odds
-    /// that the tool is meant. The number of standard deviations by which a tool is liker to the request than tools in
-    /// general is such a logarithm too, up to a factor. Logarithms of odds of independent evidence are added, and that
-    /// is all.
-    ///
-    /// No score is scaled to its maximum first, which makes the sum as good as the better of the two: where the words
-    /// of a request are those of a tool, their sum is great and decides; where they are not, it is small, and meaning
-    /// decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
-    ///
-    /// A small sum of words counts less than its share. People who do not know a tool's words meet one of them by
-    /// chance, as `site` or `red`, and a single word may be rare. Several are seldom met by chance.
-    pub(super) fn evidence(&self, weights: &FusionWeights) -> Vec<MatchEvidence> {
-        let words = self.words.iter().copied().chain(std::iter::repeat(0.0));
-        let likeness = self.likeness.iter().copied().chain(std::iter::repeat(None));
-        // Where there are no words, meaning alone decides.
-        let weight = weights.meaning * if self.words.is_empty() { 1.0 } else { self.grasped };
-        // Meaning that grasps less than half of the request cannot stand in for its words.
-        let by_chance = weights.by_chance * 2.0_f32.mul_add(self.grasped, -1.0).max(0.0);
-        let both = words.zip(likeness).map(|(words, likeness)| MatchEvidence {
-            words: if self.likeness.is_empty() { words } else { words * words / (words + by_chance) },
-            meaning: weight * self.typical.above(likeness),
-            prior: 0.0,
-        });
-        both.take(self.words.len().max(self.likeness.len())).collect()
-    }
+/// Returns the evidence for each of some candidates for one part of a request: from the word score of each, or none for a
+/// search without words, and from the likeness of each, or none for a search without meaning; a candidate without a vector
+/// has no likeness. `typical` is the distribution of the likeness of tools in general, and `grasped` the share of the request
+/// that likeness expresses, from 0 to 1.
+///
+/// A score of BM25 is a sum over the words that a tool has, each by its rarity: in theory the logarithm of the odds
+/// that the tool is meant. The number of standard deviations by which a tool is liker to the request than tools in
+/// general is such a logarithm too, up to a factor. Logarithms of odds of independent evidence are added, and that
+/// is all.
+///
+/// No score is scaled to its maximum first, which makes the sum as good as the better of the two: where the words
+/// of a request are those of a tool, their sum is great and decides; where they are not, it is small, and meaning
+/// decides. Scaled to the maximum, the best of bad matches would count as much as a good one.
+///
+/// A small sum of words counts less than its share. People who do not know a tool's words meet one of them by
+/// chance, as `site` or `red`, and a single word may be rare. Several are seldom met by chance.
+pub(super) fn evidence(
+    words: &[f32],
+    likeness: &[Option<f32>],
+    typical: Spread,
+    grasped: f32,
+    weights: &FusionWeights,
+) -> Vec<MatchEvidence> {
+    // Where there are no words, meaning alone decides.
+    let weight = weights.meaning * if words.is_empty() { 1.0 } else { grasped };
+    // Meaning that grasps less than half of the request cannot stand in for its words.
+    let by_chance = weights.by_chance * 2.0_f32.mul_add(grasped, -1.0).max(0.0);
+    let each_word_score = words.iter().copied().chain(std::iter::repeat(0.0));
+    let each_likeness = likeness.iter().copied().chain(std::iter::repeat(None));
+    let both = each_word_score.zip(each_likeness).map(|(score, alike)| MatchEvidence {
+        words: if likeness.is_empty() { score } else { score * score / (score + by_chance) },
+        meaning: weight * typical.above(alike),
+        prior: 0.0,
+    });
+    both.take(words.len().max(likeness.len())).collect()
 }
 
 const USUAL_DEVIATION: f64 = 0.1;
@@ -172,16 +166,10 @@ mod tests {
     fn scored(words: &[f32], likeness: &[f32]) -> Vec<f32> {
         let count = u32::try_from(likeness.len()).unwrap();
         let numbers = || likeness.iter().map(|number| f64::from(*number));
-        Scored {
-            words: words.to_vec(),
-            likeness: likeness.iter().copied().map(Some).collect(),
-            typical: Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum()),
-            grasped: 1.0,
-        }
-        .evidence(&FusionWeights::default())
-        .iter()
-        .map(MatchEvidence::sum)
-        .collect()
+        let typical = Spread::of(count, numbers().sum(), numbers().map(|number| number * number).sum());
+        let likeness: Vec<_> = likeness.iter().copied().map(Some).collect();
+        let evidence = evidence(words, &likeness, typical, 1.0, &FusionWeights::default());
+        evidence.iter().map(MatchEvidence::sum).collect()
     }
 
     #[test]
@@ -199,9 +187,8 @@ mod tests {
     #[test]
     fn a_tool_without_a_vector_is_taken_to_be_as_like_as_any() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let likeness = vec![Some(0.3), None, Some(0.2)];
-        let one = Scored { words: vec![5.0; 3], likeness, typical, grasped: 1.0 };
-        let evidence = one.evidence(&FusionWeights::default());
+        let likeness = [Some(0.3), None, Some(0.2)];
+        let evidence = evidence(&[5.0; 3], &likeness, typical, 1.0, &FusionWeights::default());
         assert!((evidence[0].sum() - evidence[1].sum()).abs() < 1e-5);
         assert!(evidence[2].sum() < evidence[1].sum());
     }
@@ -209,11 +196,8 @@ mod tests {
     #[test]
     fn words_count_in_full_where_meaning_does_not_know_them() {
         let typical = Spread { mean: 0.3, deviation: 0.1 };
-        let words = |grasped| {
-            Scored { words: vec![10.0], likeness: vec![Some(0.3)], typical, grasped }
-                .evidence(&FusionWeights::default())[0]
-                .words
-        };
+        let words =
+            |grasped| evidence(&[10.0], &[Some(0.3)], typical, grasped, &FusionWeights::default())[0].words;
         assert!((words(0.25) - 10.0).abs() < 1e-5);
         assert!(words(1.0) < 5.0);
     }

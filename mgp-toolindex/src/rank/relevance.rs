@@ -4,38 +4,25 @@
 //! shares: the share of the words' worth that the tool has, and the share of the way from any tool to one that says
 //! just the same. A request that no tool fits gives low numbers for all tools, because no number is scaled to the best.
 
-/// The fit of a tool to a part of a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PartRelevance {
-    /// The share of its words that the tool has, if the search was by words.
-    pub(super) covered: Option<f32>,
-    /// The likeness of the tool, if the search was by meaning.
-    pub(super) likeness: Option<f32>,
-    /// The likeness of tools in general.
-    pub(super) typical: f32,
-    /// The share of the part that likeness expresses, from 0 to 1.
-    pub(super) grasped: f32,
-}
-
 /// The weight of the words beside the meaning. A word or two are met by chance in many tools, and words that no tool
 /// has count against all of them: meaning tells better whether there is a tool at all.
 const WORDS: f32 = 0.5;
 
-impl PartRelevance {
-    /// Returns the fit, from 0 to 1.
-    pub(super) fn share(self) -> f32 {
-        let near = self.likeness.map(|likeness| (likeness - self.typical) / (1.0 - self.typical));
-        let share = match (self.covered, near) {
-            (Some(covered), Some(near)) => {
-                let (covered, near) = (covered.clamp(0.0, 1.0), near.clamp(0.0, 1.0));
-                (WORDS * covered + self.grasped * near) / (WORDS + self.grasped)
-            }
-            (Some(share), None) | (None, Some(share)) => share,
-            (None, None) => 0.0,
-        };
-        // A share of no way at all is NaN.
-        if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
-    }
+/// Returns the fit of a tool to a part of a request, from 0 to 1: by the share of its words that the tool has and by the
+/// likeness of the tool, each if the search was by it. `typical` is the likeness of tools in general, and `grasped` the share
+/// of the part that likeness expresses, from 0 to 1.
+pub(super) fn share(covered: Option<f32>, likeness: Option<f32>, typical: f32, grasped: f32) -> f32 {
+    let near = likeness.map(|likeness| (likeness - typical) / (1.0 - typical));
+    let share = match (covered, near) {
+        (Some(covered), Some(near)) => {
+            let (covered, near) = (covered.clamp(0.0, 1.0), near.clamp(0.0, 1.0));
+            (WORDS * covered + grasped * near) / (WORDS + grasped)
+        }
+        (Some(share), None) | (None, Some(share)) => share,
+        (None, None) => 0.0,
+    };
+    // A share of no way at all is NaN.
+    if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) }
 }
 
 /// Lowers each score to that of the tool in front: a tool behind fits no better.
@@ -70,8 +57,7 @@ mod tests {
 
     #[test]
     fn meaning_has_twice_the_say_of_words() {
-        let share =
-            |covered, likeness| PartRelevance { covered, likeness, typical: 0.2, grasped: 1.0 }.share();
+        let share = |covered, likeness| share(covered, likeness, 0.2, 1.0);
         assert!((share(Some(1.0), Some(1.0)) - 1.0).abs() < 1e-6);
         assert!((share(Some(1.0), Some(0.2)) - 1.0 / 3.0).abs() < 1e-6);
         assert!((share(Some(0.0), Some(0.6)) - 1.0 / 3.0).abs() < 1e-6);
@@ -81,10 +67,7 @@ mod tests {
 
     #[test]
     fn what_is_less_like_than_any_tool_does_not_fit() {
-        assert!(
-            PartRelevance { covered: None, likeness: Some(-0.3), typical: 0.1, grasped: 1.0 }.share()
-                < f32::EPSILON
-        );
+        assert!(share(None, Some(-0.3), 0.1, 1.0) < f32::EPSILON);
     }
 
     #[test]
@@ -107,7 +90,7 @@ mod tests {
             typical in any::<f32>(),
             grasped in 0.0_f32..=1.0,
         ) {
-            let share = PartRelevance { covered, likeness, typical, grasped }.share();
+            let share = share(covered, likeness, typical, grasped);
             prop_assert!((0.0..=1.0).contains(&share));
             prop_assert!((0.95..=1.0).contains(&of_name(share)));
         }

@@ -2,8 +2,8 @@
 
 use mgp_types::mgp::MatchEvidence;
 
-use super::fusion::{FusionWeights, Scored, Spread};
-use super::relevance::PartRelevance;
+use super::fusion::{FusionWeights, Spread, evidence};
+use super::relevance::share;
 use crate::keyword::KeywordQuery;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores};
@@ -55,10 +55,10 @@ impl<'a> SearchedPart<'a> {
             let scores = asked.scores(slots).into_iter().zip(slots);
             scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
         });
-        let likeness = self
+        let likeness: Vec<_> = self
             .likeness
             .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
-        Scored { words, likeness, typical: self.typical, grasped: self.grasped() }.evidence(weights)
+        evidence(&words, &likeness, self.typical, self.grasped(), weights)
     }
 
     /// Returns the fit of each of these tools, from 0 to 1.
@@ -67,7 +67,7 @@ impl<'a> SearchedPart<'a> {
         let fit = |(place, slot): (usize, &Slot)| {
             let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
             let likeness = self.likeness.map(|likeness| likeness.of(*slot).unwrap_or(self.typical.mean));
-            PartRelevance { covered, likeness, typical: self.typical.mean, grasped: self.grasped() }.share()
+            share(covered, likeness, self.typical.mean, self.grasped())
         };
         slots.iter().enumerate().map(fit).collect()
     }
@@ -108,7 +108,7 @@ impl QueryMeaning {
     /// Creates the meaning of a vector; `None` if the vector is invalid.
     pub(crate) fn of(vector: &[f32], grasped: f32) -> Option<Self> {
         let grasped = if grasped.is_finite() { grasped.clamp(0.0, 1.0) } else { 1.0 };
-        Some(Self { query: QueryVector::new(vector).ok()?, grasped })
+        Some(Self { query: QueryVector::new(vector)?, grasped })
     }
 }
 

@@ -104,9 +104,6 @@ pub(crate) enum VectorError {
     /// A number is NaN or infinite.
     #[error("a number of the vector is not finite")]
     NotFinite,
-    /// All numbers are zero.
-    #[error("all numbers of the vector are zero")]
-    Zero,
 }
 
 /// Returns the length of a valid vector.

@@ -1,6 +1,5 @@
 //! Vectors of queries.
 
-use super::VectorError;
 use super::chunk;
 
 /// The vector of a query: a direction, more exact than the vectors of tools.
@@ -15,12 +14,9 @@ pub(crate) struct QueryVector {
 const LARGEST_SUM: f64 = (i32::MAX / 128) as f64;
 
 impl QueryVector {
-    /// Creates the direction of a vector.
-    pub(crate) fn new(vector: &[f32]) -> Result<Self, VectorError> {
-        let length = chunk::length(vector, vector.len())?;
-        if length == 0.0 {
-            return Err(VectorError::Zero);
-        }
+    /// Creates the direction of a vector; `None` if it has none.
+    pub(crate) fn new(vector: &[f32]) -> Option<Self> {
+        let length = chunk::length(vector, vector.len()).ok().filter(|length| *length != 0.0)?;
         let magnitudes = || vector.iter().map(|number| f64::from(number.abs()) / length);
         let largest = magnitudes().fold(0.0, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "no vector is that long")]
@@ -33,7 +29,7 @@ impl QueryVector {
             vector.iter().map(|number| (f64::from(*number) / length * steps).round() as i16).collect();
         #[expect(clippy::cast_possible_truncation, reason = "its precision is enough")]
         let scale = if steps > 0.0 { (1.0 / steps) as f32 } else { 0.0 };
-        Ok(Self { codes, scale })
+        Some(Self { codes, scale })
     }
 
     pub(super) fn codes(&self) -> &[i16] {
@@ -68,10 +64,9 @@ mod tests {
 
     #[test]
     fn what_has_no_direction_is_no_query() {
-        assert_eq!(QueryVector::new(&[0.0, 0.0]).unwrap_err(), VectorError::Zero);
-        assert_eq!(QueryVector::new(&[]).unwrap_err(), VectorError::Zero);
-        assert_eq!(QueryVector::new(&[1.0, f32::NAN]).unwrap_err(), VectorError::NotFinite);
-        assert_eq!(QueryVector::new(&[1.0, f32::NEG_INFINITY]).unwrap_err(), VectorError::NotFinite);
+        for vector in [&[0.0, 0.0][..], &[], &[1.0, f32::NAN], &[1.0, f32::NEG_INFINITY]] {
+            assert!(QueryVector::new(vector).is_none(), "{vector:?}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Vectors {
     pub(crate) fn get(&self, slot: Slot) -> Option<Vec<f32>> {
         let axis = |number| (0..self.dimension).map(move |at| f32::from(u8::from(at == number)));
         let near = |number| {
-            let query = [QueryVector::new(&axis(number).collect::<Vec<_>>()).ok()?];
+            let query = [QueryVector::new(&axis(number).collect::<Vec<_>>())?];
             self.scan(&query).of(0, slot)
         };
         (0..self.dimension).map(near).collect()

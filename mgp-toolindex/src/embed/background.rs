@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::BoxFuture;
 use tokio::runtime::Handle;
 
-use super::queue::{FailureBlame, Queue};
+use super::queue::Queue;
 use super::{EmbedError, Embedder, MissingVector, Passage, PassageHash, VectorStore, checked, off_thread};
 use crate::slot::Slot;
 
@@ -178,11 +178,11 @@ impl Worker {
         pause.warn_once(|| {
             tracing::warn!(%error, embedder = self.lane.embedder.id(), "tools are not embedded yet");
         });
-        let mut blame = FailureBlame::Shared;
+        let mut alone = false;
         if let [lacking @ MissingVector { tool, failures, .. }] = tools
             && self.embed(vec![PROBE.into()]).await.is_ok()
         {
-            blame = FailureBlame::Alone;
+            alone = true;
             pause.reset();
             // One text that the embedder always fails on must not keep the others waiting for ever.
             if *failures >= MAX_FAILURES {
@@ -192,7 +192,7 @@ impl Worker {
             }
         }
         for lacking in tools {
-            self.queue.failed(lacking.slot, lacking.hash, blame);
+            self.queue.failed(lacking.slot, lacking.hash, alone);
         }
         pause.wait().await;
     }
@@ -261,31 +261,24 @@ fn batches(mut tools: Vec<UnembeddedTool>) -> Vec<Vec<UnembeddedTool>> {
 }
 
 /// The time to wait after a failure: longer with each further failure in a row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RetryBackoff {
-    next: Duration,
+    failures: u32,
     warned: bool,
 }
 
 const SHORTEST: Duration = Duration::from_secs(1);
-
-impl Default for RetryBackoff {
-    fn default() -> Self {
-        Self { next: SHORTEST, warned: false }
-    }
-}
-
 const LONGEST: Duration = Duration::from_mins(5);
 
 impl RetryBackoff {
     async fn wait(&mut self) {
-        let now = self.next;
-        self.next = (now * 2).min(LONGEST);
-        tokio::time::sleep(now).await;
+        let time = SHORTEST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
+        self.failures += 1;
+        tokio::time::sleep(time).await;
     }
 
     const fn reset(&mut self) {
-        self.next = SHORTEST;
+        self.failures = 0;
     }
 
     fn warn_once(&mut self, warn: impl FnOnce()) {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{EmbedError, Embedder, off_thread};
+use super::{EmbedError, Embedder, off_thread, short_hex};
 
 /// A sentence encoder, run on this machine by onnxruntime.
 ///
@@ -64,8 +64,7 @@ impl FastEmbedder {
         // Models that are quantised as they run round the numbers of all texts of a batch alike. They gain nothing by
         // batches either, so that each text is embedded alone, and always has the same vector.
         let batch = if likeness(&alone, &beside) > ALIKE { BATCH } else { 1 };
-        let digest = digest.finalize().iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
-        let id = format!("fastembed:{}:{digest:016x}", files.name());
+        let id = format!("fastembed:{}:{}", files.name(), short_hex(&digest.finalize()));
         Ok(Self { id, dimension, batch, model: Arc::new(Mutex::new(model)) })
     }
 }

@@ -90,6 +90,11 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     }
 }
 
+/// Returns the first eight bytes of a digest in hexadecimal digits, for the id of an embedder.
+fn short_hex(digest: &[u8]) -> String {
+    String::from_utf8_lossy(&mgp_types::hex::<16>(digest)).into_owned()
+}
+
 /// Checks that an embedder returned one vector of this dimension for each text.
 pub(crate) fn checked(
     vectors: Vec<Vec<f32>>,

@@ -84,29 +84,18 @@ impl PassageHash {
 pub(crate) fn sent_along(
     hints: &ToolHints,
     embedder: &dyn Embedder,
-) -> Option<Result<Vec<f32>, UnusableVector>> {
+) -> Option<Result<Vec<f32>, &'static str>> {
     if hints.embedding.is_empty() {
         return None;
     }
     let vector = if hints.embedder.as_deref() != Some(embedder.id()) {
-        Err(UnusableVector::AnotherEmbedder)
+        Err("the embedder in use did not make the vector")
     } else if hints.embedding.len() != embedder.dimension() {
-        Err(UnusableVector::WrongLength)
+        Err("the dimension of the vector differs from that of the embedder in use")
     } else {
-        unit(&hints.embedding).ok_or(UnusableVector::NoDirection)
+        unit(&hints.embedding).ok_or("the numbers of the vector are not finite, or all of them are zero")
     };
     Some(vector)
-}
-
-/// The reason why a sent vector is not used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum UnusableVector {
-    #[error("the embedder in use did not make the vector")]
-    AnotherEmbedder,
-    #[error("the dimension of the vector differs from that of the embedder in use")]
-    WrongLength,
-    #[error("the numbers of the vector are not finite, or all of them are zero")]
-    NoDirection,
 }
 
 /// Returns the vector of length 1 in the same direction, unless there is no direction.
@@ -255,10 +244,14 @@ mod tests {
         let sent = |hints: &ToolHints| sent_along(hints, &embedder);
         assert_eq!(sent(&ToolHints::default()), None);
         assert_eq!(sent(&hints(&[1e30, 0.0], embedder.id())), Some(Ok(vec![1.0, 0.0])));
-        assert_eq!(sent(&hints(&[1.0, 0.0], "another")), Some(Err(UnusableVector::AnotherEmbedder)));
-        assert_eq!(sent(&hints(&[1.0], embedder.id())), Some(Err(UnusableVector::WrongLength)));
-        assert_eq!(sent(&hints(&[f32::NAN, 1.0], embedder.id())), Some(Err(UnusableVector::NoDirection)));
-        assert_eq!(sent(&hints(&[0.0, 0.0], embedder.id())), Some(Err(UnusableVector::NoDirection)));
+        for (hints, why) in [
+            (hints(&[1.0, 0.0], "another"), "did not make"),
+            (hints(&[1.0], embedder.id()), "dimension"),
+            (hints(&[f32::NAN, 1.0], embedder.id()), "not finite"),
+            (hints(&[0.0, 0.0], embedder.id()), "zero"),
+        ] {
+            assert!(sent(&hints).unwrap().unwrap_err().contains(why), "{why}");
+        }
     }
 
     proptest! {

@@ -83,22 +83,11 @@ impl Queue {
         }
     }
 
-    /// Notes that an attempt to embed this passage failed.
-    pub(super) fn failed(&self, slot: Slot, hash: PassageHash, blame: FailureBlame) {
+    /// Notes that an attempt to embed this passage failed. If it did not fail `alone`, another passage may be the cause, or
+    /// the embedder.
+    pub(super) fn failed(&self, slot: Slot, hash: PassageHash, alone: bool) {
         if let Some(lacking) = self.waiting.lock().get_mut(&slot).filter(|lacking| lacking.hash == hash) {
-            lacking.failures = match blame {
-                FailureBlame::Shared => lacking.failures.max(1),
-                FailureBlame::Alone => lacking.failures + 1,
-            };
+            lacking.failures = if alone { lacking.failures + 1 } else { lacking.failures.max(1) };
         }
     }
-}
-
-/// The certainty that a passage caused a failure.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FailureBlame {
-    /// Another passage may be the cause, or the embedder.
-    Shared,
-    /// No other passage failed.
-    Alone,
 }

@@ -277,7 +277,7 @@ fn sent(
         Ok(vector) => Some(vector),
         Err(error) => {
             if complained.insert(server.id.clone()) {
-                tracing::warn!(server = %server.id, tool = %listing.name, %error, "a vector that a server sent is not used");
+                tracing::warn!(server = %server.id, tool = %listing.name, error, "a vector that a server sent is not used");
             }
             None
         }

@@ -4,8 +4,7 @@
 
 use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
-/// A number that is added to have another one rounded: the sum has no bits left for fractions.
-const ROUNDING: f32 = 12_582_912.0;
+use super::rows::ROUNDING;
 
 /// The logarithm of two, in two parts: the first one times a small whole number is exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];

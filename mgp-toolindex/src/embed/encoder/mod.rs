@@ -16,7 +16,6 @@ mod safetensors;
 mod tests;
 mod word_pieces;
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -29,7 +28,7 @@ use self::config::ModelConfig;
 use self::network::Network;
 use self::safetensors::Safetensors;
 use self::word_pieces::WordPieces;
-use super::{EmbedError, Embedder, StaticEmbedder, off_thread};
+use super::{EmbedError, Embedder, StaticEmbedder, off_thread, short_hex};
 
 /// A sentence encoder, from the files of a published model.
 ///
@@ -80,10 +79,7 @@ impl SentenceEncoder {
         let config = ModelConfig::read(&config_file)?;
         let pieces = WordPieces::read(&tokenizer_file, config.vocab_size)?;
         let network = Network::read(&config, &mut Safetensors::open(&weights)?)?;
-        let mut id = String::from("encoder-");
-        for byte in &digest.finalize()[..8] {
-            let _ = write!(id, "{byte:02x}");
-        }
+        let id = format!("encoder-{}", short_hex(&digest.finalize()));
         let most_pieces = config.max_position_embeddings.min(MAX_PIECES);
         Ok(Self { model: Arc::new(Model { id, pieces, network, most_pieces }) })
     }

@@ -98,7 +98,7 @@ pub(super) fn largest(numbers: &[f32]) -> f32 {
 
 /// A number that is added to have another one rounded: the sum has no bits left for fractions, and its lowest bits are
 /// the whole number.
-const ROUNDING: f32 = 12_582_912.0;
+pub(super) const ROUNDING: f32 = 12_582_912.0;
 
 /// Rounds numbers to multiples of `scale`; the multiples have to fit.
 #[inline(always)]

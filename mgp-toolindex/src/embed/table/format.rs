@@ -90,7 +90,6 @@ impl Reader {
         f32::from_le_bytes(self.array())
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the table has less than 4 GiB")]
     fn words(mut self, pieces: usize, starting: usize) -> WordPieces {
         let (mut letters, mut ends, mut last) = (String::new(), Vec::with_capacity(pieces), Vec::new());
         for _ in 0..pieces {
@@ -98,8 +97,9 @@ impl Reader {
             last.truncate(shared);
             last.extend_from_slice(self.take(own));
             letters.extend(last.iter().copied().map(char::from));
-            ends.push(letters.len() as u32);
+            ends.push(letters.len());
         }
-        WordPieces::new(letters.into(), ends.into(), starting)
+        // The table is read once, for as long as the program runs.
+        WordPieces::new(letters.leak(), &ends, starting)
     }
 }

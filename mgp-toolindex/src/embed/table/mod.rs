@@ -8,17 +8,14 @@ mod strangers;
 mod tests;
 mod words;
 
-use std::{
-    fmt::Write as _,
-    sync::{Arc, LazyLock},
-};
+use std::sync::{Arc, LazyLock};
 
 use mgp_types::BoxFuture;
 use smallvec::SmallVec;
 
 use self::format::{WIDTH, WordTable};
 use self::words::RunKind;
-use super::{EmbedError, Embedder};
+use super::{EmbedError, Embedder, short_hex};
 
 /// The built-in embedder: the vector of a text is the sum of the vectors of its words.
 ///
@@ -44,11 +41,8 @@ impl StaticEmbedder {
     pub fn new() -> Self {
         static SHARED: LazyLock<StaticEmbedder> = LazyLock::new(|| {
             let table = WordTable::read(BUILT_IN);
-            let mut id = String::from("static-");
-            for byte in &table.digest[..8] {
-                let _ = write!(id, "{byte:02x}");
-            }
-            StaticEmbedder { table: Arc::new(table), id: id.into() }
+            let id = format!("static-{}", short_hex(&table.digest)).into();
+            StaticEmbedder { table: Arc::new(table), id }
         });
         SHARED.clone()
     }

@@ -1,45 +1,31 @@
 //! The words and parts of words for which a table has vectors.
 
+use std::collections::HashMap;
+
 use foldhash::fast::FixedState;
-use std::hash::BuildHasher;
 
 use super::words;
 
 /// Finds the pieces of which words consist.
 #[derive(Debug)]
 pub(super) struct WordPieces {
-    /// All pieces, one behind the other.
-    letters: Box<str>,
-    /// The end of each piece in `letters`.
-    ends: Box<[u32]>,
-    /// The number of pieces that start words; the others continue one.
-    starting: usize,
-    /// A hash table of piece numbers, with free places between.
-    places: Box<[u32]>,
+    /// The numbers of the pieces that start words.
+    starts: Pieces,
+    /// The numbers of the pieces that continue words.
+    within: Pieces,
 }
+
+type Pieces = HashMap<&'static str, u32, FixedState>;
 
 /// The length of a piece at most, in letters.
 pub(super) const LONGEST_KNOWN: usize = 24;
 
-const FREE: u32 = u32::MAX;
-
 impl WordPieces {
     /// Creates the index of pieces, of which the first `starting` start words; `ends` rise to the length of `letters`.
-    pub(super) fn new(letters: Box<str>, ends: Box<[u32]>, starting: usize) -> Self {
-        // Half of the places stay free, so that a search for an unknown piece ends soon.
-        let mut places = vec![FREE; (ends.len() * 2).next_power_of_two().max(2)].into_boxed_slice();
-        let mut start = 0;
-        for (number, &end) in (0u32..).zip(&ends) {
-            let place = PiecePosition::of(number as usize >= starting);
-            let piece = &letters[start as usize..end as usize];
-            let mut at = slot(piece, place, places.len());
-            while places[at] != FREE {
-                at = (at + 1) % places.len();
-            }
-            places[at] = number;
-            start = end;
-        }
-        Self { letters, ends, starting, places }
+    pub(super) fn new(letters: &'static str, ends: &[usize], starting: usize) -> Self {
+        let begins = std::iter::once(0).chain(ends.iter().copied());
+        let mut pieces = begins.zip(ends).map(|(begin, end)| &letters[begin..*end]).zip(0..);
+        Self { starts: pieces.by_ref().take(starting).collect(), within: pieces.collect() }
     }
 
     /// Gives the numbers of a Latin run's pieces to `take`.
@@ -50,9 +36,9 @@ impl WordPieces {
     pub(super) fn split(&self, run: &str, mut take: impl FnMut(u32)) {
         let mut small = [0; LONGEST_KNOWN];
         if let Some(whole) = lower(run, &mut small)
-            && let Some(piece) = self.find(whole, PiecePosition::Start)
+            && let Some(piece) = self.starts.get(whole)
         {
-            take(piece);
+            take(*piece);
             return;
         }
         if run.bytes().all(|letter| letter.is_ascii_digit()) {
@@ -66,17 +52,16 @@ impl WordPieces {
     fn split_hump(&self, hump: &str, take: &mut impl FnMut(u32)) {
         let mut small = [0; LONGEST_KNOWN];
         let mut rest = hump;
-        let mut position = PiecePosition::Start;
+        let mut known = &self.starts;
         while !rest.is_empty() {
             let window = &rest[..rest.len().min(LONGEST_KNOWN)];
             let Some(window) = lower(window, &mut small) else { return };
-            let found = (1..=window.len())
-                .rev()
-                .find_map(|length| Some((length, self.find(&window[..length], position)?)));
+            let found =
+                (1..=window.len()).rev().find_map(|length| Some((length, *known.get(&window[..length])?)));
             let covered = match found {
                 Some((length, piece)) => {
                     take(piece);
-                    position = PiecePosition::Within;
+                    known = &self.within;
                     length
                 }
                 None => 1,
@@ -84,49 +69,6 @@ impl WordPieces {
             rest = &rest[covered..];
         }
     }
-
-    fn find(&self, piece: &str, position: PiecePosition) -> Option<u32> {
-        let mut at = slot(piece, position, self.places.len());
-        loop {
-            let number = self.places[at];
-            if number == FREE {
-                return None;
-            }
-            let index = number as usize;
-            if PiecePosition::of(index >= self.starting) == position && self.letters_of(index) == piece {
-                return Some(number);
-            }
-            at = (at + 1) % self.places.len();
-        }
-    }
-
-    fn letters_of(&self, index: usize) -> &str {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.letters[start as usize..self.ends[index] as usize]
-    }
-}
-
-/// The position of a piece in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PiecePosition {
-    Start,
-    Within,
-}
-
-impl PiecePosition {
-    fn of(goes_on: bool) -> Self {
-        if goes_on { Self::Within } else { Self::Start }
-    }
-}
-
-/// Returns the first place to look for a piece. The number of places is a power of two.
-#[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-fn slot(piece: &str, position: PiecePosition, places: usize) -> usize {
-    let seed = match position {
-        PiecePosition::Start => 0x5354_4152,
-        PiecePosition::Within => 0x5749_5448,
-    };
-    FixedState::with_seed(seed).hash_one(piece) as usize & (places - 1)
 }
 
 /// Returns ASCII letters in lower case, unless there are more than fit.
@@ -145,10 +87,10 @@ mod tests {
         let mut letters = String::new();
         let ends = starting.iter().chain(within).map(|piece| {
             letters.push_str(piece);
-            u32::try_from(letters.len()).unwrap()
+            letters.len()
         });
-        let ends = ends.collect();
-        WordPieces::new(letters.into(), ends, starting.len())
+        let ends: Vec<usize> = ends.collect();
+        WordPieces::new(letters.leak(), &ends, starting.len())
     }
 
     fn split(pieces: &WordPieces, run: &str) -> Vec<u32> {
@@ -184,6 +126,6 @@ mod tests {
         assert_eq!(split(&pieces, &"z".repeat(1000)), [0; 0]);
         assert_eq!(split(&pieces, &format!("{}a", "z".repeat(1000))), [0]);
         assert_eq!(split(&pieces, "2026"), [0; 0]);
-        assert_eq!(split(&WordPieces::new("".into(), Box::default(), 0), "a"), [0; 0]);
+        assert_eq!(split(&WordPieces::new("", &[], 0), "a"), [0; 0]);
     }
 }

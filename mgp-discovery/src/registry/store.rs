@@ -43,7 +43,8 @@ impl SqliteRegistryStore {
     ///
     /// # Errors
     /// SQLite has no memory.
-    pub fn in_memory() -> Result<Self, StoreError> {
+    #[cfg(test)]
+    pub(super) fn in_memory() -> Result<Self, StoreError> {
         Self::prepare(Connection::open_in_memory()?)
     }
 

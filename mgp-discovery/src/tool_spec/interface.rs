@@ -147,11 +147,6 @@ impl ToolInterface {
     pub fn name(&self) -> &str {
         &self.name
     }
-
-    /// Returns the declared version: that of the document, or `_meta.version` of the definition.
-    pub const fn version(&self) -> Option<ToolVersion> {
-        self.version
-    }
 }
 
 /// Returns whether a schema of output demands anything: a schema that takes any object is as good as none.

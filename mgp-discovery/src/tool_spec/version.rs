@@ -109,15 +109,6 @@ impl ChangeClass {
             Self::Breaking => "breaking",
         }
     }
-
-    /// Returns the name of the number of a version that grows.
-    pub const fn grows(self) -> &'static str {
-        match self {
-            Self::Documentation => "patch",
-            Self::Compatible => "minor",
-            Self::Breaking => "major",
-        }
-    }
 }
 
 #[cfg(test)]

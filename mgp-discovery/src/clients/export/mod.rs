@@ -53,16 +53,6 @@ pub struct ExportPlan {
 }
 
 impl ExportPlan {
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the text of the file after the change.
-    pub fn after(&self) -> &str {
-        &self.after
-    }
-
     /// Returns the difference, in the form of `diff -u`, with secrets as `***`.
     pub fn diff(&self) -> &str {
         &self.diff

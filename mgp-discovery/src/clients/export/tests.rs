@@ -16,7 +16,7 @@ fn put_mgp(without: &[&str]) -> ClientFileChange {
 }
 
 fn after(kind: ClientKind, file: &str, before: &str, change: &ClientFileChange) -> String {
-    plan(kind, file, Some(before), change).unwrap().after().to_owned()
+    plan(kind, file, Some(before), change).unwrap().after
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_new_file_is_written_for_every_client() {
             let after = match plan(kind, "file", None, &change) {
                 Err(ExportError::NoUrl { .. }) => continue,
                 Err(ExportError::Yaml { snippet, .. }) => snippet,
-                planned => planned.unwrap().after().to_owned(),
+                planned => planned.unwrap().after,
             };
             let imported = read(kind, &after, &ReadOptions::default()).unwrap();
             let skipped = imported.skipped.first().map(|skipped| &skipped.name);
@@ -192,7 +192,7 @@ proptest! {
         for kind in ClientKind::ALL {
             let _ = read(kind, &text, &ReadOptions::default());
             if let Ok(plan) = plan(kind, "f", Some(&text), &put_mgp(&["a"])) {
-                prop_assert!(read(kind, plan.after(), &ReadOptions::default()).is_ok());
+                prop_assert!(read(kind, &plan.after, &ReadOptions::default()).is_ok());
             }
         }
     }
@@ -209,16 +209,16 @@ proptest! {
         for kind in ClientKind::ALL.into_iter().filter(|kind| kind.format() != Format::Yaml) {
             let entry = ClientEntry::Command { command: command.clone(), args: args.clone() };
             let first = plan(kind, "f", None, &ClientFileChange { name: name.clone(), entry, without: Vec::new() }).unwrap();
-            let one = read(kind, first.after(), &options).unwrap();
+            let one = read(kind, &first.after, &options).unwrap();
             prop_assert_eq!(&one.servers[0].config.command.as_deref(), &Some(command.as_str()));
             prop_assert_eq!(&one.servers[0].config.args, &args);
             // A second server beside it changes nothing else.
-            let second = plan(kind, "f", Some(first.after()), &put_mgp(&[])).unwrap();
-            let two = read(kind, second.after(), &options).unwrap();
+            let second = plan(kind, "f", Some(&first.after), &put_mgp(&[])).unwrap();
+            let two = read(kind, &second.after, &options).unwrap();
             prop_assert_eq!(&two.servers[0].config, &one.servers[0].config);
             let gone = put_mgp(&[&name]);
-            let third = plan(kind, "f", Some(second.after()), &gone).unwrap();
-            prop_assert!(read(kind, third.after(), &options).unwrap().servers.is_empty());
+            let third = plan(kind, "f", Some(&second.after), &gone).unwrap();
+            prop_assert!(read(kind, &third.after, &options).unwrap().servers.is_empty());
         }
     }
 }

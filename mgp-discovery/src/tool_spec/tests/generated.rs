@@ -27,8 +27,8 @@ fn a_generated_document_passes_the_lint() {
     let report = lint(&spec.document);
     assert_eq!(report.errors(), 0, "{:#?}\n{}", report.findings, spec.document);
     let read = ToolInterface::of_document(&document(&spec.document));
-    assert_eq!(read[0].version().unwrap().to_string(), "3.1.4");
-    assert_eq!(read[1].version().unwrap().to_string(), "1.0.0");
+    assert_eq!(read[0].version.unwrap().to_string(), "3.1.4");
+    assert_eq!(read[1].version.unwrap().to_string(), "1.0.0");
     // The document says of the tool what the definition says.
     let report = super::super::lint(&[document(&spec.document)], &[], &tools, &compile);
     let of_first = |rule| {

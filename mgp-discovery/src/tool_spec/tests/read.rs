@@ -11,7 +11,7 @@ fn documented(text: &str) -> Vec<ToolInterface> {
 #[test]
 fn a_declaration_has_a_name_and_a_version() {
     let tools = documented("# Tools\n\n## Tool: `module_name.tool_name`\n\n**Version**: 1.2.3\n");
-    assert_eq!((tools[0].name(), tools[0].version()), ("module_name.tool_name", "1.2.3".parse().ok()));
+    assert_eq!((tools[0].name(), tools[0].version), ("module_name.tool_name", "1.2.3".parse().ok()));
 }
 
 // covers: ENV-5.2-01
@@ -20,11 +20,11 @@ fn each_tool_has_a_version_of_its_own() {
     let tools = documented(
         "## Tool: `a.b`\n**Version**: 1.0.0\n## Tool: `a.c`\n### 1. Purpose\n**Version**: 3.4.5\n",
     );
-    let versions: Vec<_> = tools.iter().map(|tool| tool.version().unwrap().to_string()).collect();
+    let versions: Vec<_> = tools.iter().map(|tool| tool.version.unwrap().to_string()).collect();
     assert_eq!(versions, ["1.0.0", "3.4.5"]);
     let list = r#"{"tools":[{"name":"b","inputSchema":{},"_meta":{"version":"2.0.1"}},{"name":"c","inputSchema":{}}]}"#;
     let tools = ToolInterface::of_definitions(list).unwrap();
-    assert_eq!((tools[0].version(), tools[1].version()), ("2.0.1".parse().ok(), None));
+    assert_eq!((tools[0].version, tools[1].version), ("2.0.1".parse().ok(), None));
 }
 
 // covers: ENV-5.1-03

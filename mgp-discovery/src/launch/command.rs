@@ -104,22 +104,14 @@ impl PackageRegistry {
         }
     }
 
-    const fn name(self) -> &'static str {
+    /// Returns the name of the registry, the programs that start packages of it, the usual one first, and the option for
+    /// its index, with the path of the index below the front page.
+    const fn facts(self) -> (&'static str, &'static [&'static str], Option<[&'static str; 2]>) {
         match self {
-            Self::Npm => "npm",
-            Self::PyPi => "pypi",
-            Self::NuGet => "nuget",
-            Self::Oci => "oci",
-        }
-    }
-
-    /// Returns the programs that start packages of this registry, the usual one first.
-    const fn programs(self) -> &'static [&'static str] {
-        match self {
-            Self::Npm => &["npx", "bunx"],
-            Self::PyPi => &["uvx", "pipx"],
-            Self::NuGet => &["dnx"],
-            Self::Oci => &["docker", "podman"],
+            Self::Npm => ("npm", &["npx", "bunx"], Some(["--registry", ""])),
+            Self::PyPi => ("pypi", &["uvx", "pipx"], Some(["--index-url", "/simple"])),
+            Self::NuGet => ("nuget", &["dnx"], Some(["--source", "/v3/index.json"])),
+            Self::Oci => ("oci", &["docker", "podman"], None),
         }
     }
 
@@ -147,7 +139,7 @@ impl PackageRegistry {
 }
 
 fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str, LaunchError> {
-    let allowed = registry.programs();
+    let (name, allowed, _) = registry.facts();
     let Some(hint) = package.runtime_hint.as_deref().filter(|hint| !hint.is_empty()) else {
         return Ok(allowed[0]);
     };
@@ -156,7 +148,7 @@ fn program(package: &Package, registry: PackageRegistry) -> Result<&'static str,
         LaunchError::Refused(format!(
             "`{}` is not used for packages from {}: use one of {}",
             visible(hint),
-            registry.name(),
+            name,
             allowed.join(", ")
         ))
     })
@@ -178,12 +170,7 @@ fn image(package: &Package, name: &str, version: &str) -> Result<String, LaunchE
 /// Returns the options for the index of the package, if the author names one.
 fn index(package: &Package, registry: PackageRegistry) -> Result<Vec<String>, LaunchError> {
     // Registries are named by their front page, and programs want the index below it.
-    let (option, below) = match registry {
-        PackageRegistry::Npm => ("--registry", ""),
-        PackageRegistry::PyPi => ("--index-url", "/simple"),
-        PackageRegistry::NuGet => ("--source", "/v3/index.json"),
-        PackageRegistry::Oci => return Ok(Vec::new()),
-    };
+    let Some([option, below]) = registry.facts().2 else { return Ok(Vec::new()) };
     let url = package.registry_base_url.as_deref().map(|url| url.trim_end_matches('/'));
     let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(Vec::new()) };
     authored("registryBaseUrl", url)?;

@@ -1,6 +1,6 @@
 //! The demands of a package beyond being started.
 
-use crate::registry::visible;
+use crate::registry::{table, visible};
 
 /// A demand of a package beyond being started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,18 +14,8 @@ pub struct PackagePermission {
     pub words: String,
 }
 
-/// The options that are followed by no value.
-const BARE: &[&str] = &["--privileged", "-P", "--publish-all"];
-
-/// The harmless options of containers that are followed by a value.
-const VALUED: &[&str] = &["-e", "--env", "--name", "--pull", "--platform"];
-
+/// The harmless options of programs that start packages without a container.
 const RUNNER_HARMLESS: &[&str] = &["-y", "--yes"];
-
-const CONTAINER_HARMLESS: &[&str] = &[
-    "run", "-i", "-t", "--interactive", "--tty", "--rm", "--init", "-e", "--env", "--name", "--pull",
-    "--platform", "--read-only",
-];
 
 /// Returns the demands of runtime arguments. Words that are not known to be harmless are reported.
 pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermission> {
@@ -40,18 +30,21 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermissi
         let attached = !option.starts_with("--") && option.len() > 2 && option.is_char_boundary(2);
         let attached = container && attached && option.starts_with('-');
         let option = if attached { &option[..2] } else { option };
-        let harmless = if container { CONTAINER_HARMLESS } else { RUNNER_HARMLESS };
-        let takes_value =
-            container && (VALUED.contains(&option) || kind(option).is_some_and(|_| !BARE.contains(&option)));
-        if takes_value && value.is_none() && option == word {
+        let known = if container {
+            table(include_str!("container_options.txt"), option)
+        } else {
+            RUNNER_HARMLESS.contains(&option).then_some(["harmless", "alone"])
+        };
+        let [kind, follows] = known.unwrap_or(["an option", "alone"]);
+        if follows == "value" && value.is_none() && option == word {
             value = words.next_if(|next| !next.starts_with('-')).map(String::as_str);
         }
         // Options of one letter can stand together: `-iv /:/host` is `-i -v /:/host`.
         let together = attached && option != "-e" && !["-it", "-ti"].contains(&word.as_str());
-        if harmless.contains(&option) && !together {
+        if kind == "harmless" && !together {
             continue;
         }
-        let kind = kind(option).filter(|_| container).unwrap_or("an option");
+        let kind = if kind == "harmless" { "an option" } else { kind };
         let shown = match value {
             Some(value) if !word.contains('=') => format!("{word} {value}"),
             _ => word.clone(),
@@ -59,18 +52,4 @@ pub(super) fn requests(container: bool, words: &[String]) -> Vec<PackagePermissi
         requests.push(PackagePermission { kind, words: visible(&shown) });
     }
     requests
-}
-
-/// Returns the kind of demand that an option of a container makes.
-fn kind(option: &str) -> Option<&'static str> {
-    Some(match option {
-        "--network" | "--net" | "-p" | "-P" | "--publish" | "--publish-all" | "--add-host" | "--dns" => {
-            "network"
-        }
-        "-v" | "--volume" | "--mount" | "--volumes-from" | "--env-file" | "--tmpfs" => "files",
-        "--privileged" | "--device" | "--cap-add" | "--pid" | "--ipc" | "--uts" | "--userns"
-        | "--security-opt" | "--gpus" | "--user" | "-u" | "--group-add" | "--cgroupns"
-        | "--cgroup-parent" | "--sysctl" => "privileges",
-        _ => return None,
-    })
 }

@@ -45,6 +45,7 @@ pub use self::error::{RegistryError, StoreError};
 pub use self::gate::DiscoveryGate;
 pub use self::policy::RegistrationPolicy;
 pub use self::ports::{CodeInspector, Inspection, ProgramScript, RunningServers, ServerView};
+pub(crate) use self::program::table;
 pub use self::record::{
     Approval, LaunchMethod, Lifetime, Registrant, RegistrationTerms, ServerRegistration, visible,
 };

@@ -53,7 +53,7 @@ pub(super) fn program_name(command: &str) -> String {
 }
 
 /// Returns what a table says about a program: the parts of the line that begins with its name, among others.
-pub(super) fn table<const N: usize>(table: &'static str, name: &str) -> Option<[&'static str; N]> {
+pub(crate) fn table<const N: usize>(table: &'static str, name: &str) -> Option<[&'static str; N]> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     let mut rows = lines.filter_map(|line| line.split_once(':'));
     let (_, row) = rows.find(|(names, _)| names.split(' ').any(|known| known == name))?;

@@ -28,19 +28,10 @@ pub struct ToolVerdicts {
     pub(super) checklist: Vec<(&'static str, ChecklistVerdict)>,
 }
 
-/// The items of the checklist for the implementation of a tool, in its order: the name and the words of each.
-const CHECKLIST: [(&str, &str); 10] = [
-    ("template", "specification follows the template"),
-    ("input_schema", "JSON Schema of the parameters"),
-    ("output_schema", "JSON Schema of the output"),
-    ("function", "function with error handling"),
-    ("wrapper", "wrapper from ToolCall to ToolResult"),
-    ("error_types", "specific error types"),
-    ("idempotency", "idempotency"),
-    ("security", "security considerations"),
-    ("examples", "usage examples"),
-    ("version", "version"),
-];
+/// Returns the items of the checklist for the implementation of a tool, in its order: the name and the words of each.
+fn checklist() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("checklist.txt").lines().filter_map(|line| line.split_once(": "))
+}
 
 /// The items that concern code, which a document does not show.
 const OF_CODE: [&str; 2] = ["function", "wrapper"];
@@ -86,59 +77,36 @@ pub struct SpecFinding {
     pub(super) help: &'static str,
 }
 
-/// Declares the rules with their names, the items of the checklist that they decide, and the way to follow them.
-macro_rules! rules {
-    ($($rule:ident = $name:literal => $item:literal, $help:literal;)*) => {
-        /// A rule for specification documents.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-        pub(super) enum SpecRule {
-            $(#[doc = $help] #[serde(rename = $name)] $rule,)*
-        }
-
-        impl SpecRule {
-            /// Returns the name of the rule, the item of the checklist that fails with it, and the way to follow it.
-            pub(super) const fn facts(self) -> (&'static str, &'static str, &'static str) {
-                match self {
-                    $(Self::$rule => ($name, $item, $help),)*
-                }
-            }
-        }
-    };
+/// A rule for specification documents. Each has a line in `rules.txt`, in this order: its name, the item of the checklist
+/// that fails with it, and the way to follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SpecRule {
+    Declaration,
+    Sections,
+    Purpose,
+    InvocationName,
+    Definition,
+    InputTable,
+    InputSchema,
+    OutputTable,
+    OutputSchema,
+    ErrorTypes,
+    Idempotency,
+    Security,
+    Examples,
+    Version,
+    VersionBump,
+    Migration,
 }
 
-rules! {
-    Declaration = "declaration" => "template",
-        "begin each tool with a heading of the second level: ## Tool: `module.tool`";
-    Sections = "sections" => "template",
-        "write the eight sections once each, in their order and with their numbers";
-    Purpose = "purpose" => "template",
-        "say what the tool does, what it is for, and what to know before a call";
-    InvocationName = "invocation-name" => "template",
-        "write module.tool in lower-case letters, digits and underscores, the same in heading and section, for one tool only";
-    Definition = "definition" => "template",
-        "write what the definition says, or change the tool";
-    InputTable = "input-table" => "input_schema",
-        "say the same in the table and in the schema";
-    InputSchema = "input-schema" => "input_schema",
-        "write JSON: `type` and `description` in each schema, `properties` and `required` of objects, `items` of arrays, `examples`";
-    OutputTable = "output-table" => "output_schema",
-        "say the same in the table and in the schema";
-    OutputSchema = "output-schema" => "output_schema",
-        "write a schema as for the parameters, and examples that fit it";
-    ErrorTypes = "error-types" => "error_types",
-        "list the types in a table with the column Error Type; declare your own: **Custom error types**: `NAME`";
-    Idempotency = "idempotency" => "idempotency",
-        "begin with **Idempotent**: Yes, or **Idempotent**: No, as the definition says; then what a repeated call does";
-    Security = "security" => "security",
-        "name the risks and what is done about them, how input is checked, who may call, and what each permission is for";
-    Examples = "examples" => "examples",
-        "write a call with `tool_name` and `arguments`, and results with `status` and `data` or `error`, that fit the schemas";
-    Version = "version" => "version",
-        "write **Version**: 1.0.0 below the heading of the tool";
-    VersionBump = "version-bump" => "version",
-        "raise the number of the version that announces the change";
-    Migration = "migration" => "version",
-        "add the section ### Migration Guide: what callers change, or where they read it";
+impl SpecRule {
+    /// Returns the name of the rule, the item of the checklist that fails with it, and the way to follow it.
+    pub(super) fn facts(self) -> [&'static str; 3] {
+        let mut facts =
+            include_str!("rules.txt").lines().nth(self as usize).unwrap_or_default().splitn(3, ": ");
+        [(); 3].map(|()| facts.next().unwrap_or_default())
+    }
 }
 
 impl ChecklistVerdict {
@@ -163,8 +131,9 @@ impl ToolVerdicts {
     /// Returns the verdicts that follow from the findings about a tool.
     pub(super) fn of(tool: &str, file: &Path, findings: &[SpecFinding]) -> Self {
         let verdict = |item: &'static str| {
-            let fails =
-                |finding: &SpecFinding| finding.severity == Severity::Error && finding.rule.facts().1 == item;
+            let fails = |finding: &SpecFinding| {
+                finding.severity == Severity::Error && finding.rule.facts()[1] == item
+            };
             if OF_CODE.contains(&item) {
                 ChecklistVerdict::NotChecked
             } else if findings.iter().any(fails) {
@@ -173,7 +142,7 @@ impl ToolVerdicts {
                 ChecklistVerdict::Passed
             }
         };
-        let checklist = CHECKLIST.into_iter().map(|(item, _)| (item, verdict(item)));
+        let checklist = checklist().map(|(item, _)| (item, verdict(item)));
         Self { tool: tool.to_owned(), file: file.to_owned(), checklist: checklist.collect() }
     }
 }
@@ -183,7 +152,7 @@ impl fmt::Display for ToolVerdicts {
         write!(f, "{}  ({})", self.tool, self.file.display())?;
         self.checklist
             .iter()
-            .zip(CHECKLIST)
+            .zip(checklist())
             .try_for_each(|((_, verdict), (_, words))| write!(f, "\n  {:<11}  {words}", verdict.as_str()))
     }
 }
@@ -207,14 +176,14 @@ impl SpecFinding {
             tool: None,
             pointer: None,
             what: what.into(),
-            help: rule.facts().2,
+            help: rule.facts()[2],
         }
     }
 }
 
 impl fmt::Display for SpecFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {}", self.severity.as_str(), self.rule.facts().0, self.what)?;
+        write!(f, "{}[{}]: {}", self.severity.as_str(), self.rule.facts()[0], self.what)?;
         write!(f, "\n  --> {}:{}", self.file.display(), self.line)?;
         match (&self.tool, &self.pointer) {
             (Some(tool), Some(pointer)) if !pointer.is_empty() => write!(f, " ({tool}, {pointer})")?,

@@ -10,7 +10,7 @@ use std::path::Path;
 use mgp_types::RawJson;
 use serde_json::Value;
 
-use super::{LintReport, SchemaCheck, SpecDocument, ToolInterface};
+use super::{LintReport, SchemaCheck, SpecDocument, SpecFinding, ToolInterface};
 
 /// The document that `mgp spec lint` checks in the examples.
 const EXAMPLE: &str = include_str!("../../../examples/MCP_TOOL_SPECIFICATION.md");
@@ -27,7 +27,12 @@ fn lint(text: &str) -> LintReport {
 fn findings_where(from: &str, to: &str) -> Vec<String> {
     assert!(EXAMPLE.contains(from), "{from}");
     let report = lint(&EXAMPLE.replacen(from, to, 1));
-    report.findings.iter().map(|finding| format!("{}: {}", finding.rule.facts().0, finding.what)).collect()
+    let said = |finding: &SpecFinding| {
+        let [name, ..] = finding.rule.facts();
+        assert_eq!(serde_json::to_value(finding.rule).unwrap(), name);
+        format!("{name}: {}", finding.what)
+    };
+    report.findings.iter().map(said).collect()
 }
 
 /// A stand-in for JSON Schema, which the kernel brings: it knows `required` and the types of properties.

@@ -1,7 +1,6 @@
 //! The catalog that changes while servers come and go.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -163,16 +162,11 @@ fn firsts<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) 
     all.filter(|item| seen.insert(key(item))).collect()
 }
 
-impl fmt::Debug for Catalog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let latest = self.read();
-        f.debug_struct("Catalog")
-            .field("generation", &latest.generation())
-            .field("servers", &latest.servers.len())
-            .field("tools", &latest.tools().len())
-            .finish_non_exhaustive()
-    }
-}
+mgp_types::partial_debug!(Catalog, self =>
+    generation: self.read().generation(),
+    servers: self.read().servers.len(),
+    tools: self.read().tools().len(),
+);
 
 /// The reason why a server was not taken into the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,5 @@
 //! The audit events of registrations. The specification has no types for them, so that these are our own.
 
-use mgp_types::Principal;
 use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerId, Timestamp, TraceId};
 
 use super::{LaunchMethod, Lifetime, RegistryError, ServerRegistration};
@@ -24,24 +23,12 @@ pub(super) struct RegistrationChange {
     action: RegistrationAction,
     actor: Actor,
     trace: TraceId,
-    reason: Option<String>,
+    /// The reason of the action, in the words of the principal.
+    pub(super) reason: Option<String>,
 }
 
 impl RegistrationChange {
-    pub(super) fn new(principal: &Principal, trace: Option<TraceId>, action: RegistrationAction) -> Self {
-        Self::of(Actor::of(principal), trace, action)
-    }
-
-    pub(super) fn kernel(action: RegistrationAction) -> Self {
-        Self::of(Actor::kernel(), None, action)
-    }
-
-    /// Adds the reason of the action, in the words of the principal.
-    pub(super) fn because(self, reason: Option<String>) -> Self {
-        Self { reason, ..self }
-    }
-
-    fn of(actor: Actor, trace: Option<TraceId>, action: RegistrationAction) -> Self {
+    pub(super) fn new(actor: Actor, trace: Option<TraceId>, action: RegistrationAction) -> Self {
         Self { action, actor, trace: trace.unwrap_or_else(TraceId::random), reason: None }
     }
 

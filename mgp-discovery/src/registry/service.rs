@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{
-    AuditPort, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome, RegisterServer,
-    RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
+    Actor, AuditPort, DeregisterServer, DeregisteredServer, ListServers, ListedServers, Outcome,
+    RegisterServer, RegisteredServer, ServerId, ServerStatus, Timestamp, TraceId, TrustLevel,
 };
 use mgp_types::{Context, Principal, PrincipalRole};
 
@@ -91,7 +91,7 @@ impl Registry {
         wanted: RegisterServer,
         terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
-        let change = RegistrationChange::new(by, trace, RegistrationAction::Register);
+        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Register);
         let id = wanted.id.clone();
         let work = async {
             let policy = self.0.policy.load_full();
@@ -128,7 +128,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
-        let change = RegistrationChange::new(by, trace, RegistrationAction::Approve);
+        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Approve);
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -155,7 +155,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let change = RegistrationChange::new(by, trace, RegistrationAction::Deny);
+        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deny);
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -179,7 +179,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let change = RegistrationChange::new(by, trace, RegistrationAction::Keep);
+        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Keep);
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -202,7 +202,8 @@ impl Registry {
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
         let reason = words(wanted.reason.clone(), "reason")?;
-        let change = RegistrationChange::new(by, trace, RegistrationAction::Deregister).because(reason);
+        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deregister);
+        let change = RegistrationChange { reason, ..change };
         let work = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.
@@ -230,8 +231,12 @@ impl Registry {
             let removed = match self.0.table.claim(&server.id) {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
-                    self.remove(&RegistrationChange::kernel(RegistrationAction::Deregister), claim, &server)
-                        .await
+                    self.remove(
+                        &RegistrationChange::new(Actor::kernel(), None, RegistrationAction::Deregister),
+                        claim,
+                        &server,
+                    )
+                    .await
                 }
                 Ok(_) | Err(RegistryError::Unknown(_)) => Ok(()),
                 Err(busy) => Err(busy),

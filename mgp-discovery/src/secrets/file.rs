@@ -96,9 +96,7 @@ impl SecretFile {
     fn io(&self, error: &io::Error) -> SecretStoreError {
         SecretStoreError::Io { path: self.path.clone(), error: error.to_string() }
     }
-}
 
-impl SecretFile {
     /// Returns the names of all secrets, each with its place, in words for people. A place that was never written to has
     /// none.
     ///
@@ -131,13 +129,11 @@ impl SecretFile {
     /// # Errors
     /// The secrets stay as they were where they cannot be read or written.
     pub fn remove(&self, name: &SecretName) -> Result<bool, SecretStoreError> {
-        if !self.secrets()?.contains_key(name) {
-            return Ok(false);
+        let is_there = self.secrets()?.contains_key(name);
+        if is_there {
+            self.change(|all| drop(all.remove(name)))?;
         }
-        self.change(|all| {
-            all.remove(name);
-        })?;
-        Ok(true)
+        Ok(is_there)
     }
 
     /// Returns the place in which secrets are set, in words for people, so that no secret is typed that cannot be kept.

@@ -19,43 +19,26 @@ use super::{SecretFile, SecretName, SecretStoreError, Secrets};
 pub struct UserSecrets {
     file: SecretFile,
     keyring: Option<Box<dyn Keyring>>,
-    sets_in: SecretPlace,
-}
-
-/// The place of new secrets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SecretPlace {
-    /// The keyring where there is one, else the file.
-    Keyring,
-    File,
+    /// True if secrets are set in the file, even where there is a keyring.
+    sets_in_file: bool,
 }
 
 impl UserSecrets {
     pub(super) fn new(file: SecretFile, keyring: Option<Box<dyn Keyring>>) -> Self {
-        Self { file, keyring, sets_in: SecretPlace::Keyring }
+        Self { file, keyring, sets_in_file: false }
     }
 
     /// Sets secrets in the file, even where there is a keyring.
     pub fn in_file(mut self) -> Self {
-        self.sets_in = SecretPlace::File;
+        self.sets_in_file = true;
         self
     }
 
     /// Returns the keyring in which secrets are set; `None` stands for the file.
     fn to_set(&self) -> Result<Option<&dyn Keyring>, SecretStoreError> {
-        let Some(keyring) = self.keyring.as_deref() else { return Ok(None) };
-        if self.sets_in == SecretPlace::File {
-            return Ok(None);
-        }
+        let keyring = self.keyring.as_deref().filter(|_| !self.sets_in_file);
+        let Some(keyring) = keyring else { return Ok(None) };
         Ok(present(keyring.check()).map_err(|error| unusable(None, error))?.map(|()| keyring))
-    }
-
-    /// Removes the secrets from the file that the keyring has now.
-    fn remove_from_file<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n SecretName>,
-    ) -> Result<(), SecretStoreError> {
-        names.into_iter().try_for_each(|name| self.file.remove(name).map(|_| ()))
     }
 
     /// Removes the secrets from the keyring that the file has now. A keyring that cannot be used keeps its secret; a
@@ -68,9 +51,7 @@ impl UserSecrets {
             }
         }
     }
-}
 
-impl UserSecrets {
     /// Returns the names of all secrets, each with its place, in words for people. A place that was never written to has
     /// none.
     ///
@@ -126,7 +107,8 @@ impl UserSecrets {
         // A file that cannot be read would keep its secrets.
         self.file.location()?;
         keyring.set(&secrets).map_err(|error| unusable(names.first(), error))?;
-        self.remove_from_file(&names)?;
+        // The file is no place for what the keyring has now.
+        names.iter().try_for_each(|name| self.file.remove(name).map(drop))?;
         Ok(keyring.name().to_owned())
     }
 

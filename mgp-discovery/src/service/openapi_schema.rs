@@ -143,7 +143,7 @@ fn set_type(out: &mut Map<String, Value>, members: &Map<String, Value>) {
             out.insert("type".into(), one.into());
         }
         _ => {
-            let choices = types.iter().map(|kind| with_items(json!({ "type": kind }))).collect();
+            let choices = types.iter().map(|kind| openapi_schema(&json!({ "type": kind }))).collect();
             out.entry("anyOf").or_insert(Value::Array(choices));
         }
     }
@@ -151,13 +151,6 @@ fn set_type(out: &mut Map<String, Value>, members: &Map<String, Value>) {
     if out.get("type").and_then(Value::as_str) == Some("array") {
         out.entry("items").or_insert_with(|| json!({}));
     }
-}
-
-fn with_items(mut schema: Value) -> Value {
-    if schema["type"] == "array" {
-        schema["items"] = json!({});
-    }
-    schema
 }
 
 #[cfg(test)]

@@ -143,12 +143,8 @@ impl<'e> Concealer<'e> {
     }
 }
 
-impl std::fmt::Debug for Concealer<'_> {
-    /// Writes the names without their values.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Concealer").field("names", &self.values.keys()).finish_non_exhaustive()
-    }
-}
+// The names are shown without their values.
+mgp_types::partial_debug!([] Concealer<'_>, self => names: self.values.keys());
 
 /// A reference in a text of ours.
 struct TextReference<'t> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mgp_discovery::Config;
 use mgp_discovery::config::model::FirstUse;
@@ -79,8 +80,7 @@ impl Policies {
             clock: clock.clone(),
         })?;
         let grants = GrantBook::open(database.clone(), audit.port(), clock.clone()).await?;
-        let denied_for = settings::denied_for(config);
-        let pending = PendingApprovals::open(database.clone(), grants.clone(), denied_for, clock.clone())?;
+        let pending = PendingApprovals::open(database.clone(), grants.clone(), DENIED_FOR, clock.clone())?;
         let mut pins = PinnedDefinitions::load(database.clone())?;
         if config.validators.first_use == FirstUse::Trust {
             pins = pins.trusting_first_lists();
@@ -135,3 +135,6 @@ fn keyed_calls(config: &Config, state: &Path) -> Result<Option<IdempotencyBook>,
     let store = EffectStore::open(&path).map_err(failed)?;
     IdempotencyBook::open(store).map(Some).map_err(failed)
 }
+
+/// The time for which a denial holds whose operator sets no end.
+const DENIED_FOR: Duration = Duration::from_hours(1);

@@ -121,11 +121,6 @@ fn patience(config: &Config) -> Duration {
     Duration::from_secs(config.permissions.patience_secs.unwrap_or_else(|| usual::PATIENCE_SECS.into()))
 }
 
-/// Returns the time for which a denial holds whose operator sets no end.
-pub(crate) fn denied_for(config: &Config) -> Duration {
-    Duration::from_secs(config.permissions.denied_secs.unwrap_or(usual::DENIED_SECS))
-}
-
 /// Returns the settings that say which calls of one server a human confirms.
 pub(crate) fn confirmation(config: &Config, server: &ServerConfig, book: GrantBook) -> ConfirmationSettings {
     let configured = &config.confirmation;

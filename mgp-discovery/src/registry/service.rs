@@ -202,8 +202,8 @@ impl Registry {
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
         let reason = words(wanted.reason.clone(), "reason")?;
-        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deregister);
-        let change = RegistrationChange { reason, ..change };
+        let mut change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deregister);
+        change.reason = reason;
         let work = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
             // servers there are.

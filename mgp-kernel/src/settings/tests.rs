@@ -30,7 +30,6 @@ fn every_documented_default_is_the_one_that_holds() {
         ("servers.limits.startup_timeout_ms", startup_timeout(&server).as_millis().to_string()),
         ("listen.max_connections", field(&http, "max_connections")),
         ("permissions.policy", word(policy.policy.as_str())),
-        ("permissions.denied_secs", usual::DENIED_SECS.to_string()),
         ("permissions.patience_secs", in_millis(&field(&shown(&policy), "patience")).replace("000", "")),
         ("limits.agent_concurrency", field(&in_line, "max_calls")),
         ("limits.waiting_calls", field(&in_line, "max_waiting")),

@@ -358,7 +358,7 @@ async fn a_bound_token_is_worth_nothing_without_its_key() {
 }
 
 async fn a_proof_that_was_made_beforehand_is_worth_nothing_where_nonces_are_demanded() {
-    let kernel = Protected::with("dpop = \"required\"\ndpop_nonces = true").await;
+    let kernel = Protected::with("dpop = \"required\"").await;
     let key = SigningKey::generate().unwrap();
     let mut claims = kernel.claims("1");
     claims["cnf"] = json!({ "jkt": key.thumbprint() });

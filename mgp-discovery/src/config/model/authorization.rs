@@ -12,23 +12,9 @@ pub struct ListenTls {
     pub certificate: String,
     /// The path of the certificate's private key, in PEM.
     pub key: String,
-    /// The path of the authorities that sign certificates of clients, in PEM; clients show none if left out.
+    /// The path of the authorities that sign certificates of clients, in PEM, of which every client then needs one; none
+    /// needs one if left out.
     pub client_ca: Option<String>,
-    /// The demand for certificates of clients, where there is `client_ca`.
-    #[serde(default)]
-    pub client_certificates: ClientCertificateUse,
-}
-
-/// The treatment of clients without a certificate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ClientCertificateUse {
-    /// Clients may connect without one, but not use tokens that are bound to one.
-    Optional,
-    /// No client connects without one.
-    #[default]
-    Required,
 }
 
 /// The tokens that clients may show in place of keys: those of OAuth 2.1, from the named issuers.
@@ -42,8 +28,6 @@ pub struct ListenOauth {
     pub scopes: Vec<String>,
     /// The use of DPoP, by which a token is bound to a key of its client.
     pub dpop: DpopUse,
-    /// Demands a nonce of this kernel in each proof of DPoP, so that none can be made beforehand.
-    pub dpop_nonces: bool,
     /// The path of further authorities, in PEM, for certificates of identity providers.
     pub ca: Option<String>,
 }
@@ -55,8 +39,6 @@ pub struct TokenIssuer {
     /// The issuer, exactly as its tokens and metadata name it. Its own host may be private; others that its metadata
     /// names have to be public.
     pub issuer: String,
-    /// The URL of its public keys; taken from its metadata if left out.
-    pub jwks_uri: Option<String>,
     /// The algorithms by which its tokens may be signed; RS256, ES256 and EdDSA if left out.
     #[serde(default)]
     pub algorithms: Vec<String>,
@@ -86,7 +68,7 @@ pub enum DpopUse {
     /// Only tokens that are bound to a key need its proof.
     #[default]
     Accepted,
-    /// Every token has to be bound to a key.
+    /// Every token has to be bound to a key, and each proof needs a nonce of the kernel.
     Required,
 }
 

@@ -16,8 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::authorization::{
-    AgentToken, ClientCertificateUse, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth,
-    TokenIntrospection, TokenIssuer,
+    AgentToken, DpopUse, ListenOauth, ListenTls, ServerGrant, ServerOauth, TokenIntrospection, TokenIssuer,
 };
 pub use self::kernel::{
     EffectSettings, KernelSettings, ListenSettings, RegistrationSettings, TelemetrySettings,

@@ -135,9 +135,6 @@ pub struct PermissionSettings {
     pub never_automatic: Option<Vec<Permission>>,
     /// The time that a server or a call waits for a human, in seconds; 300 if left out.
     pub patience_secs: Option<u64>,
-    /// The time for which a "no" holds unless the answer sets another, in seconds; 3600 if left out. A change takes
-    /// effect when the kernel starts.
-    pub denied_secs: Option<u64>,
 }
 
 impl PermissionSettings {

@@ -12,8 +12,6 @@ pub const REMOTE_BACKOFF_MAX_MS: u64 = 7_000;
 pub const WAITING_CALLS: u32 = 1024;
 /// `patience_secs` of `[permissions]`.
 pub const PATIENCE_SECS: u32 = 300;
-/// `denied_secs` of `[permissions]`.
-pub const DENIED_SECS: u64 = 3_600;
 /// `timeout_ms` of `[servers.limits]`.
 pub const CALL_TIMEOUT_MS: u64 = 300_000;
 /// `startup_timeout_ms` of `[servers.limits]`.

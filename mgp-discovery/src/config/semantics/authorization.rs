@@ -72,9 +72,6 @@ impl Checks<'_> {
             } else if !seen.insert(&issuer.issuer) {
                 self.error(&place.key("issuer"), "this issuer is named twice", "keep one of the entries");
             }
-            if let Some(url) = &issuer.jwks_uri {
-                self.url(url, &place.key("jwks_uri"));
-            }
             for (at, algorithm) in issuer.algorithms.iter().enumerate() {
                 self.algorithm(algorithm, &place.key("algorithms").index(at));
             }

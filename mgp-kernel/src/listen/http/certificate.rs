@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use mgp_discovery::config::model::{ClientCertificateUse, ListenTls};
+use mgp_discovery::config::model::ListenTls;
 use mgp_transport::http::{ClientCertificates, TlsConfig};
 
 /// The files of a certificate, and the handle by which new connections get what is in them.
@@ -25,13 +25,9 @@ impl ListenCertificate {
         let (chain, key) = read(listen)?;
         let mut tls = TlsConfig::from_pem(&chain, &key).map_err(|error| unusable(listen, &error))?;
         if let Some(authorities) = &listen.client_ca {
-            let wanted = match listen.client_certificates {
-                ClientCertificateUse::Optional => ClientCertificates::Optional,
-                _ => ClientCertificates::Required,
-            };
             let path = Path::new(authorities);
             let pem = fs::read(path).map_err(|error| unreadable(path, &error))?;
-            tls = tls.client_authorities(&pem, wanted).map_err(|error| {
+            tls = tls.client_authorities(&pem, ClientCertificates::Required).map_err(|error| {
                 io::Error::other(format!("`listen.tls.client_ca`, {authorities}: {error}"))
             })?;
         }

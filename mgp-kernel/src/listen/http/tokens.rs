@@ -40,7 +40,7 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
         required_scopes,
         dpop,
-        demands_nonces: oauth.dpop_nonces,
+        demands_nonces: oauth.dpop == DpopUse::Required,
         keeps_tokens: Box::new(move || servers.now().exchanges),
         principals: Box::new(move |issuer, subject| agents.find(issuer, subject)),
         ..ResourceServerSettings::default()
@@ -104,7 +104,6 @@ impl FoundAgents {
 
 fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
     let mut issuer = Issuer::new(configured.issuer.as_str());
-    issuer.jwks_uri = configured.jwks_uri.as_deref().map(Into::into);
     if !configured.algorithms.is_empty() {
         let named = configured.algorithms.iter().map(|name| name.parse::<Algorithm>());
         let algorithms: Result<Vec<_>, _> = named.collect();
@@ -125,7 +124,7 @@ fn issuer(configured: &TokenIssuer) -> Result<Issuer, String> {
 fn fetcher(oauth: &ListenOauth) -> Result<Fetcher, String> {
     let named = oauth.issuers.iter().flat_map(|issuer| {
         let asked = issuer.introspection.as_ref().map(|way| way.url.as_str());
-        [Some(issuer.issuer.as_str()), issuer.jwks_uri.as_deref(), asked].into_iter().flatten()
+        [Some(issuer.issuer.as_str()), asked].into_iter().flatten()
     });
     let policy = named.fold(NetworkPolicy::default(), NetworkPolicy::allow_host_of);
     let fetcher = Fetcher::new(policy).map_err(|error| error.to_string())?;

@@ -230,7 +230,9 @@ fn is_interpreter(program: &str) -> bool {
 fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect {
     let is = |heading| is_listed(heading, name);
     let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
-    let of_phrases = first(PHRASES, called);
+    let is_plain = !words.iter().any(|word| word.starts_with('-'));
+    let of_phrases =
+        if is_plain && called("command that gives nothing away") { None } else { first(PHRASES, called) };
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
         let is_fed = matches!(input, StandardInput::Foreign) && reads_input;

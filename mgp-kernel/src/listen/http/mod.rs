@@ -6,6 +6,7 @@ mod doors;
 mod exposition;
 mod failed_logins;
 mod foreign;
+mod front;
 mod paths;
 mod peer_user;
 mod request_trace;
@@ -20,7 +21,6 @@ use std::task::{Context, Poll};
 use http::{Extensions, Request, Response};
 use hyper::body::Incoming;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
-use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
@@ -33,16 +33,9 @@ pub(super) use self::certificate::ListenCertificate;
 use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 use self::foreign::LoopbackPeer;
+use self::front::HttpFront;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
-
-/// The kernel as requests over HTTP meet it, in front of the server of the protocol.
-struct HttpFront {
-    kernel: Kernel,
-    http: HttpConfig,
-    tokens: Option<ResourceServer>,
-    logins: FailedLogins,
-}
 
 type Answer = Result<Response<HttpBody>, Infallible>;
 

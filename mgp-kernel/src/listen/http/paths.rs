@@ -7,8 +7,8 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::mgp::ServerState;
 
-use super::HttpFront;
 use super::exposition::exposition;
+use super::front::HttpFront;
 use crate::data::empty;
 use crate::lifecycle::Lifecycle;
 use crate::servers::fleet::Fleet;

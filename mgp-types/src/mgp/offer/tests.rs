@@ -222,8 +222,8 @@ fn both_sides_find_the_same_extensions_active() {
     let at_server = Negotiated::agree(&server, &client).unwrap();
     for extension in Extension::STANDARD {
         let active = matches!(extension, Extension::Security | Extension::Audit);
-        assert_eq!(at_client.has(&extension), active, "{extension}");
-        assert_eq!(at_server.has(&extension), active, "{extension}");
+        assert_eq!(at_client.has(extension), active, "{extension}");
+        assert_eq!(at_server.has(extension), active, "{extension}");
     }
     assert_eq!(at_client.extensions(), at_server.extensions());
 }

@@ -96,11 +96,10 @@ impl Error {
     ///
     /// `required` is the object of the missing capabilities.
     pub fn missing_client_capability(required: &RawJson) -> Self {
-        let mut data = br#"{"requiredCapabilities":"#.to_vec();
-        data.extend_from_slice(required.as_bytes());
-        data.push(b'}');
+        let mut data = Object::new();
+        data.set("requiredCapabilities", required.clone());
         Self::new(code::MISSING_CLIENT_CAPABILITY, "the client did not declare a capability this needs")
-            .with_data(RawJson::from_valid(data))
+            .with_data(data.to_raw())
     }
 
     /// Creates the error that refuses the protocol version `requested`; `code` is the number of the era: -32022 in the

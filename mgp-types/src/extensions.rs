@@ -1,7 +1,6 @@
 //! Typed values that layers of third parties attach to requests and responses.
 
 use std::any::{Any, TypeId};
-use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -63,11 +62,7 @@ impl Extensions {
     }
 }
 
-impl fmt::Debug for Extensions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Extensions({})", self.values().len())
-    }
-}
+crate::partial_debug!(Extensions, self => count: self.values().len());
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,5 @@
 //! The certificate that a client showed on its connection.
 
-use std::fmt;
-
 use sha2::{Digest, Sha256};
 
 use crate::hex;
@@ -35,9 +33,6 @@ impl PeerCertificate {
     }
 }
 
-impl fmt::Debug for PeerCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = hex::<64>(&self.thumbprint);
-        f.debug_tuple("PeerCertificate").field(&std::str::from_utf8(&digits).unwrap_or_default()).finish()
-    }
-}
+crate::partial_debug!(PeerCertificate, self =>
+    thumbprint: std::str::from_utf8(&hex::<64>(&self.thumbprint)).unwrap_or_default(),
+);

@@ -161,10 +161,10 @@ fn constructors_write_what_the_schemas_ask_for() {
 fn meta_is_read_and_written_by_key() {
     let json = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","progressToken":7}"#;
     let mut meta: Meta = read(json).unwrap();
-    assert_eq!(meta.members().read::<ProgressToken>("progressToken").unwrap(), Some(ProgressToken::from(7)));
-    assert!(meta.members().read::<ProgressToken>("io.modelcontextprotocol/protocolVersion").is_ok());
-    assert!(meta.members().read::<i64>("io.modelcontextprotocol/protocolVersion").is_err());
-    assert_eq!(meta.members().read::<Implementation>("io.modelcontextprotocol/clientInfo").unwrap(), None);
+    assert_eq!(meta.read::<ProgressToken>("progressToken").unwrap(), Some(ProgressToken::from(7)));
+    assert!(meta.read::<ProgressToken>("io.modelcontextprotocol/protocolVersion").is_ok());
+    assert!(meta.read::<i64>("io.modelcontextprotocol/protocolVersion").is_err());
+    assert_eq!(meta.read::<Implementation>("io.modelcontextprotocol/clientInfo").unwrap(), None);
     assert_eq!(written(&meta), json);
     assert_eq!(meta.insert("x", RawJson::null()), None);
     assert!(meta.remove("x").is_some());

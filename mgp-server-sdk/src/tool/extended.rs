@@ -343,7 +343,7 @@ impl ToolResult {
             written @ ResultForm::Written(_) => return Self(written),
         };
         let meta = result.meta.get_or_insert_with(Meta::new);
-        for (name, value) in hints.members().iter() {
+        for (name, value) in hints.iter() {
             if meta.get(name).is_none() {
                 meta.insert(name, value.clone());
             }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::RawJson;
@@ -73,40 +74,25 @@ impl CanonicalTree {
     }
 
     /// Returns the canonical bytes.
+    #[expect(clippy::missing_panics_doc, reason = "a tree can be written")]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write(&mut out);
-        out
+        serde_json::to_vec(self).expect("a tree can be written")
     }
+}
 
-    fn write(&self, out: &mut Vec<u8>) {
+impl Serialize for CanonicalTree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => out.extend_from_slice(b"null"),
-            Self::Bool(true) => out.extend_from_slice(b"true"),
-            Self::Bool(false) => out.extend_from_slice(b"false"),
-            Self::Number(spelling) => out.extend_from_slice(spelling.as_bytes()),
-            Self::Text(text) => crate::json::write_string(out, text),
-            Self::Array(items) => {
-                out.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    item.write(out);
-                }
-                out.push(b']');
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(truth) => serializer.serialize_bool(*truth),
+            Self::Number(spelling) => {
+                let number: &RawValue = serde_json::from_str(spelling).map_err(S::Error::custom)?;
+                number.serialize(serializer)
             }
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
             Self::Object(members) => {
-                out.push(b'{');
-                for (index, (name, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    crate::json::write_string(out, name);
-                    out.push(b':');
-                    value.write(out);
-                }
-                out.push(b'}');
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{IdempotencyKey, written};
+use super::{IdempotencyKey, nearest_seconds, written};
 use crate::mgp::Timestamp;
 use crate::{Error, Object, RawJson};
 
@@ -13,8 +13,8 @@ const KEY: &str = "idempotency_key";
 const TTL: &str = "idempotency_ttl_seconds";
 
 /// The time in seconds for which a server remembers a key: from one second to a week, a day where the call names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct IdempotencyTtl(u32);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct IdempotencyTtl(#[serde(deserialize_with = "nearest_seconds::<604_800, _>")] u32);
 
 impl IdempotencyTtl {
     /// The longest time.
@@ -35,12 +35,6 @@ impl IdempotencyTtl {
 impl Default for IdempotencyTtl {
     fn default() -> Self {
         Self(86_400)
-    }
-}
-
-impl<'de> Deserialize<'de> for IdempotencyTtl {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        i64::deserialize(deserializer).map(Self::nearest)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The dialect of the servers that are published as examples of the extensions.
 
+use super::written;
 use crate::json::write_string;
 use crate::{Error, Flow, Gate, Method, Object, RawJson, Request, RequestKind, Response, ResultShape};
 
@@ -81,9 +82,8 @@ const OUTSIDE_OF_META: [&str; 5] =
 
 /// Gives the schemas of listed tools the names that MCP has for them.
 fn with_schemas(mut list: Object) -> Option<Object> {
-    let tools: Vec<Object> = list.get("tools")?.to().ok()?;
-    let mut out = vec![b'['];
-    for mut tool in tools {
+    let mut tools: Vec<Object> = list.get("tools")?.to().ok()?;
+    for tool in &mut tools {
         for (theirs, ours) in [("input_schema", "inputSchema"), ("output_schema", "outputSchema")] {
             if let Some(schema) = tool.remove(theirs)
                 && !tool.contains(ours)
@@ -91,13 +91,8 @@ fn with_schemas(mut list: Object) -> Option<Object> {
                 tool.set(ours, schema);
             }
         }
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        tool.write(&mut out);
     }
-    out.push(b']');
-    list.set("tools", RawJson::from_valid(out));
+    list.set("tools", written(&tools));
     Some(list)
 }
 

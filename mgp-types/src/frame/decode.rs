@@ -1,5 +1,6 @@
 //! Decoding of frames: one scan of the bytes becomes calls, notifications and replies.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -208,17 +209,16 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     let id_bytes = envelope.id.map(|span| &bytes[span]);
     let id = id_bytes.and_then(Id::from_json);
     let is_reply = envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some());
-    let malformed = |id: Option<Id>, why: &'static str| Malformed {
+    let malformed = |id: Option<Id>, why: Cow<'static, str>| Malformed {
         id,
         error: Error::invalid_request(why),
         answerable: !is_reply,
     };
     if let Some(misspelled) = &envelope.misspelled {
-        let error = Error::invalid_request(misspelled.to_string());
-        return Err(Malformed { id, error, answerable: !is_reply });
+        return Err(malformed(id, misspelled.to_string().into()));
     }
     if envelope.jsonrpc.map(|span| &bytes[span]) != Some(br#""2.0""#) {
-        return Err(malformed(id, r#"`jsonrpc` must be "2.0""#));
+        return Err(malformed(id, r#"`jsonrpc` must be "2.0""#.into()));
     }
     if is_reply {
         let outcome = match (envelope.result, envelope.error) {
@@ -230,12 +230,12 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
             _ => Err(Error::misbehaved("the answer has both a result and an error")),
         };
         if id.is_none() && outcome.is_ok() {
-            return Err(malformed(None, "an answer needs the id of its request"));
+            return Err(malformed(None, "an answer needs the id of its request".into()));
         }
         return Ok(Message::Reply { id, outcome });
     }
     let Some(method) = envelope.method.and_then(|span| read_string(&bytes[span])) else {
-        return Err(malformed(id, "`method` must be a string"));
+        return Err(malformed(id, "`method` must be a string".into()));
     };
     let method = Method::new(&method);
     if method.known().is_none()
@@ -244,7 +244,7 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
         return Err(Malformed::request(id, Error::invalid_request(misspelled.to_string())));
     }
     if envelope.result.is_some() || envelope.error.is_some() {
-        return Err(malformed(id, "a request has neither result nor error"));
+        return Err(malformed(id, "a request has neither result nor error".into()));
     }
     // Some MGP programs write `"id":null` into their notifications.
     let is_notification = match id_bytes {
@@ -273,7 +273,7 @@ fn read(bytes: &Bytes, envelope: Envelope) -> Result<Message, Malformed> {
     match id {
         _ if is_notification => Ok(Message::Notify { method, params }),
         Some(id) => Ok(Message::Call { id, method, params }),
-        None => Err(malformed(None, "`id` must be a string or an integer")),
+        None => Err(malformed(None, "`id` must be a string or an integer".into())),
     }
 }
 
@@ -286,7 +286,7 @@ fn peer_error(bytes: &[u8]) -> Error {
     else {
         return Error::misbehaved("the answer's error has no code");
     };
-    let message = object.text("message").map_or_else(String::new, std::borrow::Cow::into_owned);
+    let message = object.text("message").map_or_else(String::new, Cow::into_owned);
     let error = Error::from_origin(Origin::Peer, code, message);
     match object.get("data") {
         Some(data) => error.with_data(data),
@@ -365,7 +365,7 @@ mod tests {
         let trace =
             |frame: &'static str| match decode(&Bytes::from_static(frame.as_bytes()), Limits::default()) {
                 Frame::Single(Ok(Message::Call { params, .. } | Message::Notify { params, .. })) => {
-                    params.text("trace_id").map(std::borrow::Cow::into_owned)
+                    params.text("trace_id").map(Cow::into_owned)
                 }
                 other => panic!("{other:?}"),
             };

@@ -18,31 +18,19 @@ use crate::{Error, Params, RawJson, folded};
 /// A name that reads like a name of the protocol and is spelled otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MisspelledName {
-    what: MisspelledPart,
+    /// The word for what is misspelled.
+    what: &'static str,
     found: Box<str>,
     proper: &'static str,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MisspelledPart {
-    Member,
-    Method,
 }
 
 const LONGEST_SHOWN: usize = 64;
 
 impl fmt::Display for MisspelledName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.what {
-            MisspelledPart::Member => "member",
-            MisspelledPart::Method => "method",
-        };
+        let Self { what, proper, .. } = self;
         let found: String = self.found.chars().take(LONGEST_SHOWN).flat_map(char::escape_default).collect();
-        write!(
-            f,
-            "the {what} \"{found}\" is spelled \"{}\"; lenient readers take one for the other",
-            self.proper
-        )
+        write!(f, "the {what} \"{found}\" is spelled \"{proper}\"; lenient readers take one for the other")
     }
 }
 
@@ -118,7 +106,7 @@ pub(super) fn check_method(name: &str) -> Result<(), MisspelledName> {
     }
     let name = SpelledName::of(name.as_bytes());
     let checked = known.iter().try_for_each(|known| name.check(known));
-    checked.map_err(|misspelled| MisspelledName { what: MisspelledPart::Method, ..misspelled })
+    checked.map_err(|misspelled| MisspelledName { what: "method", ..misspelled })
 }
 
 /// Returns the shape of the params of a method that MCP does not define.
@@ -177,11 +165,7 @@ impl<'a> SpelledName<'a> {
 
     fn check_one(&self, known: &'static str) -> Result<(), MisspelledName> {
         if self.read.eq_ignore_ascii_case(known) && *self.spelled != *known {
-            return Err(MisspelledName {
-                what: MisspelledPart::Member,
-                found: (&*self.spelled).into(),
-                proper: known,
-            });
+            return Err(MisspelledName { what: "member", found: (&*self.spelled).into(), proper: known });
         }
         Ok(())
     }
@@ -205,14 +189,9 @@ fn find(shape: Shape, name: &[u8]) -> Option<Shape> {
         }
         Shape::Names(names) => names.iter().any(|known| known.as_bytes() == name).then_some(Shape::Opaque),
         Shape::AnyOf(kinds) => {
-            let mut found = kinds.iter().filter_map(|kind| find(kind(), name));
-            let first = found.next()?;
             // The same name may stand for a text in one kind and for an object in another.
-            Some(if let Shape::Opaque = first {
-                found.find(|shape| !matches!(shape, Shape::Opaque)).unwrap_or(first)
-            } else {
-                first
-            })
+            let found = kinds.iter().filter_map(|kind| find(kind(), name));
+            found.min_by_key(|shape| matches!(shape, Shape::Opaque))
         }
         Shape::Opaque | Shape::Each(_) | Shape::Values(_) => None,
     }

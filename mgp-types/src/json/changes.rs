@@ -31,7 +31,7 @@ pub(super) enum NewValue {
 /// A member that is an object and was opened for changes.
 #[derive(Clone)]
 pub(super) struct OpenObject {
-    members: Object,
+    pub(super) members: Object,
     /// The text of the members, once somebody has asked for it.
     written: OnceLock<RawJson>,
 }
@@ -40,10 +40,6 @@ impl NewValue {
     /// Opens an object for changes.
     pub(super) fn open(members: Object) -> Self {
         Self::Object(Arc::new(OpenObject { members, written: OnceLock::new() }))
-    }
-
-    pub(super) const fn is_open(&self) -> bool {
-        matches!(self, Self::Object(_))
     }
 
     /// Returns the members of an object that is open, for changes.
@@ -79,12 +75,6 @@ impl NewValue {
             Self::Json(value) => value.as_bytes().len(),
             Self::Object(open) => open.members.written_bytes(),
         }
-    }
-}
-
-impl OpenObject {
-    pub(super) const fn members(&self) -> &Object {
-        &self.members
     }
 }
 

@@ -106,7 +106,7 @@ impl Object {
     /// Returns the member called `name` as an object; `None` if the member is missing or no object.
     pub fn object(&self, name: &str) -> Option<Self> {
         match self.changed(name) {
-            Some(Change { value: NewValue::Object(open), .. }) => Some(open.members().clone()),
+            Some(Change { value: NewValue::Object(open), .. }) => Some(open.members.clone()),
             _ => Self::from_raw(&self.get(name)?).ok(),
         }
     }
@@ -115,7 +115,7 @@ impl Object {
     ///
     /// The member is parsed the first time only, and written when this object is written.
     pub fn object_mut(&mut self, name: &'static str) -> Option<&mut Self> {
-        if !self.changed(name).is_some_and(|change| change.value.is_open()) {
+        if !self.changed(name).is_some_and(|change| matches!(change.value, NewValue::Object(_))) {
             let members = self.object(name)?;
             self.change(Cow::Borrowed(name), NewValue::open(members));
         }
@@ -303,7 +303,7 @@ impl Object {
     fn is_as_it_came(&self, change: &Change) -> bool {
         let NewValue::Object(open) = &change.value else { return false };
         let came = self.member(&change.name).map(|member| &self.frame[range(&member.value)]);
-        came.zip(open.members().unchanged()).is_some_and(|(came, now)| std::ptr::eq(came, now))
+        came.zip(open.members.unchanged()).is_some_and(|(came, now)| std::ptr::eq(came, now))
     }
 
     fn changed(&self, name: &str) -> Option<&Change> {

@@ -103,10 +103,6 @@ impl ObjectWriter {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-
     /// Returns the object.
     pub fn finish(mut self) -> Object {
         self.out.push(b'}');

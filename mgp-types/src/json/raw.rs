@@ -8,7 +8,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::{Limits, scan, write_string};
+use super::{Limits, Scanner, scan, write_string};
 
 /// One JSON value, known to be valid, held as the bytes it arrived in.
 ///
@@ -117,17 +117,10 @@ impl RawJson {
     #[must_use]
     pub fn compact(&self) -> Self {
         let mut out = Vec::with_capacity(self.0.len());
-        let (mut in_string, mut escaped) = (false, false);
-        for &byte in &self.0 {
-            if in_string {
-                in_string = escaped || byte != b'"';
-                escaped = !escaped && byte == b'\\';
-            } else if byte.is_ascii_whitespace() {
-                continue;
-            } else {
-                in_string = byte == b'"';
-            }
-            out.push(byte);
+        let mut rest = std::str::from_utf8(&self.0).unwrap_or_default();
+        while let Some((token, behind)) = next_token(rest) {
+            out.extend_from_slice(token.as_bytes());
+            rest = behind;
         }
         Self::from_written(out)
     }
@@ -167,40 +160,37 @@ const INDENT: usize = 2;
 fn write_indented(f: &mut fmt::Formatter<'_>, json: &str) -> fmt::Result {
     let mut depth = 0;
     let mut rest = json;
-    while let Some(first) = rest.chars().next() {
-        let length = if first == '"' { string_length(rest) } else { first.len_utf8() };
-        let (token, behind) = rest.split_at(length);
-        rest = behind.trim_start();
-        match first {
-            '{' | '[' if rest.starts_with(['}', ']']) => {
+    while let Some((token, behind)) = next_token(rest) {
+        rest = behind;
+        match token {
+            "{" | "[" if rest.starts_with(['}', ']']) => {
                 write!(f, "{token}{}", &rest[..1])?;
                 rest = rest[1..].trim_start();
             }
-            '{' | '[' => {
+            "{" | "[" => {
                 depth += 1;
                 write!(f, "{token}\n{:1$}", "", depth * INDENT)?;
             }
-            '}' | ']' => {
+            "}" | "]" => {
                 depth -= 1;
                 write!(f, "\n{:1$}{token}", "", depth * INDENT)?;
             }
-            ',' => write!(f, ",\n{:1$}", "", depth * INDENT)?,
-            ':' => f.write_str(": ")?,
+            "," => write!(f, ",\n{:1$}", "", depth * INDENT)?,
+            ":" => f.write_str(": ")?,
             _ => f.write_str(token)?,
         }
     }
     Ok(())
 }
 
-/// Returns how many bytes the string at the start of `json` has, with its quotation marks.
-fn string_length(json: &str) -> usize {
-    let mut escaped = false;
-    let end = json.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(json.len(), |end| end + "\"\"".len())
+/// Returns the string, or else the character, at the start of valid JSON, and what follows behind white space.
+fn next_token(json: &str) -> Option<(&str, &str)> {
+    let length = match json.chars().next()? {
+        '"' => Scanner::of_checked(json.as_bytes()).value().map_or(json.len(), |span| span.end as usize),
+        first => first.len_utf8(),
+    };
+    let (token, behind) = json.split_at(length);
+    Some((token, behind.trim_start()))
 }
 
 impl From<Box<RawValue>> for RawJson {

@@ -64,7 +64,7 @@ impl ContentBlock {
             Self::ResourceLink(link) => {
                 format!("[resource link left out, MCP {revision} has none: {} <{}>]", link.name, link.uri)
             }
-            Self::Audio(audio) => audio.left_out(revision),
+            Self::Audio(audio) => format!("[audio left out, MCP {revision} has none: {}]", audio.mime_type),
             _ => format!("[content left out, MCP {revision} has no such kind]"),
         })
     }
@@ -103,7 +103,7 @@ impl SamplingContent {
     /// Returns the text that replaces content that the peer's revision lacks.
     pub(super) fn left_out(&self, revision: Revision) -> Self {
         Self::text(match self {
-            Self::Audio(audio) => audio.left_out(revision),
+            Self::Audio(audio) => format!("[audio left out, MCP {revision} has none: {}]", audio.mime_type),
             Self::Image(image) => format!("[image left out: {}]", image.mime_type),
             Self::ToolUse(tool) => {
                 format!("[tool call left out, MCP {revision} has none: {}]", tool.name)
@@ -149,12 +149,6 @@ body! {
         optional annotations: Box<Annotations> = "annotations" => with_annotations;
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
-    }
-}
-
-impl AudioContent {
-    fn left_out(&self, revision: Revision) -> String {
-        format!("[audio left out, MCP {revision} has none: {}]", self.mime_type)
     }
 }
 

@@ -75,11 +75,6 @@ impl<V> Map<V> {
         self.0.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// Returns the values in their order, for changes.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.0.iter_mut().map(|(_, value)| value)
-    }
-
     /// Adds a member read from the wire; [`refuse_duplicate`](Self::refuse_duplicate) must follow the last one.
     pub(super) fn push_unchecked(&mut self, name: &str, value: V) {
         self.0.push((name.into(), value));
@@ -165,7 +160,7 @@ impl<V> IntoIterator for Map<V> {
 
 impl<V: ForRevision> ForRevision for Map<V> {
     fn fit(&mut self, revision: Revision) {
-        self.values_mut().for_each(|value| value.fit(revision));
+        self.0.iter_mut().for_each(|(_, value)| value.fit(revision));
     }
 }
 

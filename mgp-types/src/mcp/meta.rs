@@ -1,5 +1,7 @@
 //! The `_meta` member of requests, results, notifications and many of their parts.
 
+use std::ops::{Deref, DerefMut};
+
 use serde::{Deserialize, Serialize};
 
 use super::shape::{Member, Shaped as _};
@@ -19,41 +21,25 @@ impl Meta {
         Self(Map::new())
     }
 
-    /// Returns the members.
-    pub const fn members(&self) -> &Map<RawJson> {
-        &self.0
-    }
-
-    /// Returns the members for changes.
-    pub const fn members_mut(&mut self) -> &mut Map<RawJson> {
-        &mut self.0
-    }
-
-    /// Returns whether there are no members.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns the value under `key`.
-    pub fn get(&self, key: &str) -> Option<&RawJson> {
-        self.0.get(key)
-    }
-
-    /// Sets the value under `key` and returns the old one.
-    pub fn insert(&mut self, key: impl Into<Box<str>>, value: RawJson) -> Option<RawJson> {
-        self.0.insert(key, value)
-    }
-
-    /// Removes the value under `key` and returns it.
-    pub fn remove(&mut self, key: &str) -> Option<RawJson> {
-        self.0.remove(key)
-    }
-
     /// Returns the same metadata with `value` under `key`.
     #[must_use]
     pub fn with(mut self, key: impl Into<Box<str>>, value: RawJson) -> Self {
         self.0.insert(key, value);
         self
+    }
+}
+
+impl Deref for Meta {
+    type Target = Map<RawJson>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Meta {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
     }
 }
 

@@ -55,7 +55,7 @@ impl Meta {
     /// # Errors
     /// The value under the key has another shape.
     pub fn value<T: MetaValue>(&self) -> Result<Option<T>, serde_json::Error> {
-        self.members().read(T::KEY)
+        self.read(T::KEY)
     }
 }
 

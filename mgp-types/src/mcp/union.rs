@@ -111,19 +111,11 @@ pub(super) fn tag_of<'de>(
     name: &'static str,
     default: Option<&'static str>,
 ) -> Result<Cow<'de, str>, serde_json::Error> {
-    let tag = read_tag(object, name)?;
+    let tag = match leading_tag(object.get(), name) {
+        Some(tag) => Some(Cow::Borrowed(tag)),
+        None => serde_json::Deserializer::from_str(object.get()).deserialize_map(TagOf(name))?,
+    };
     tag.or_else(|| default.map(Cow::Borrowed)).ok_or_else(|| de::Error::missing_field(name))
-}
-
-fn read_tag<'de>(
-    object: &'de RawValue,
-    name: &'static str,
-) -> Result<Option<Cow<'de, str>>, serde_json::Error> {
-    if let Some(tag) = leading_tag(object.get(), name) {
-        return Ok(Some(Cow::Borrowed(tag)));
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(object.get());
-    deserializer.deserialize_map(TagOf(name))
 }
 
 /// Returns the text of the member `name` if the object starts with it, as most objects do; the rest is not read then.
@@ -172,22 +164,22 @@ pub(super) use open_enum;
 mod tests {
     use super::*;
 
-    fn tag(object: &str) -> Option<String> {
+    fn tag(object: &str) -> String {
         let object: &RawValue = serde_json::from_str(object).unwrap();
-        read_tag(object, "type").unwrap().map(Cow::into_owned)
+        tag_of(object, "type", Some("none")).unwrap().into_owned()
     }
 
     #[test]
     fn tag_is_found_wherever_it_stands() {
-        assert_eq!(tag(r#"{ "type" : "text" , "a":1}"#).as_deref(), Some("text"));
-        assert_eq!(tag(r#"{"a":{"type":"inner"},"type":"outer"}"#).as_deref(), Some("outer"));
-        assert_eq!(tag(r#"{"type":"te\u0078t"}"#).as_deref(), Some("text"));
+        assert_eq!(tag(r#"{ "type" : "text" , "a":1}"#), "text");
+        assert_eq!(tag(r#"{"a":{"type":"inner"},"type":"outer"}"#), "outer");
+        assert_eq!(tag(r#"{"type":"te\u0078t"}"#), "text");
     }
 
     #[test]
     fn object_without_tag_has_none() {
-        assert_eq!(tag(r#"{"types":"text"}"#), None);
-        assert_eq!(tag("{}"), None);
-        assert_eq!(tag(r#"{"type":null}"#), None);
+        assert_eq!(tag(r#"{"types":"text"}"#), "none");
+        assert_eq!(tag("{}"), "none");
+        assert_eq!(tag(r#"{"type":null}"#), "none");
     }
 }

@@ -50,10 +50,11 @@ impl CallOptions {
         out.optional(DEADLINE, self.deadline_ms.as_ref());
         out.optional(APPROVAL_WAIT, self.approval_wait_ms.as_ref());
         out.others(&self.unknown, MEMBERS);
-        if out.is_empty() {
+        let wishes = out.finish();
+        if wishes.is_empty() {
             params.remove(MEMBER);
         } else {
-            params.set(MEMBER, out.finish().to_raw());
+            params.set(MEMBER, wishes.to_raw());
         }
     }
 }

@@ -229,12 +229,7 @@ struct Received {
     #[serde(default, rename = "_mgp.seq", deserialize_with = "if_readable")]
     flat: Option<u64>,
     #[serde(default, rename = "_mgp", deserialize_with = "if_readable")]
-    nested: Option<Numbered>,
-}
-
-#[derive(Deserialize)]
-struct Numbered {
-    seq: u64,
+    nested: Option<Object>,
 }
 
 impl TryFrom<Received> for Event {
@@ -249,7 +244,7 @@ impl TryFrom<Received> for Event {
             timestamp: event.timestamp,
             data,
             severity: event.severity,
-            seq: event.flat.or_else(|| event.nested.map(|numbered| numbered.seq)).or(event.seq),
+            seq: event.flat.or_else(|| event.nested?.get("seq")?.to().ok()).or(event.seq),
             #[cfg(feature = "ext")]
             action_hint: event.action_hint,
         })

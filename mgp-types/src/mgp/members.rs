@@ -17,7 +17,7 @@ pub(crate) static NAMES: LazyLock<Vec<&str>> =
 pub(crate) fn leftover(object: &Object, known: &[&str]) -> Object {
     let mut out = ObjectWriter::new();
     out.others(object, known);
-    if out.is_empty() { Object::new() } else { out.finish() }
+    out.finish()
 }
 
 #[cfg(test)]

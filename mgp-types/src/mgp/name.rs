@@ -1,7 +1,6 @@
 //! The ids of servers, agents, tools and subscriptions.
 
 use std::borrow::Borrow;
-use std::fmt;
 use std::sync::Arc;
 
 use crate::macros::text_traits;
@@ -54,8 +53,5 @@ names! {
     SubscriptionId;
 }
 
-impl fmt::Debug for SubscriptionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SubscriptionId(***)")
-    }
-}
+// The id is a secret, and the text may reach logs.
+crate::partial_debug!(SubscriptionId);

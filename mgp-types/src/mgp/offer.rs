@@ -1,7 +1,5 @@
 //! The offer of MGP that a side declares among its capabilities (§2.2, §2.3), and what two sides agree on (§2.4).
 
-use std::fmt;
-
 use thiserror::Error;
 
 use super::members::leftover;
@@ -95,8 +93,9 @@ impl Offer {
     /// is never a reason to refuse the peer. The error is about the first of them.
     pub fn read(capabilities: &Object) -> Result<Option<Self>, OfferError> {
         let mut error = None;
-        for place in &OfferPlace::ALL {
-            match place.find(capabilities).map(|raw| Self::from_raw(&raw)) {
+        for place in PLACES {
+            let found = capabilities.at(place.iter().copied()).filter(|offer| !offer.is_null());
+            match found.map(|raw| Self::from_raw(&raw)) {
                 Some(Ok(offer)) => return Ok(Some(offer)),
                 Some(Err(fault)) => _ = error.get_or_insert(OfferError { place, fault }),
                 None => {}
@@ -153,7 +152,7 @@ impl Offer {
     pub fn write(&self, capabilities: &mut Object, form: CapabilityMessage) {
         let offer = self.to_raw();
         for place in form.places() {
-            place.put(capabilities, offer.clone());
+            put(capabilities, place, offer.clone());
         }
     }
 
@@ -230,59 +229,44 @@ pub enum CapabilityMessage {
 impl CapabilityMessage {
     const fn places(self) -> &'static [OfferPlace] {
         match self {
-            Self::SessionRequest => &OfferPlace::ALL,
-            Self::SessionResult => OfferPlace::ALL.split_at(2).0,
-            Self::Stateless => OfferPlace::ALL.split_at(1).0,
+            Self::SessionRequest => &PLACES,
+            Self::SessionResult => PLACES.split_at(2).0,
+            Self::Stateless => PLACES.split_at(1).0,
         }
     }
 }
 
 /// A place where an offer can stand among the capabilities: the member around it, if any, and its own.
-#[derive(Debug, PartialEq, Eq)]
-struct OfferPlace {
-    around: Option<&'static str>,
-    name: &'static str,
-}
+type OfferPlace = &'static [&'static str];
 
-impl OfferPlace {
-    /// The places in the order of the search.
-    const ALL: [Self; 3] = [
-        Self { around: Some("extensions"), name: EXTENSION_ID },
-        Self { around: None, name: LEGACY_MEMBER },
-        Self { around: Some("experimental"), name: LEGACY_MEMBER },
-    ];
+/// The places in the order of the search.
+const PLACES: [OfferPlace; 3] =
+    [&["extensions", EXTENSION_ID], &[LEGACY_MEMBER], &["experimental", LEGACY_MEMBER]];
 
-    fn find(&self, capabilities: &Object) -> Option<RawJson> {
-        let offer = match self.around {
-            Some(around) => Object::from_raw(&capabilities.get(around)?).ok()?.get(self.name),
-            None => capabilities.get(self.name),
-        };
-        offer.filter(|offer| !offer.is_null())
-    }
-
-    fn put(&self, capabilities: &mut Object, offer: RawJson) {
-        let Some(around) = self.around else { return capabilities.set(self.name, offer) };
-        // A member that is no object holds no offer and is replaced.
-        let mut inside = capabilities.object(around).unwrap_or_default();
-        inside.set(self.name, offer);
-        capabilities.set(around, inside.to_raw());
-    }
-}
-
-impl fmt::Display for OfferPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.around {
-            Some(around) => write!(f, "{around}[\"{}\"]", self.name),
-            None => f.write_str(self.name),
+fn put(capabilities: &mut Object, place: OfferPlace, offer: RawJson) {
+    match *place {
+        [around, name] => {
+            // A member that is no object holds no offer and is replaced.
+            let mut inside = capabilities.object(around).unwrap_or_default();
+            inside.set(name, offer);
+            capabilities.set(around, inside.to_raw());
         }
+        _ => capabilities.set(place.concat(), offer),
+    }
+}
+
+fn shown(place: OfferPlace) -> String {
+    match place {
+        [around, name] => format!("{around}[\"{name}\"]"),
+        _ => place.concat(),
     }
 }
 
 /// The error of a peer's offer that cannot be understood. The peer is treated as one without an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("malformed offer in {place}: {fault}")]
+#[error("malformed offer in {}: {fault}", shown(place))]
 pub struct OfferError {
-    place: &'static OfferPlace,
+    place: OfferPlace,
     fault: &'static str,
 }
 

@@ -43,7 +43,7 @@ record! {
     /// The declaration of a tool's definition about its security (§4.3): the member `security` beside `name`.
     pub struct ToolSecurity {
         /// The risk of a call. A definition without it declares nothing that lowers the risk.
-        #[serde(default = "unstated")]
+        #[serde(default)]
         required risk_level: RiskLevel;
         /// The permissions that the server needs for a call.
         list permissions_required: Permission;
@@ -98,10 +98,6 @@ impl ToolSecurity {
         self.code_safety = RawJson::from_value(declaration).ok();
         self
     }
-}
-
-const fn unstated() -> RiskLevel {
-    RiskLevel::Dangerous
 }
 
 #[cfg(test)]

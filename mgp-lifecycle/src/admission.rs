@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mgp_types::Method;
 use mgp_types::mgp::ServerState;
+use mgp_types::{Method, Request, WorkRole};
 use tokio::sync::Notify;
 
 /// The state of a server and the number of calls inside, in one word, so that no call slips in behind one that shuts,
@@ -35,6 +35,13 @@ pub(crate) enum AdmissionPolicy {
     New,
     /// A call that helps others to finish, which may enter until the end.
     Finishing,
+}
+
+impl AdmissionPolicy {
+    /// Returns the policy for a request: what begins no work helps work to finish.
+    pub(crate) fn of(request: &Request) -> Self {
+        if request.role() == WorkRole::Begins { Self::New } else { Self::Finishing }
+    }
 }
 
 const ENDED: u64 = 1 << 63;

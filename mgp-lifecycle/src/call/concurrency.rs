@@ -137,12 +137,9 @@ impl ConcurrencyLimit {
     /// 3001 for a call that found no place, in the words of the limit that is reached. There is room in a line that moves
     /// long before everybody is gone from it.
     pub(super) fn exhausted(&self) -> Error {
-        let reached = self.0.within.as_ref().filter(|outer| !outer.has_places()).unwrap_or(self);
+        let reached =
+            self.0.within.as_ref().filter(|outer| outer.0.places.available_permits() == 0).unwrap_or(self);
         unsent(code::RESOURCE_EXHAUSTED, reached.0.refusal.clone(), self.0.patience.min(COME_AGAIN))
-    }
-
-    fn has_places(&self) -> bool {
-        self.0.places.available_permits() > 0
     }
 }
 

@@ -217,9 +217,7 @@ impl<S> Call<S> {
         (context.tool, context.trail, context.input) = (None, None, None);
         request.params.set("name", RawJson::from_value(tool).ok()?);
         for answer in OF_THE_FIRST_CALL {
-            if request.params.contains(answer) {
-                request.params.remove(answer);
-            }
+            request.params.remove(answer);
         }
         self.shorten_wish(&mut request.params)?;
         Some(request)

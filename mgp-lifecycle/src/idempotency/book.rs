@@ -76,8 +76,8 @@ impl IdempotencyBook {
         inner: S,
     ) -> Result<Response, Error> {
         match self.admit(&call).map_err(|NoRoom(wait)| refusal::no_room(wait))? {
-            Admitted::First(begun) => begun.carry_out(call, request, inner).await,
-            Admitted::Again(known) => self.again(call, known, patience(&request)).await,
+            Ok(begun) => begun.carry_out(call, request, inner).await,
+            Err(known) => self.again(call, known, patience(&request)).await,
         }
     }
 
@@ -102,17 +102,18 @@ impl IdempotencyBook {
         }
     }
 
-    fn admit(&self, call: &KeyedCall) -> Result<Admitted, NoRoom> {
+    /// Begins a call whose key is new; another is returned as what is known of it.
+    fn admit(&self, call: &KeyedCall) -> Result<Result<FirstRun, KnownCall>, NoRoom> {
         let now = self.0.clock.now();
         let mut calls = self.0.calls.lock();
         if let Some(known) = calls.known(call, now) {
-            return Ok(Admitted::Again(known));
+            return Ok(Err(known));
         }
         let NewCall { first, outcome, expired } = calls.begin(call, now)?;
         // The write is asked for under the lock, so that the store sees the calls in the order of the table.
         let written = self.0.store.as_ref().map(|store| store.begin(first, expired));
         let ending = EndingCall { book: self.clone(), id: call.id, outcome: Some(outcome) };
-        Ok(Admitted::First(FirstRun { first, ending, written }))
+        Ok(Ok(FirstRun { first, ending, written }))
     }
 
     /// Answers with the outcome that is kept.
@@ -129,11 +130,6 @@ impl IdempotencyBook {
             None => Err(refusal::result_not_kept(first.begun_at)),
         }
     }
-}
-
-enum Admitted {
-    First(FirstRun),
-    Again(KnownCall),
 }
 
 /// A call that was noted and is to be carried out.
@@ -247,13 +243,10 @@ async fn wait(
     mut running: RunningCall,
     patience: Duration,
 ) -> Result<Response, Error> {
-    let ended = timeout(patience, running.wait_for(Option::is_some)).await;
-    let outcome = match &ended {
-        Err(_) => return Err(refusal::still_running()),
-        Ok(Err(_)) => None,
-        Ok(Ok(outcome)) => (**outcome).clone(),
+    let Ok(ended) = timeout(patience, running.wait_for(Option::is_some)).await else {
+        return Err(refusal::still_running());
     };
-    match outcome {
+    match ended.ok().and_then(|outcome| outcome.clone()) {
         Some(outcome) => retold(call, first, outcome),
         None => Err(refusal::unknown_outcome(first.begun_at)),
     }

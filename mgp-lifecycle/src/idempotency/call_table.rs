@@ -182,16 +182,14 @@ impl CallTable {
     pub(super) fn remove(&mut self, id: &Digest) {
         let Some(call) = self.calls.remove(id) else { return };
         let Some(keys) = self.callers.get_mut(&call.first.caller) else { return };
-        match call.state {
-            KeptState::Running(_) => keys.running -= 1,
-            KeptState::Done { bytes, .. } => {
-                keys.ended.remove(&(call.first.expires_at(), *id));
-                keys.bytes -= bytes;
-                self.bytes -= bytes;
-            }
-            KeptState::Unknown => {
-                keys.ended.remove(&(call.first.expires_at(), *id));
-            }
+        if let KeptState::Running(_) = call.state {
+            keys.running -= 1;
+        } else {
+            keys.ended.remove(&(call.first.expires_at(), *id));
+        }
+        if let KeptState::Done { bytes, .. } = call.state {
+            keys.bytes -= bytes;
+            self.bytes -= bytes;
         }
         if keys.len() == 0 {
             self.callers.remove(&call.first.caller);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_types::mgp::{Refusal, ServerState};
-use mgp_types::{Error, Request, Response, WorkRole};
+use mgp_types::{Error, Request, Response};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
@@ -43,12 +43,7 @@ impl AdmittedCall {
     /// The refusal of a server that takes no calls.
     pub(super) fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
         let seat = AdmissionKind::of(&request.method);
-        let entered = match run.gate.enter(seat, AdmissionPolicy::New) {
-            Err(_) if request.method.role() != WorkRole::Begins => {
-                run.gate.enter(seat, AdmissionPolicy::Finishing)
-            }
-            entered => entered,
-        };
+        let entered = run.gate.enter(seat, AdmissionPolicy::of(request));
         entered.map_err(|inside| refuse(run, inside, request))?;
         Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
     }

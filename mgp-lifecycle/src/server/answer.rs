@@ -12,6 +12,7 @@ use mgp_types::{BoxFuture, Error, Request, Response, Session, WorkRole};
 use super::ServerLifecycle;
 use super::stopping::ShutdownPermission;
 use crate::refusal;
+use crate::span::millis;
 
 impl ServerLifecycle {
     /// Returns the health of the server: the report of `mgp/health/status`.
@@ -84,7 +85,8 @@ fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error
     }
     let wish: Shutdown = request.body().map_err(|error| explain(request, error))?;
     life.begin_shutdown(wish.reason, Duration::from_millis(wish.timeout_ms));
-    Response::with_body(&life.run().answer())
+    let calls = life.pending();
+    Response::with_body(&ShutdownAnswer::accepted(calls, millis(life.run().remaining(calls))))
 }
 
 /// Adds the list of valid reasons to the error, if the reason was invalid.

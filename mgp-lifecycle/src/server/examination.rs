@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mgp_types::mcp::Map;
 use mgp_types::mgp::HealthStatus;
 use mgp_types::{BoxFuture, Object, RawJson};
 use parking_lot::Mutex;
@@ -141,13 +142,8 @@ impl Findings {
 
     /// Returns the checks as they stand in a report.
     pub(super) fn checks(&self) -> Object {
-        let mut checks = Object::new();
-        for (name, passed) in &self.checks {
-            if let Ok(passed) = RawJson::from_value(passed) {
-                checks.set(name.to_string(), passed);
-            }
-        }
-        checks
+        let checks: Map<bool> = self.checks.iter().map(|(name, passed)| (&**name, *passed)).collect();
+        Object::from_value(&checks).unwrap_or_default()
     }
 }
 

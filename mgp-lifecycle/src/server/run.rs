@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownAnswer, ShutdownReason};
+use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownReason};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
@@ -13,7 +13,6 @@ use super::durations::CallDurations;
 use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
 use crate::admission::AdmissionCounter;
-use crate::span::millis;
 use crate::state::{CHANGES_KEPT, take, tell};
 
 /// One run of a server, from its start to its end, shared by calls, tasks and handles.
@@ -106,12 +105,6 @@ impl ServerRun {
         }
         course.stop = Some(PlannedStop { reason, deadline });
         true
-    }
-
-    /// Returns the answer to a peer that asked the server to stop.
-    pub(super) fn answer(&self) -> ShutdownAnswer {
-        let calls = self.gate.inside().calls();
-        ShutdownAnswer::accepted(calls, millis(self.remaining(calls)))
     }
 
     /// Returns an estimate of the time that the server still drains.

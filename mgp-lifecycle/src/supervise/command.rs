@@ -41,16 +41,14 @@ impl CommandSlot {
     /// Takes the next order and its number.
     pub(super) async fn taken(&self) -> (SupervisorCommand, u64) {
         loop {
-            if let Some(taken) = self.take() {
-                return taken;
+            {
+                let mut slot = self.slot.lock();
+                if let Some(order) = slot.waiting.take() {
+                    return (order, slot.number);
+                }
             }
             self.given.notified().await;
         }
-    }
-
-    fn take(&self) -> Option<(SupervisorCommand, u64)> {
-        let mut slot = self.slot.lock();
-        slot.waiting.take().map(|order| (order, slot.number))
     }
 }
 
@@ -96,7 +94,7 @@ mod tests {
             let slot = CommandSlot::default();
             let last = orders.iter().map(|order| slot.give(*order)).last().unwrap();
             assert_eq!(slot.taken().await, (expected, last), "{orders:?}");
-            assert_eq!(slot.take(), None);
+            assert_eq!(slot.slot.lock().waiting, None);
         }
     }
 }

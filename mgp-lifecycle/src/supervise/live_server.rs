@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mgp_types::mgp::ServerState;
-use mgp_types::{Error, Origin, Request, Response, WorkRole};
+use mgp_types::{Error, Origin, Request, Response};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
@@ -35,9 +35,7 @@ impl<T> LiveServer<T> {
         // The wait begins before the check, so that no call that is let in misses the end.
         let over = Arc::clone(&self.over).notified_owned();
         let seat = AdmissionKind::of(&request.method);
-        let begins = request.role() == WorkRole::Begins;
-        let pass = if begins { AdmissionPolicy::New } else { AdmissionPolicy::Finishing };
-        self.turnstile.enter(seat, pass).ok()?;
+        self.turnstile.enter(seat, AdmissionPolicy::of(request)).ok()?;
         Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
     }
 

@@ -62,10 +62,7 @@ pub async fn probe<S: RpcService>(service: S, method: ProbeMethod) -> ProbeResul
 fn status(method: ProbeMethod, response: &Response) -> HealthStatus {
     let said =
         || Object::from_raw(&response.to_raw()).ok()?.text("status").as_deref().and_then(HealthStatus::read);
-    match method {
-        ProbeMethod::HealthPing => said().unwrap_or(HealthStatus::Healthy),
-        ProbeMethod::Ping | ProbeMethod::Discover => HealthStatus::Healthy,
-    }
+    (method == ProbeMethod::HealthPing).then(said).flatten().unwrap_or(HealthStatus::Healthy)
 }
 
 #[cfg(test)]

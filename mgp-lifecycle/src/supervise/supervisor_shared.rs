@@ -55,10 +55,6 @@ impl ReturnOutlook {
             Self::At(time) => Some(time.saturating_duration_since(Instant::now())),
         }
     }
-
-    const fn is_hopeful(self) -> bool {
-        matches!(self, Self::Soon | Self::At(_))
-    }
 }
 
 impl<T> SupervisorShared<T> {
@@ -109,21 +105,16 @@ impl<T> SupervisorShared<T> {
                 // The value is marked as seen before it is looked at, so that no change in between is missed.
                 let now = *position.borrow_and_update();
                 if let Some(found) = get() {
-                    return Ok(found);
+                    return Some(found);
                 }
                 // A server that is connected and takes no calls is about to change its state.
-                if now.state != ServerState::Connected && !now.outlook.is_hopeful() {
-                    return Err(self.refusal());
+                if now.state != ServerState::Connected && now.outlook.wait().is_none() {
+                    return None;
                 }
-                if position.changed().await.is_err() {
-                    return Err(self.refusal());
-                }
+                position.changed().await.ok()?;
             }
         };
-        match tokio::time::timeout(wait, found).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(self.refusal()),
-        }
+        tokio::time::timeout(wait, found).await.ok().flatten().ok_or_else(|| self.refusal())
     }
 
     /// Gives an order, and sets the outlook of waiting calls if it is one to run.

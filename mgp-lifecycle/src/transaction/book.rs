@@ -167,19 +167,15 @@ impl TransactionBook {
         let logging = {
             let mut table = self.table();
             let transaction = self.active(&mut table, key, id)?;
-            for step in &transaction.steps {
-                let (step, state) = (&step.id, &step.state);
-                match state {
-                    StepState::Running => {
-                        return Err(refusal::busy(id, &format!("waits for its step {step}; commit it then")));
-                    }
-                    StepState::Unknown => {
-                        let why =
-                            format!("has a step {step} of which nobody knows how it ended; roll it back");
-                        return Err(refusal::busy(id, &why));
-                    }
-                    _ => {}
+            let in_the_way = transaction.steps.iter().find_map(|step| match step.state {
+                StepState::Running => Some(format!("waits for its step {}; commit it then", step.id)),
+                StepState::Unknown => {
+                    Some(format!("has a step {} of which nobody knows how it ended; roll it back", step.id))
                 }
+                _ => None,
+            });
+            if let Some(why) = in_the_way {
+                return Err(refusal::busy(id, &why));
             }
             transaction.phase = Phase::Committing;
             self.log(key, TransactionEvent::Committed)

@@ -68,20 +68,18 @@ impl RollbackCause {
 }
 
 /// The principal that began a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(PrincipalKind, String)", into = "(PrincipalKind, String)")]
 pub(super) struct Owner(pub(super) Principal);
 
-impl Serialize for Owner {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.0.kind().as_str(), self.0.as_str()).serialize(serializer)
+impl From<(PrincipalKind, String)> for Owner {
+    fn from((kind, name): (PrincipalKind, String)) -> Self {
+        Self(Principal::of(kind, name))
     }
 }
 
-impl<'de> Deserialize<'de> for Owner {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (kind, name) = <(String, String)>::deserialize(deserializer)?;
-        let kind =
-            PrincipalKind::read(&kind).ok_or_else(|| serde::de::Error::custom("no kind of principal"))?;
-        Ok(Self(Principal::of(kind, name)))
+impl From<Owner> for (PrincipalKind, String) {
+    fn from(Owner(principal): Owner) -> Self {
+        (principal.kind(), principal.as_str().to_owned())
     }
 }

@@ -58,16 +58,9 @@ impl<C: Connect> SupervisorRun<C> {
 
     /// Waits until `at`, or until an order ends the wait.
     async fn wait(&mut self, at: Instant) -> Result<(), NextStep> {
-        loop {
-            tokio::select! {
-                biased;
-                (order, number) = self.shared.orders.taken() => match self.join(order, number) {
-                    None => {}
-                    Some(Interruption::Restart) => return Ok(()),
-                    Some(stop) => return Err(self.interrupted(stop)),
-                },
-                () = sleep_until(at) => return Ok(()),
-            }
+        match self.unless_ordered(sleep_until(at)).await {
+            Ok(()) | Err(Interruption::Restart) => Ok(()),
+            Err(stop) => Err(self.interrupted(stop)),
         }
     }
 

@@ -45,10 +45,8 @@ impl StandingRequests {
         let Some(current) = named.and_then(|id| self.0.lock().renamed(&id)) else { return };
         if let Ok(current) = RawJson::from_value(&current) {
             request.params.set("subscription_id", current);
-            if request.params.contains("after_seq") {
-                // The other subscription counts from its own beginning.
-                request.params.remove("after_seq");
-            }
+            // The other subscription counts from its own beginning.
+            request.params.remove("after_seq");
         }
     }
 }

@@ -197,9 +197,7 @@ fn lasting(params: &Object) -> Option<Object> {
     }
     let mut params = Object::parse(raw.as_bytes().to_vec()).ok()?;
     for of_the_call in ["_meta", "_mgp"] {
-        if params.contains(of_the_call) {
-            params.remove(of_the_call);
-        }
+        params.remove(of_the_call);
     }
     Some(params)
 }

@@ -128,8 +128,10 @@ impl ChildCommand {
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
         let (stdin, pipe) = pipes::closable(stdin);
-        let _awaited = child.id().map(AwaitedChild::new);
+        let awaited = child.id().map(AwaitedChild::new);
         let (patience, exit_into) = (self.patience, self.exit_into);
-        Ok((ChildProcess { group, child, _awaited, stdin: pipe, stderr, patience, exit_into }, stdout, stdin))
+        let process =
+            ChildProcess { group, child, _awaited: awaited, stdin: pipe, stderr, patience, exit_into };
+        Ok((process, stdout, stdin))
     }
 }

@@ -128,7 +128,9 @@ impl Gate for TaskOwnersGate {
                 };
                 if has_ended {
                     let mut known = self.0.lock();
-                    tasks.iter().for_each(|task| known.note_end(task));
+                    for task in &tasks {
+                        known.note_end(task);
+                    }
                 }
             }
             _ => {}

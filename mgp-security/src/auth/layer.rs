@@ -173,8 +173,9 @@ impl AuthLayer {
             Some(caller) => caller.clone(),
             None => authenticate(ring, &head.headers)?,
         };
-        let held = check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some());
-        let is_call_held = held.map_err(|missing| AuthError::NotPermitted { missing })?;
+        let is_call_held =
+            check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some())
+                .map_err(|missing| AuthError::NotPermitted { missing })?;
         Ok((caller.principal.clone(), Some((caller, is_call_held))))
     }
 }

@@ -39,11 +39,9 @@ impl VerifyingKey {
     /// # Errors
     /// The key is malformed, has a private or symmetric kind, a weak size, or another purpose than signatures.
     pub fn from_jwk(jwk: &Jwk) -> Result<Self, JoseError> {
-        let is_for_signatures = match (&jwk.common.public_key_use, &jwk.common.key_operations) {
-            (Some(PublicKeyUse::Signature) | None, None) => true,
-            (Some(PublicKeyUse::Signature) | None, Some(uses)) => uses.contains(&KeyOperations::Verify),
-            _ => false,
-        };
+        let uses = jwk.common.key_operations.as_ref();
+        let is_for_signatures = matches!(jwk.common.public_key_use, None | Some(PublicKeyUse::Signature))
+            && uses.is_none_or(|uses| uses.contains(&KeyOperations::Verify));
         let read = PublicKey::read(&jwk.algorithm).filter(|_| is_for_signatures);
         let (key, members) = read.ok_or(JoseError::Key)?;
         let only =

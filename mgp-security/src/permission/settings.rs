@@ -49,7 +49,7 @@ pub enum OnRefusal {
 }
 
 /// The decision about a permission, of the settings or of operators.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum PermissionJudgement<'a> {
     Approved {
         terms: &'a GrantTerms,

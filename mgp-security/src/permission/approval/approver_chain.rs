@@ -132,12 +132,9 @@ impl ApproverChain {
     fn name(&self, key: &QuestionKey) -> Result<Arc<str>, Error> {
         let now = self.clock.now();
         let mut open = self.open.lock();
-        let is_open = |named: &Named| now.since(named.asked_at) < TTL;
-        if let Some(named) = open.get(key).filter(|named| is_open(named)) {
+        open.retain(|_, named| now.since(named.asked_at) < TTL);
+        if let Some(named) = open.get(key) {
             return Ok(named.name.clone());
-        }
-        if open.len() >= MAX_QUESTIONS {
-            open.retain(|_, named| is_open(named));
         }
         if open.len() >= MAX_QUESTIONS {
             return Err(super::pending::full());

@@ -84,26 +84,22 @@ impl CurrentGrants {
     ) -> Option<&GrantEntry> {
         let decisions = self.decisions(server, permission)?;
         let for_all = decisions.for_all.as_deref();
-        match call {
-            Some(context) => {
-                let agent = context.principal.as_ref().map(Principal::access_id);
-                let of = |agent: &str| {
-                    let entry = decisions.by_agent.get(agent)?;
-                    entry.is_for(context.session.as_ref()).then_some(&**entry)
-                };
-                let own = agent.as_deref().and_then(of);
-                let of_family = agent.as_deref().and_then(agent_family).and_then(of);
-                // A decision that has ended gives way to one for more agents.
-                let decides = |entry: &&GrantEntry| entry.denies_at(now) || entry.grants_at(now);
-                let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
-                deciding.or(for_all).or(own).or(of_family)
-            }
-            None => {
-                let holds = |entry: &&GrantEntry| entry.grants_at(now);
-                let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
-                for_all.filter(holds).or_else(of_agents).or(for_all)
-            }
-        }
+        let Some(context) = call else {
+            let holds = |entry: &&GrantEntry| entry.grants_at(now);
+            let of_agents = || decisions.by_agent.values().map(|entry| &**entry).find(holds);
+            return for_all.filter(holds).or_else(of_agents).or(for_all);
+        };
+        let agent = context.principal.as_ref().map(Principal::access_id);
+        let of = |agent: &str| {
+            let entry = decisions.by_agent.get(agent)?;
+            entry.is_for(context.session.as_ref()).then_some(&**entry)
+        };
+        let own = agent.as_deref().and_then(of);
+        let of_family = agent.as_deref().and_then(agent_family).and_then(of);
+        // A decision that has ended gives way to one for more agents.
+        let decides = |entry: &&GrantEntry| entry.denies_at(now) || entry.grants_at(now);
+        let deciding = own.filter(decides).or_else(|| of_family.filter(decides));
+        deciding.or(for_all).or(own).or(of_family)
     }
 
     /// Returns whether a call is running for which the permission was granted once.

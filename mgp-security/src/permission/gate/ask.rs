@@ -40,14 +40,10 @@ impl PermissionGate {
             RequestAdmission::Negotiating => Err(not_ready(self.server(), None, request)),
             RequestAdmission::Wait(undecided) => {
                 let waits = waited.waits.iter().find(|(permission, _)| undecided.contains(permission));
-                let id = waits.map(|(_, id)| id.clone());
+                let question = waits.map(|(_, id)| id.clone());
                 let first = undecided.first();
                 let expired = first.and_then(|first| self.undecided(first, Some(&request.context)));
-                let reason = if expired == Some(true) {
-                    PermissionRefusal::Expired(id)
-                } else {
-                    PermissionRefusal::Deferred(id)
-                };
+                let reason = PermissionRefusal::Undecided { expired: expired == Some(true), question };
                 let permission = waits.map(|(permission, _)| permission).or(first);
                 Err(refuse(self.server(), &reason, permission, request))
             }

@@ -130,17 +130,13 @@ impl PermissionGate {
     /// changes nothing, can be taken back, or is confirmed by itself.
     fn is_free(&self, tool: &ResolvedTool, permission: &Permission, request: &Request) -> bool {
         let settings = &self.0.settings;
-        if settings.policy == ApprovalPolicy::Interactive && request.context.asking.is_some() {
-            return true;
-        }
         let is_of_files = matches!(permission, Permission::FilesystemRead | Permission::FilesystemWrite);
         let is_free = |effect: CallEffect| {
             effect <= CallEffect::Writes || (settings.confirms_calls && effect.is_grave())
         };
+        let is_guessed = is_of_files && tool.security.guessed_permissions.contains(permission);
         settings.policy == ApprovalPolicy::Interactive
-            && is_of_files
-            && tool.security.guessed_permissions.contains(permission)
-            && request.context.effect.is_some_and(is_free)
+            && (request.context.asking.is_some() || is_guessed && request.context.effect.is_some_and(is_free))
     }
 
     fn weigh(
@@ -161,7 +157,9 @@ impl PermissionGate {
             }
             PermissionJudgement::Approved { .. } => Ok(()),
             PermissionJudgement::Denied { until } => Err(refuse(PermissionRefusal::Denied { until })),
-            PermissionJudgement::Expired => Err(refuse(PermissionRefusal::Expired(None))),
+            PermissionJudgement::Expired => {
+                Err(refuse(PermissionRefusal::Undecided { expired: true, question: None }))
+            }
             PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. }
                 if GrantedOnce::holds(request, permission) =>
             {

@@ -14,10 +14,9 @@ use crate::refusal::{advice, refusal};
 pub(in crate::permission) enum PermissionRefusal {
     /// An operator or the settings denied the permission; `until` is the end of the denial, if it has one.
     Denied { until: Option<Timestamp> },
-    /// An earlier grant has ended; the question about a new one waits under this id, if there is one.
-    Expired(Option<ApprovalId>),
-    /// Nobody has decided; the question waits under this id, if there is one.
-    Deferred(Option<ApprovalId>),
+    /// Nobody has decided, or no longer: with `expired`, an earlier grant has ended. The question waits under the id, if
+    /// there is one.
+    Undecided { expired: bool, question: Option<ApprovalId> },
     /// The permission is granted, but not for these arguments.
     OutOfScope(Finding),
     /// The request is one that only the gate itself sends.
@@ -37,10 +36,10 @@ pub(in crate::permission) fn refuse(
             "permission-denied",
             "do without it, or have an operator grant it; trying again changes nothing",
         ),
-        PermissionRefusal::Expired(_) => {
+        PermissionRefusal::Undecided { expired: true, .. } => {
             ("expired", "permission-expired", "have an operator grant it anew, then call again")
         }
-        PermissionRefusal::Deferred(_) => (
+        PermissionRefusal::Undecided { expired: false, .. } => (
             "deferred",
             "permission-deferred",
             "an operator has to decide; call again when that has happened",
@@ -57,7 +56,7 @@ pub(in crate::permission) fn refuse(
     let name = permission.map_or("permissions", Permission::as_str);
     tracing::debug!(%server, permission = name, reason = word, "a call was refused");
     request.context.note_refusal(Refusal::new("permission", rule).with_event(EventType::PermissionDenied));
-    if let PermissionRefusal::Deferred(Some(id)) | PermissionRefusal::Expired(Some(id)) = reason {
+    if let PermissionRefusal::Undecided { question: Some(id), .. } = reason {
         return waits_for_approval(
             code::PERMISSION_DENIED,
             &WaitingSubject::Permission { permission: name, server, reason: word },
@@ -66,7 +65,7 @@ pub(in crate::permission) fn refuse(
         );
     }
     let message: Cow<'static, str> = match reason {
-        PermissionRefusal::Deferred(None) | PermissionRefusal::Expired(None) if permission.is_some() => format!(
+        PermissionRefusal::Undecided { .. } => format!(
             "the permission `{name}` of the server `{server}` is {word}: a person has to grant it by `mgp permissions \
              approve {} {} --agent {}` in a terminal; after that, make the same call again",
             shell_word(server.as_str()),
@@ -86,11 +85,10 @@ pub(in crate::permission) fn refuse(
              whom, `mgp permissions approve {server} {name} --agent AGENT` grants it"
         )
         .into(),
-        _ => format!("the permission `{name}` of the server `{server}` is {word}: {next}").into(),
     };
     let details = [("reason", word), ("permission", name), ("server_id", server.as_str()), ("next", next)];
     let mut recovery = advice(code::PERMISSION_DENIED, &details);
-    if matches!(reason, PermissionRefusal::Deferred(_)) {
+    if matches!(reason, PermissionRefusal::Undecided { expired: false, .. }) {
         recovery = recovery.with_retryable(true).with_retry_after_ms(RETRY_AFTER_MS);
     }
     Error::new(code::PERMISSION_DENIED, message).with_recovery(recovery)

@@ -99,9 +99,7 @@ impl CommandScope {
             return self.check_words(rest);
         }
         let line = words.join(" ");
-        let bare_line =
-            std::iter::once(name.as_str()).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>();
-        let bare_line = bare_line.join(" ");
+        let bare_line = format!("{name}{}", &line[first.len()..]);
         // A denied command is denied under any path; a granted one is granted as it is written.
         let is_denied = |pattern: &CommandPattern| match pattern {
             CommandPattern::Name(glob) => glob.matches(first) || glob.matches(&name),

@@ -102,10 +102,10 @@ impl ScopeCheck {
         }
         let granted =
             |language: &&str| self.languages.iter().any(|known| **known == *language.to_lowercase());
-        match facts.languages.iter().find(|language| !granted(language)) {
-            None => Ok(()),
-            Some(_) => Err(Finding::new("scope-language", "code in this language was not granted")),
+        if facts.languages.iter().all(granted) {
+            return Ok(());
         }
+        Err(Finding::new("scope-language", "code in this language was not granted"))
     }
 }
 

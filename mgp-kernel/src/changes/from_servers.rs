@@ -128,8 +128,8 @@ impl ChangeListeners {
         let this = Arc::clone(listener);
         self.run_for(listener, async move {
             tokio::time::sleep(pause).await;
-            let mut has_to_push = false;
-            for what in this.take_changed() {
+            let (changed, mut has_to_push) = (std::mem::take(&mut *this.changed_lists.lock()), false);
+            for what in changed {
                 has_to_push |= this.mailbox.offer(ChangeMessage::List(what));
             }
             if has_to_push && this.session.is_some() {

@@ -24,9 +24,9 @@ pub(super) struct ChangeListener {
     /// True if the listener's list of tools is one that the router made. The makers of other lists notify of them
     /// themselves.
     pub(super) lists_tools: AtomicBool,
-    wanted: Mutex<ListenFilter>,
+    pub(super) wanted: Mutex<ListenFilter>,
     /// The lists that changed, of which it is notified together after a pause.
-    changed_lists: Mutex<BTreeSet<ListKind>>,
+    pub(super) changed_lists: Mutex<BTreeSet<ListKind>>,
 }
 
 /// The changes that a listener wants to know of.
@@ -82,16 +82,6 @@ impl ChangeListener {
         let is_first = lists.is_empty();
         lists.insert(what);
         is_first
-    }
-
-    /// Takes the lists that changed since the listener was last notified.
-    pub(super) fn take_changed(&self) -> BTreeSet<ListKind> {
-        std::mem::take(&mut self.changed_lists.lock())
-    }
-
-    /// Returns whether it wants to know of changes of a list.
-    pub(super) fn wants(&self, what: ListKind) -> bool {
-        self.wanted.lock().lists.contains(&what)
     }
 
     /// Returns the message about a change of the resource `uri` on this connection, which may be a part of a resource

@@ -181,7 +181,8 @@ impl ChangeListeners {
 
     /// Returns whether the listener is notified of changes of a list: it wants to be, and no other maker of its list does it.
     fn is_wanted(&self, listener: &ChangeListener, list: ListKind) -> bool {
-        listener.wants(list) && (list != ListKind::Tools || self.has_router_tools(listener))
+        let is_asked_for = listener.wanted.lock().lists.contains(&list);
+        is_asked_for && (list != ListKind::Tools || self.has_router_tools(listener))
     }
 
     fn offer(&self, listener: &Arc<ChangeListener>, news: ChangeMessage) {

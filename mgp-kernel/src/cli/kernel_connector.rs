@@ -19,7 +19,7 @@ use crate::Kernel;
 use crate::kernel::ServerStarts;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::terminal::Failure;
+use crate::terminal::{Exit, Failure};
 
 fn of_others(state: &Path, could_join: bool) -> Failure {
     let whose = if could_join { ", from other files or for another agent" } else { "" };
@@ -109,7 +109,7 @@ impl KernelConnector<'_> {
         loop {
             if let Some(joined) = self.join().await? {
                 let is_other = joined.note.as_ref().is_some_and(|note| !note.fits(self.config));
-                if !is_other || !self.starting.is_some() || std::mem::replace(&mut has_made_way, true) {
+                if !is_other || self.starting.is_none() || std::mem::replace(&mut has_made_way, true) {
                     return Ok(joined);
                 }
                 // One that stays reads its configuration now, and need not notice first that it has changed.
@@ -159,7 +159,11 @@ impl KernelConnector<'_> {
     }
 
     async fn join(&self) -> Result<Option<JoinedKernel>, Failure> {
-        let halves = join(self.at).await?;
+        let halves = match join(self.at).await {
+            // A kernel that many clients reach at once is there a moment later.
+            Err(failure) if failure.exit == Exit::Unreachable => None,
+            joined => joined?,
+        };
         Ok(halves.map(|(reader, writer)| JoinedKernel { reader, writer, note: KernelNote::read(self.state) }))
     }
 }

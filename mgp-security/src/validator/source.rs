@@ -70,11 +70,8 @@ impl CallSources {
 }
 
 fn each_text(value: &Value) -> impl Iterator<Item = &str> {
-    value
-        .as_array()
-        .map_or_else(|| std::slice::from_ref(value), Vec::as_slice)
-        .iter()
-        .filter_map(Value::as_str)
+    let values = value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice);
+    values.iter().filter_map(Value::as_str)
 }
 
 #[cfg(test)]

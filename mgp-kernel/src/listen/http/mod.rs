@@ -6,7 +6,6 @@ mod doors;
 mod exposition;
 mod failed_logins;
 mod foreign;
-mod front;
 mod paths;
 mod peer_user;
 mod request_trace;
@@ -21,6 +20,7 @@ use std::task::{Context, Poll};
 use http::{Extensions, Request, Response};
 use hyper::body::Incoming;
 use mgp_security::auth::{AuthLayer, HttpAuthLayer};
+use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
@@ -33,9 +33,16 @@ pub(super) use self::certificate::ListenCertificate;
 use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 use self::foreign::LoopbackPeer;
-use self::front::HttpFront;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
+
+/// The kernel as requests over HTTP meet it, in front of the server of the protocol.
+struct HttpFront {
+    kernel: Kernel,
+    http: HttpConfig,
+    tokens: Option<ResourceServer>,
+    logins: FailedLogins,
+}
 
 type Answer = Result<Response<HttpBody>, Infallible>;
 
@@ -47,12 +54,12 @@ async fn answer<S>(front: Arc<HttpFront>, mut inner: S, request: Request<Incomin
 where
     S: Service<Request<MessageBody>, Response = Response<HttpBody>, Error = Infallible>,
 {
-    let (head, body) = request.into_parts();
-    if let Some(page) = paths::open(&front, &head) {
+    let (kernel, (head, body)) = (front.kernel.sections(), request.into_parts());
+    if let Some(page) = paths::open(kernel, &front.http, front.tokens.as_ref(), &head) {
         return Ok(page);
     }
     let request = Request::from_parts(head, body);
-    let (request, caller) = match auth_member::keyed(&front.kernel.sections().config, request).await {
+    let (request, caller) = match auth_member::keyed(&kernel.config, request).await {
         Ok(keyed) => keyed,
         Err(refusal) => return Ok(refusal),
     };
@@ -75,11 +82,10 @@ async fn answer_known<A: Accept>(
     routes: Routes<A>,
     request: Request<MessageBody>,
 ) -> Answer {
-    let (head, body) = request.into_parts();
-    if let Some(page) = paths::metrics(&front, &head) {
+    let (kernel, (head, body)) = (front.kernel.sections(), request.into_parts());
+    if let Some(page) = paths::metrics(kernel, &front.http, &head) {
         return Ok(page);
     }
-    let kernel = front.kernel.sections();
     match Door::at(head.uri.path(), &kernel.config) {
         Some(door) => Ok(Box::pin(doors::open(door, routes.server().clone(), head, body, kernel)).await),
         None => routes.handle(Request::from_parts(head, body)).await,

@@ -4,38 +4,43 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
+use mgp_security::oauth::ResourceServer;
 use mgp_transport::http::{HttpBody, HttpConfig};
 use mgp_types::mgp::ServerState;
 
 use super::exposition::exposition;
-use super::front::HttpFront;
 use crate::data::empty;
 use crate::lifecycle::Lifecycle;
+use crate::sections::Sections;
 use crate::servers::fleet::Fleet;
 
 /// Returns the answer at a path that takes no key: `/healthz`, which says whether this process answers, and `/readyz`, which
 /// says whether it takes calls, and how many servers are connected; the document that tells clients who issues the tokens for
 /// this kernel; and the data of servers, which their address gives away. Web pages from other origins are refused.
-pub(super) fn open(front: &HttpFront, head: &Parts) -> Option<Response<HttpBody>> {
-    let (http, sections, path) = (&front.http, front.kernel.sections(), head.uri.path());
-    if sections.data.serves(path) {
+pub(super) fn open(
+    kernel: &Sections,
+    http: &HttpConfig,
+    tokens: Option<&ResourceServer>,
+    head: &Parts,
+) -> Option<Response<HttpBody>> {
+    let path = head.uri.path();
+    if kernel.data.serves(path) {
         let is_answered = http.answers_beside(&head.headers, &head.uri);
-        return Some(if is_answered { sections.data.answer(head) } else { empty(StatusCode::FORBIDDEN) });
+        return Some(if is_answered { kernel.data.answer(head) } else { empty(StatusCode::FORBIDDEN) });
     }
-    let metadata = || Some((StatusCode::OK, front.tokens.as_ref()?.metadata_at(path)?));
+    let metadata = || Some((StatusCode::OK, tokens?.metadata_at(path)?));
     let get = Some(path).filter(|_| head.method == Method::GET)?;
-    let (status, text) = health(&sections.fleet, &sections.lifecycle, get).or_else(metadata)?;
+    let (status, text) = health(&kernel.fleet, &kernel.lifecycle, get).or_else(metadata)?;
     Some(unless_foreign(http, head, page(status, "application/json", text)))
 }
 
 /// Returns the answer at `/metrics`, if the configuration has it served.
-pub(super) fn metrics(front: &HttpFront, head: &Parts) -> Option<Response<HttpBody>> {
-    let sections = front.kernel.sections();
+pub(super) fn metrics(kernel: &Sections, http: &HttpConfig, head: &Parts) -> Option<Response<HttpBody>> {
     let is_metrics = head.method == Method::GET && head.uri.path() == "/metrics";
-    let is_served = is_metrics && sections.config.load().telemetry.metrics;
-    let text = || exposition(sections, front.http.open_sessions());
+    let is_served = is_metrics && kernel.config.load().telemetry.metrics;
+    let text = || exposition(kernel, http.open_sessions());
     let metrics = || page(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text());
-    is_served.then(|| unless_foreign(&front.http, head, metrics()))
+    is_served.then(|| unless_foreign(http, head, metrics()))
 }
 
 fn health(fleet: &Fleet, lifecycle: &Lifecycle, path: &str) -> Option<(StatusCode, String)> {

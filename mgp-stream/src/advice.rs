@@ -1,7 +1,7 @@
 //! Errors of this crate with the recovery advice that MGP gives for their code.
 
+use mgp_types::Error;
 use mgp_types::mgp::Recovery;
-use mgp_types::{Error, code};
 
 /// Returns `error` with the recovery advice that MGP gives for its code.
 pub(crate) fn advised(error: Error) -> Error {
@@ -11,7 +11,7 @@ pub(crate) fn advised(error: Error) -> Error {
     }
 }
 
-/// Returns error 3001 (resource exhausted) for a limit that is reached.
-pub(crate) fn exhausted(message: &'static str) -> Error {
-    advised(Error::new(code::RESOURCE_EXHAUSTED, message))
+/// Returns the error `code` with the recovery advice that MGP gives for it.
+pub(crate) fn refused(code: i64, message: &'static str) -> Error {
+    advised(Error::new(code, message))
 }

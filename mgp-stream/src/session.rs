@@ -34,11 +34,6 @@ impl SessionKey {
     pub(crate) fn session(&self) -> Option<Arc<Session>> {
         self.0.upgrade()
     }
-
-    /// Returns whether the session still exists.
-    pub(crate) fn is_open(&self) -> bool {
-        self.0.strong_count() > 0
-    }
 }
 
 /// The address of a session is not reused while a key of it exists.

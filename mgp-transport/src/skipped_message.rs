@@ -16,9 +16,12 @@ pub(crate) enum MessageHead {
 /// The two ends and the length so far of a message that is read and not kept.
 #[derive(Debug, Default)]
 pub(crate) struct SkippedMessage {
-    bytes: usize,
-    first: Vec<u8>,
-    last: Vec<u8>,
+    /// The number of bytes that were skipped.
+    pub(crate) bytes: usize,
+    /// The first bytes of the message, 512 at most.
+    pub(crate) first: Vec<u8>,
+    /// The last bytes that have come of the message, 512 at most.
+    pub(crate) last: Vec<u8>,
 }
 
 /// The number of bytes that are kept of each end: enough for the members beside a result in an answer.
@@ -33,21 +36,6 @@ impl SkippedMessage {
         self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT_BYTES)..]);
         let more = self.last.len().saturating_sub(KEPT_BYTES);
         self.last.drain(..more);
-    }
-
-    /// Returns how many bytes were skipped.
-    pub(crate) const fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Returns the first bytes of the message, 512 at most.
-    pub(crate) fn first(&self) -> &[u8] {
-        &self.first
-    }
-
-    /// Returns the last bytes that have come of the message, 512 at most.
-    pub(crate) fn last(&self) -> &[u8] {
-        &self.last
     }
 }
 

@@ -97,8 +97,8 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
                 if self.layer.upstream.is_none() && CallOptions::of(&request.params).stream {
                     return self.watch(request);
                 }
-                let trail = request.context.trail.clone();
-                let work = QuietWork::new(Arc::clone(&self.layer.registry), stream, trail);
+                let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
+                let work = QuietWork { registry, stream, trail, entered: None };
                 StreamFuture::quiet(self.inner.call(request), work)
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
@@ -138,8 +138,8 @@ impl<S: RpcService> StreamService<S> {
         let active = Arc::new(ActiveCall::new(port, stream));
         request.context.outbox =
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
-        let work =
-            StreamingWork::new(Arc::clone(&self.layer.registry), active, request.context.trail.clone());
+        let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
+        let work = StreamingWork { registry, active, trail, entered: false };
         StreamFuture::watched(self.inner.call(request), work)
     }
 

@@ -49,22 +49,14 @@ impl QuietCall {
 ///
 /// The work costs nothing until the call has to wait, and then an entry in the table.
 pub(super) struct QuietWork {
-    registry: Arc<CallRegistry>,
-    stream: StreamId,
-    trail: Option<Arc<CallRecord>>,
+    pub(super) registry: Arc<CallRegistry>,
+    pub(super) stream: StreamId,
+    pub(super) trail: Option<Arc<CallRecord>>,
     /// The number of the work, once the call is in the table.
-    entered: Option<u64>,
+    pub(super) entered: Option<u64>,
 }
 
 impl QuietWork {
-    pub(super) const fn new(
-        registry: Arc<CallRegistry>,
-        stream: StreamId,
-        trail: Option<Arc<CallRecord>>,
-    ) -> Self {
-        Self { registry, stream, trail, entered: None }
-    }
-
     /// Returns the answer, if the call was cancelled. The task is woken when the call is cancelled.
     pub(super) fn stopped(&mut self, cx: &Context<'_>) -> Option<Response> {
         let work = self.entered?;

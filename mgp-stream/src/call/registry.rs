@@ -85,21 +85,14 @@ impl CallRegistry {
 /// The work on one call that streams. Dropping this value ends the call: no more chunks leave, and the call is no
 /// longer found.
 pub(super) struct StreamingWork {
-    registry: Arc<CallRegistry>,
-    active: Arc<ActiveCall>,
-    trail: Option<Arc<CallRecord>>,
-    entered: bool,
+    pub(super) registry: Arc<CallRegistry>,
+    pub(super) active: Arc<ActiveCall>,
+    pub(super) trail: Option<Arc<CallRecord>>,
+    /// True once the call is in the table.
+    pub(super) entered: bool,
 }
 
 impl StreamingWork {
-    pub(super) const fn new(
-        registry: Arc<CallRegistry>,
-        active: Arc<ActiveCall>,
-        trail: Option<Arc<CallRecord>>,
-    ) -> Self {
-        Self { registry, active, trail, entered: false }
-    }
-
     /// Returns how the call ended, if not by its handler. The task is woken when the call ends in this way.
     pub(super) fn ended(&self, cx: &Context<'_>) -> Option<Result<Response, Error>> {
         self.active.watch(cx.waker()).map(|end| self.end(end))

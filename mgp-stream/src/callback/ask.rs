@@ -71,11 +71,17 @@ impl Callbacks {
         let speaks = context.outbox.is_open() && negotiated(Some(session), &Extension::Callbacks);
         if !question.kind.wants_answer() {
             if speaks {
-                self.tell(context, &question).await?;
+                //= mgp §13.4
+                //# Informational — no response required
+                let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
+                let owner = SessionOwner::of(context);
+                self.open.lock().remember(id.clone(), owner, None, Instant::now());
+                context.outbox.notify(message(&question, id)).await?;
             } else if session.wants_log(information()) {
                 context.outbox.notify(Request::notify(Method::MESSAGE, log(&question.message))).await?;
             }
-            return nothing(&question);
+            let nothing = (question.reading.response)(&question.options, &RawJson::null());
+            return nothing.ok_or_else(|| Error::internal("a notification has no answer"));
         }
         if speaks && session.lasts() {
             return self.ask_by_callback(context, question).await;
@@ -101,14 +107,6 @@ impl Callbacks {
             deliver();
         }
         Response::with_body(&CallbackAnswer::new(callback_id, accepted))
-    }
-
-    //= mgp §13.4
-    //# Informational — no response required
-    async fn tell<A>(&self, context: &Context, question: &Callback<A>) -> Result<(), Error> {
-        let id: Box<str> = format!("{PREFIX}{}", random_name()).into();
-        self.open.lock().note_notification(id.clone(), SessionOwner::of(context), Instant::now());
-        context.outbox.notify(message(question, id)).await
     }
 
     async fn ask_by_callback<A: Send + 'static>(
@@ -192,12 +190,6 @@ impl Drop for AskedCallback<'_> {
 fn message<A>(question: &Callback<A>, id: Box<str>) -> Request {
     let method = Method::from_static(method::CALLBACK_REQUEST);
     Request::notify(method, question.request(id).to_params())
-}
-
-/// Returns the outcome of a question that needs no answer.
-fn nothing<A>(question: &Callback<A>) -> Result<A, Error> {
-    let read = question.reading.response;
-    read(&question.options, &RawJson::null()).ok_or_else(|| Error::internal("a notification has no answer"))
 }
 
 fn late() -> Error {

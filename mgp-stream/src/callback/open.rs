@@ -5,10 +5,10 @@ use std::hash::BuildHasher;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::{Error, RawJson};
+use mgp_types::{Error, RawJson, code};
 use tokio::time::Instant;
 
-use crate::advice::exhausted;
+use crate::advice::refused;
 use crate::session::SessionOwner;
 
 /// The questions that wait for their answers, and the questions answered lately.
@@ -77,7 +77,8 @@ impl OpenCallbacks {
     ) -> Result<(), Error> {
         let of_owner = self.waiting.values().filter(|waiting| waiting.owner == owner).count();
         if self.waiting.len() >= MAX_WAITING || of_owner >= MAX_WAITING_OF_OWNER {
-            return Err(exhausted("too many questions wait for an answer of this client"));
+            let message = "too many questions wait for an answer of this client";
+            return Err(refused(code::RESOURCE_EXHAUSTED, message));
         }
         self.waiting.insert(id, WaitingCallback { owner, deadline, take });
         Ok(())
@@ -92,11 +93,6 @@ impl OpenCallbacks {
     /// Returns whether the question still waits for an answer.
     pub(super) fn waits(&self, id: &str) -> bool {
         self.waiting.contains_key(id)
-    }
-
-    /// Notes that `owner` was sent a callback that needs no answer, and may answer all the same.
-    pub(super) fn note_notification(&mut self, id: Box<str>, owner: SessionOwner, now: Instant) {
-        self.remember(id, owner, None, now);
     }
 
     /// Takes an answer of `owner`, and returns whether it is accepted, or is the accepted one again: another answer may
@@ -150,7 +146,8 @@ impl OpenCallbacks {
         self.hasher.hash_one(response.as_bytes())
     }
 
-    fn remember(&mut self, id: Box<str>, owner: SessionOwner, digest: Option<u64>, now: Instant) {
+    /// Remembers an answered question, or a callback that needs no answer and may get one all the same.
+    pub(super) fn remember(&mut self, id: Box<str>, owner: SessionOwner, digest: Option<u64>, now: Instant) {
         self.forget(now);
         if self.answered.len() >= MAX_ANSWERED {
             self.answered.pop_front();
@@ -176,7 +173,7 @@ mgp_types::partial_debug!(WaitingCallback, self => deadline: self.deadline);
 
 #[cfg(test)]
 mod tests {
-    use mgp_types::{Context, Principal, code};
+    use mgp_types::{Context, Principal};
 
     use super::*;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, ServerId};
-use mgp_types::{Context, Error, Params, RawJson, StreamId, random_name};
+use mgp_types::{Context, Error, Params, RawJson, StreamId, code, random_name};
 use tokio::time::Instant;
 
 use super::ask::PREFIX;
 use super::question::wait_for;
-use crate::advice::exhausted;
+use crate::advice::refused;
 use crate::session::SessionOwner;
 
 /// The callbacks that a gateway passes on from the servers behind it to the clients in front of it.
@@ -137,8 +137,8 @@ impl CallbackRelay {
         if of_server().count() >= MAX_OF_SERVER || self.passed.len() >= MAX_PASSED {
             let answered = of_server().filter(|(_, passed)| passed.is_answered);
             let oldest = answered.min_by_key(|(_, passed)| passed.until).map(|(ours, _)| ours.clone());
-            let oldest =
-                oldest.ok_or_else(|| exhausted("too many callbacks of the server wait for an answer"))?;
+            let message = "too many callbacks of the server wait for an answer";
+            let oldest = oldest.ok_or_else(|| refused(code::RESOURCE_EXHAUSTED, message))?;
             self.passed.remove(&oldest);
         }
         Ok(())

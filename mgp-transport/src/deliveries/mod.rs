@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_types::{Error, Method, Outbox, Params, RawJson, Request, StreamId};
+use mgp_types::{Error, Method, Outbox, Params, RawJson, Request};
 use parking_lot::Mutex;
 
 pub(crate) use self::stall::ReadStalls;
@@ -76,11 +76,6 @@ impl CallDeliveries {
                 connection: WakerSlot::default(),
             }),
         }
-    }
-
-    /// Returns the stream of the call.
-    pub(crate) fn stream(&self) -> StreamId {
-        self.outbox.stream()
     }
 
     /// Returns the outbox of the call.
@@ -205,17 +200,7 @@ impl CallDeliveries {
 const PLACE_BYTES: usize = size_of::<Delivery>() + 64;
 
 /// The filling end of the queue. The call ends with it, in whatever way the connection ends.
-pub(crate) struct DeliveryFeed(Arc<CallDeliveries>);
-
-impl DeliveryFeed {
-    pub(crate) fn new(deliveries: &Arc<CallDeliveries>) -> Self {
-        Self(Arc::clone(deliveries))
-    }
-
-    pub(crate) fn deliveries(&self) -> &Arc<CallDeliveries> {
-        &self.0
-    }
-}
+pub(crate) struct DeliveryFeed(pub(crate) Arc<CallDeliveries>);
 
 impl Drop for DeliveryFeed {
     fn drop(&mut self) {

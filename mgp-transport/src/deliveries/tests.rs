@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_types::{BoxFuture, OutboxPort, Response};
+use mgp_types::{BoxFuture, OutboxPort, Response, StreamId};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;

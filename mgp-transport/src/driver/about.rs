@@ -13,17 +13,13 @@ use crate::about::{self, PeerCallName, take_id};
 use crate::deliveries::PeerOutcome;
 
 impl<S: RpcService> IncomingDispatcher<S> {
-    /// Returns the id of the peer's call that has `stream`.
-    pub(super) fn id_of_theirs(&mut self, stream: StreamId) -> Option<&Id> {
-        self.streams.id(stream, || self.waiting.find(stream).cloned())
-    }
-
     /// Returns the id of our call that has `stream`.
     pub(super) fn id_of_ours(&self, stream: StreamId) -> Option<i64> {
         if stream == StreamId::STANDALONE {
             return None;
         }
-        let is_on = |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.stream() == stream);
+        let is_on =
+            |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| call.outbox().stream() == stream);
         self.waiting.find_ours(is_on)
     }
 
@@ -67,7 +63,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
                 return self.stalls.put(call, method, params, bytes);
             }
             Some(call) if call.outbox().is_open() => call.outbox().clone(),
-            Some(call) => self.way_back(call.stream()),
+            Some(call) => self.way_back(call.outbox().stream()),
             None => self.way_back(StreamId::STANDALONE),
         };
         let mut request = Request::new(RequestKind::Notify, method, params);

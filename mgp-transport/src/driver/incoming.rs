@@ -155,7 +155,8 @@ impl<S: RpcService> IncomingDispatcher<S> {
             OutgoingMessage::Notify { stream, method, params, .. }
                 if method.about_call() == Some(CallSide::Receiver) =>
             {
-                write_about(self.id_of_theirs(stream), &method, &params, writes);
+                let id = self.streams.id(stream, || self.waiting.find(stream).cloned());
+                write_about(id, &method, &params, writes);
             }
             OutgoingMessage::Notify { stream, method, mut params, .. } => {
                 if let Some(id) = self.streams.subscription(stream) {

@@ -76,14 +76,14 @@ impl LineFramer {
             self.searched = 0;
             if let Some(mut skipped) = self.skipped.take() {
                 skipped.skip(&line);
-                return FramedLine::Skipped(Bytes::copy_from_slice(skipped.last()));
+                return FramedLine::Skipped(Bytes::copy_from_slice(&skipped.last));
             }
             let mut share = std::mem::replace(&mut self.share, self.limits.memory.share());
             if let Err(why) = self.limits.admit(&mut share, line.len()) {
                 let mut skipped = SkippedMessage::default();
                 skipped.skip(&line);
-                self.ended = Some(Bytes::copy_from_slice(skipped.last()));
-                return FramedLine::TooLong(why, Bytes::copy_from_slice(skipped.first()));
+                self.ended = Some(Bytes::copy_from_slice(&skipped.last));
+                return FramedLine::TooLong(why, Bytes::copy_from_slice(&skipped.first));
             }
             self.trim(&mut line);
             if !line.is_empty() {
@@ -106,7 +106,7 @@ impl LineFramer {
             skipped.skip(&self.buffer);
             self.buffer.clear();
             self.searched = 0;
-            let is_endless = skipped.bytes() > self.limits.max_skipped_bytes;
+            let is_endless = skipped.bytes > self.limits.max_skipped_bytes;
             return if is_endless { FramedLine::Endless } else { FramedLine::Partial };
         }
         let Err(why) = self.limits.admit(&mut self.share, self.buffer.len()) else {
@@ -114,7 +114,7 @@ impl LineFramer {
         };
         let skipped = self.skipped.insert(SkippedMessage::default());
         skipped.skip(&self.buffer);
-        let first = Bytes::copy_from_slice(skipped.first());
+        let first = Bytes::copy_from_slice(&skipped.first);
         // The memory of the skipped bytes is freed at once.
         self.buffer = BytesMut::new();
         self.share = self.limits.memory.share();

@@ -8,12 +8,10 @@ use crate::TooLong;
 use crate::skipped_message::{MessageHead, head, id_at_end};
 
 /// The known facts about a message that is being skipped, until its last bytes tell the rest.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum UnclearMessage {
-    /// The message is a request or a notification.
-    Request(TooLong),
-    /// The kind of message is unknown.
-    Anything(TooLong),
+pub(super) struct UnclearMessage {
+    why: TooLong,
+    /// True if the message is a request or a notification; else its kind is unknown.
+    is_request: bool,
 }
 
 impl<S: RpcService> IncomingDispatcher<S> {
@@ -23,24 +21,19 @@ impl<S: RpcService> IncomingDispatcher<S> {
         match head(first) {
             MessageHead::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
             MessageHead::Request(Some(id)) => self.refuse(why, Some(&id), writes),
-            MessageHead::Request(None) => self.unclear = Some(UnclearMessage::Request(why)),
-            MessageHead::Unclear => self.unclear = Some(UnclearMessage::Anything(why)),
+            MessageHead::Request(None) => self.unclear = Some(UnclearMessage { why, is_request: true }),
+            MessageHead::Unclear => self.unclear = Some(UnclearMessage { why, is_request: false }),
         }
     }
 
     /// Handles the end of a message that was skipped.
     pub(super) fn skipped(&mut self, last: &[u8], writes: &mut WriteBuffer) {
-        match (self.unclear.take(), id_at_end(last)) {
-            (Some(UnclearMessage::Request(why)), Some(id)) => self.refuse(why, Some(&id), writes),
-            (Some(UnclearMessage::Anything(why)), Some(id)) => {
-                self.replied(&id, Err(why.answer(self.setting_names)));
-            }
-            (Some(UnclearMessage::Anything(why)), None) => self.refuse(why, None, writes),
+        let Some(UnclearMessage { why, is_request }) = self.unclear.take() else { return };
+        match id_at_end(last) {
+            Some(id) if !is_request => self.replied(&id, Err(why.answer(self.setting_names))),
             // A notification gets no answer.
-            (Some(UnclearMessage::Request(why)), None) => {
-                tracing::warn!(%why, "a notification is too long and was dropped");
-            }
-            (None, _) => {}
+            None if is_request => tracing::warn!(%why, "a notification is too long and was dropped"),
+            id => self.refuse(why, id.as_ref(), writes),
         }
     }
 

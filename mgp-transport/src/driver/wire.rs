@@ -105,7 +105,7 @@ impl Wire {
     /// Makes a call, and delivers the peer's messages about it to `outbox`.
     async fn follow(self, outbox: Outbox, method: Method, params: Params) -> Result<Response, Error> {
         let deliveries = Arc::new(CallDeliveries::new(outbox, &self.0.limits));
-        let answer = AnswerRoute::Followed(DeliveryFeed::new(&deliveries));
+        let answer = AnswerRoute::Followed(DeliveryFeed(Arc::clone(&deliveries)));
         let id = self.next_id();
         let message = OutgoingMessage::Call { id, method, params, about: None, answer };
         self.queue(message).await?;
@@ -205,15 +205,15 @@ impl AnswerRoute {
             Self::Alone(waiting) => {
                 let _ = waiting.send(outcome.map(Response::new));
             }
-            Self::Followed(feed) => feed.deliveries().answer(outcome),
+            Self::Followed(feed) => feed.0.answer(outcome),
         }
     }
 
     /// Returns the queue of messages of a followed call.
-    pub(super) fn deliveries(&self) -> Option<&std::sync::Arc<CallDeliveries>> {
+    pub(super) fn deliveries(&self) -> Option<&Arc<CallDeliveries>> {
         match self {
             Self::Alone(_) => None,
-            Self::Followed(feed) => Some(feed.deliveries()),
+            Self::Followed(feed) => Some(&feed.0),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod client;
 mod server;
 
+use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Negotiated, Offer};
 use mgp_types::{Error, Id, Object, Params, Response};
@@ -48,6 +49,13 @@ pub(crate) fn tag_result(response: &mut Response, id: &Id) {
         response.result = result.to_raw().into();
         response.context.stamp = None;
     }
+}
+
+/// Returns the error of a peer without these capabilities.
+pub(super) fn lacking(message: &str, missing: &[&str]) -> Error {
+    let mut data = ObjectWriter::new();
+    data.texts("missing_capabilities", missing.iter().copied());
+    Error::invalid_params(format!("{message}: {}", missing.join(", "))).with_data(data.finish().to_raw())
 }
 
 /// Returns the extensions of MGP that both sides have. A malformed offer counts as none.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mgp_types::{
-    Context, Error, Method, Object, Origin, Params, RawJson, Request, Response, ResultKind, RpcService,
-    Session, call_once, code,
+    Context, Error, Method, Object, Origin, RawJson, Request, Response, ResultKind, RpcService, Session,
+    call_once, code,
 };
 
 use super::may_ask;
@@ -42,6 +42,9 @@ pub struct InputRounds<H> {
 #[non_exhaustive]
 pub struct AnsweredQuestions;
 
+/// The members by which a request continues earlier rounds.
+const ROUND_MEMBERS: [&str; 2] = ["inputResponses", "requestState"];
+
 /// The number of times that a server may ask before it answers.
 const MAX_ROUNDS: usize = 10;
 
@@ -59,7 +62,10 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
     fn begin(&self, request: &Request) -> Result<Option<usize>, Error> {
         match self.agreement.rounds_of(request) {
             RoundHandler::Ours => Ok(Some(0)),
-            RoundHandler::Unknown if may_ask(&request.method) && goes_on(&request.params) => {
+            RoundHandler::Unknown
+                if may_ask(&request.method)
+                    && ROUND_MEMBERS.iter().any(|name| request.params.contains(name)) =>
+            {
                 Err(Error::invalid_params(
                     "no questions were asked that this answers; make the call again without `requestState` and \
                      `inputResponses`",
@@ -100,11 +106,6 @@ impl<H: RpcService> ResendRule for InputRounds<H> {
     }
 }
 
-/// Returns whether a request continues earlier rounds.
-fn goes_on(params: &Params) -> bool {
-    params.contains("requestState") || params.contains("inputResponses")
-}
-
 /// Returns the request that carries the answers to the questions in the result `asked`. The questions have the context of
 /// the call, with `session`, that with the server.
 async fn answered<H: RpcService>(
@@ -120,8 +121,9 @@ async fn answered<H: RpcService>(
         return Err(Error::misbehaved("the server's result asks for input and names none"));
     }
     // Members that are there belong to an earlier round.
-    call.params.remove("inputResponses");
-    call.params.remove("requestState");
+    for name in ROUND_MEMBERS {
+        call.params.remove(name);
+    }
     if let Some(questions) = questions {
         let mut context = call.context.clone();
         context.session = session;
@@ -148,7 +150,7 @@ async fn answer_all<H: RpcService>(
     for (key, question) in questions.iter() {
         let question = Object::from_raw(&question).map_err(|_| malformed())?;
         let method = Method::new(&question.text("method").ok_or_else(malformed)?);
-        if !is_question(&method) {
+        if ![Method::ELICIT, Method::CREATE_MESSAGE, Method::ROOTS_LIST].contains(&method) {
             return Err(Error::misbehaved(format!(
                 "the server asks for `{method}`, which is not a question"
             )));
@@ -201,8 +203,4 @@ fn cannot_answer(method: &Method, error: Error) -> Error {
         .with_source(error);
     }
     error
-}
-
-fn is_question(method: &Method) -> bool {
-    *method == Method::ELICIT || *method == Method::CREATE_MESSAGE || *method == Method::ROOTS_LIST
 }

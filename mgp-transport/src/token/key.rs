@@ -35,7 +35,8 @@ pub struct SealingKey {
     server: Arc<str>,
     current: CipherKey,
     previous: Vec<CipherKey>,
-    clock: TokenClock,
+    /// The time at which the key was made, and the milliseconds since 1970 then.
+    began: (Instant, u64),
 }
 
 /// One key, and the id by which tokens name it.
@@ -76,7 +77,7 @@ impl SealingKey {
             server: "".into(),
             current: CipherKey::new(key),
             previous: Vec::new(),
-            clock: TokenClock::begin(),
+            began: (Instant::now(), time_of_day()),
         }
     }
 
@@ -135,9 +136,11 @@ impl SealingKey {
         if self.now() > opened.expiry { Err(TokenError::Expired) } else { Ok(opened) }
     }
 
-    /// Returns the milliseconds since 1970, which never go back.
+    /// Returns the milliseconds since 1970, which never go back: the later of the time of day, and of the time since the key
+    /// was made.
     pub(super) fn now(&self) -> u64 {
-        self.clock.now()
+        let (began, began_at) = self.began;
+        time_of_day().max(began_at.saturating_add(millis(began.elapsed())))
     }
 
     fn proven(&self, token: &str, binding: &TokenBinding) -> Result<OpenedToken, TokenError> {
@@ -176,23 +179,6 @@ impl CipherKey {
         let mut id = [0; KEY_ID];
         id.copy_from_slice(&digest[..KEY_ID]);
         Self { id, cipher: XChaCha20Poly1305::new(&key.into()) }
-    }
-}
-
-/// A clock that never goes back: the later of the time of day, and of the time since the clock began.
-#[derive(Debug, Clone, Copy)]
-struct TokenClock {
-    began: Instant,
-    began_at: u64,
-}
-
-impl TokenClock {
-    fn begin() -> Self {
-        Self { began: Instant::now(), began_at: time_of_day() }
-    }
-
-    fn now(self) -> u64 {
-        time_of_day().max(self.began_at.saturating_add(millis(self.began.elapsed())))
     }
 }
 

@@ -39,10 +39,6 @@ pub enum TokenPurpose {
 }
 
 impl TokenPurpose {
-    /// All purposes.
-    pub const ALL: &'static [Self] =
-        &[Self::RequestState, Self::ParkedCall, Self::Confirmation, Self::Checkpoint, Self::SessionState];
-
     /// Returns the word that keeps the purpose apart from others.
     const fn word(self) -> &'static str {
         match self {

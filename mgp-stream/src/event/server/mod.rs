@@ -6,7 +6,6 @@ mod gate;
 mod listen;
 mod publisher;
 mod quotas;
-mod refusals;
 mod registry;
 #[cfg(feature = "ext")]
 mod terms;

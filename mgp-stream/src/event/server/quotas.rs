@@ -33,9 +33,4 @@ impl EventQuotas {
             bounds: Bounds { events: 1000, bytes: 4 * 1024 * 1024 },
         }
     }
-
-    /// Returns the interval of the sweep for unused subscriptions.
-    pub(in crate::event) fn sweep_every(&self) -> Duration {
-        (self.idle_timeout / 4).clamp(Duration::from_secs(1), Duration::from_mins(1))
-    }
 }

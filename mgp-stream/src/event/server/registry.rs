@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::mgp::{
     ChannelPattern, EventReplay, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId,
 };
-use mgp_types::{Error, Principal, RawJson, Request, Session, random_name};
+use mgp_types::{Error, Principal, RawJson, Request, Session, code, random_name};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use super::feed::{EventFeed, EventRoute, pump};
 use super::gate::AudienceMember;
 use super::quotas::EventQuotas;
-use super::refusals::{over_quota, taken, unknown};
 use super::terms::Terms;
 use super::{EventAudience, Publisher};
 use crate::abort_on_drop::AbortOnDrop;
+use crate::advice::refused;
 use crate::session::SessionKey;
 
 /// All subscriptions that were made through one gate, with their owners and their ways to the clients.
@@ -88,6 +88,8 @@ pub(super) struct OpenedSubscription {
     pub(super) after_seq: u64,
 }
 
+const TOO_MANY: &str = "too many subscriptions are open";
+
 /// The number that no attachment has.
 const NOT_ATTACHED: u64 = 0;
 
@@ -123,7 +125,7 @@ impl SubscriptionRegistry {
         holder: Option<EventRoute>,
     ) -> Result<OpenedSubscription, Error> {
         if asked.channels.len() > self.quotas.channels {
-            return Err(over_quota("a subscription asks for too many channels"));
+            return Err(refused(code::QUOTA_EXCEEDED, "a subscription asks for too many channels"));
         }
         let runtime = Handle::try_current()
             .map_err(|error| Error::internal("events need an async runtime").with_source(error))?;
@@ -158,7 +160,8 @@ impl SubscriptionRegistry {
         let mut state = self.state.lock();
         self.sweep(&mut state, now);
         if state.id_of(caller, &answer.subscription_id).is_some() {
-            return Err(taken());
+            let message = "there is a subscription with this id: end it first, or choose another id";
+            return Err(refused(code::SUBSCRIPTION_CONFLICT, message));
         }
         self.make_room(&mut state, caller, holder.as_ref())?;
         self.ensure_sweeper(&mut state, runtime);
@@ -340,7 +343,7 @@ impl SubscriptionRegistry {
             }
             let nobodys = state.entries.values().filter(|entry| entry.owner.is_none()).count();
             if nobodys >= in_all.div_ceil(2) || state.entries.len() >= in_all {
-                return Err(over_quota("too many subscriptions are open"));
+                return Err(refused(code::QUOTA_EXCEEDED, TOO_MANY));
             }
             return Ok(());
         }
@@ -350,7 +353,7 @@ impl SubscriptionRegistry {
         }
         let idle = own().filter(|(_, entry)| entry.holder.is_none());
         let oldest = idle.min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
-        let oldest = oldest.ok_or_else(|| over_quota("too many subscriptions are open"))?;
+        let oldest = oldest.ok_or_else(|| refused(code::QUOTA_EXCEEDED, TOO_MANY))?;
         self.remove(state, &oldest);
         Ok(())
     }
@@ -363,13 +366,14 @@ impl SubscriptionRegistry {
     ) -> Result<(), Error> {
         let held = state.entries.values().filter(|entry| entry.is_held_by(caller.session));
         if held.count() >= self.quotas.per_owner {
-            return Err(over_quota("too many subscriptions are open"));
+            return Err(refused(code::QUOTA_EXCEEDED, TOO_MANY));
         }
         Ok(())
     }
 
     fn ensure_sweeper(self: &Arc<Self>, state: &mut SubscriptionRegistryState, runtime: &Handle) {
-        let (registry, every) = (Arc::downgrade(self), self.quotas.sweep_every());
+        let every = (self.quotas.idle_timeout / 4).clamp(Duration::from_secs(1), Duration::from_mins(1));
+        let registry = Arc::downgrade(self);
         state.sweeper.get_or_insert_with(|| AbortOnDrop::spawn(runtime, sweep_often(registry, every)));
     }
 
@@ -455,8 +459,13 @@ impl SubscriptionEntry {
     }
 
     fn is_of_open_session(&self) -> bool {
-        matches!(&self.holder, Some(EventRoute::Session(held)) if held.is_open())
+        matches!(&self.holder, Some(EventRoute::Session(held)) if held.session().is_some())
     }
+}
+
+/// Returns the error for a subscription that never was, or belongs to another client.
+fn unknown() -> Error {
+    refused(code::RESOURCE_NOT_FOUND, "no such subscription")
 }
 
 async fn sweep_often(registry: Weak<SubscriptionRegistry>, every: Duration) {

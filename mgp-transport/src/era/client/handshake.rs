@@ -1,7 +1,6 @@
 //! The handshake, in the order of the specification's decision table.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_types::{
     Error, Method, Object, Origin, Outbox, Params, RawJson, Request, Response, Revision, RpcService,
@@ -261,7 +260,8 @@ impl<W: RpcService> Handshake<'_, W> {
     async fn send(&mut self, request: Request) -> Result<Response, Error> {
         let answer = call_once(&mut self.wire, request);
         let timeout = self.options.handshake_timeout;
-        tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(silent(timeout)))
+        let silent = || Error::timeout(format!("the server did not answer the handshake within {timeout:?}"));
+        tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(silent()))
     }
 
     fn recall(&self) -> Option<Era> {
@@ -273,10 +273,6 @@ impl<W: RpcService> Handshake<'_, W> {
             self.options.memory.forget(key);
         }
     }
-}
-
-fn silent(timeout: Duration) -> Error {
-    Error::timeout(format!("the server did not answer the handshake within {timeout:?}"))
 }
 
 /// Returns whether the peer declares MGP, or one of the optional extensions.

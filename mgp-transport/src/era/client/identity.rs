@@ -4,6 +4,8 @@ use mgp_types::mcp::{ClientCapabilities, ForRevision, Implementation};
 use mgp_types::mgp::{CapabilityMessage, Offer};
 use mgp_types::{Error, Object, RawJson, Revision};
 
+use crate::era::lacking;
+
 /// The identity of a client: its name, its capabilities and its offer, as it sends them in a handshake or with each
 /// request.
 #[derive(Debug, Clone)]
@@ -51,10 +53,7 @@ impl ClientIdentity {
 
     /// Returns the capabilities as `revision` writes them, with the offer of MGP among them.
     pub(super) fn capabilities(&self, revision: Revision) -> Object {
-        // Capabilities that cannot be read as such go out as they were given.
-        let typed = self.capabilities.to::<ClientCapabilities>().ok();
-        let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(revision)).ok());
-        let mut capabilities = fitted.unwrap_or_else(|| self.capabilities.clone());
+        let mut capabilities = fitted(&self.capabilities, revision);
         if let Some(offer) = &self.offer {
             let form = if revision.is_stateless() {
                 CapabilityMessage::Stateless
@@ -73,11 +72,13 @@ impl ClientIdentity {
         if missing.is_empty() {
             return Ok(());
         }
-        let mut data = Object::new();
-        if let Ok(names) = RawJson::from_value(&missing) {
-            data.set("missing_capabilities", names);
-        }
-        let message = format!("the server lacks capabilities this client needs: {}", missing.join(", "));
-        Err(Error::invalid_params(message).with_data(data.to_raw()))
+        Err(lacking("the server lacks capabilities this client needs", &missing))
     }
+}
+
+/// Returns capabilities as `revision` writes them. Those that cannot be read as such go out as they were given.
+pub(super) fn fitted(capabilities: &Object, revision: Revision) -> Object {
+    let typed = capabilities.to::<ClientCapabilities>().ok();
+    let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(revision)).ok());
+    fitted.unwrap_or_else(|| capabilities.clone())
 }

@@ -46,11 +46,6 @@ impl WireKind {
         }
     }
 
-    /// Returns whether the server can lose a session while the wire stays.
-    pub(super) fn has_sessions(self) -> bool {
-        matches!(self, Self::Http { .. })
-    }
-
     pub(super) fn session_lost(self, error: &Error) -> bool {
         match self {
             Self::Stream => false,

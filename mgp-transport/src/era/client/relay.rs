@@ -3,10 +3,10 @@
 use std::sync::{Arc, Weak};
 
 use mgp_types::mcp::meta::key;
-use mgp_types::mcp::{ClientCapabilities, ForRevision};
 use mgp_types::mgp::{CapabilityMessage, EXTENSION_ID, LEGACY_MEMBER, Offer};
 use mgp_types::{Object, RawJson, Revision, Session};
 
+use super::identity::fitted;
 use crate::small_cache::SmallCache;
 
 /// A gateway's descriptions of the clients behind its requests, for a server without sessions: the capabilities are
@@ -40,9 +40,7 @@ impl ClientRelay {
     }
 
     fn translated(&self, theirs: &Object) -> Object {
-        let typed = theirs.to::<ClientCapabilities>().ok();
-        let fitted = typed.and_then(|typed| Object::from_value(&typed.for_revision(self.revision)).ok());
-        let mut capabilities = fitted.unwrap_or_else(|| theirs.clone());
+        let mut capabilities = fitted(theirs, self.revision);
         // The client has agreed on MGP with the gateway and not with the server.
         capabilities.remove(LEGACY_MEMBER);
         for (around, name) in [("extensions", EXTENSION_ID), ("experimental", LEGACY_MEMBER)] {

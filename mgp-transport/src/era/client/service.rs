@@ -13,7 +13,7 @@ use tower_service::Service;
 use super::agreement::AgreedSession;
 use super::handshake::Handshake;
 use super::resend::{EraFuture, ResendRule, ResendableCall};
-use super::{Agreement, ClientIdentity, Era, EraOptions};
+use super::{Agreement, ClientIdentity, Era, EraOptions, WireKind};
 
 /// Speaks to a server in the era of the server.
 ///
@@ -128,7 +128,7 @@ impl<W: RpcService> ClientEraShared<W> {
 
     /// Returns whether the server can lose the session without the end of the connection; a byte stream cannot.
     pub(super) fn can_lose_session(&self, agreed: &AgreedSession) -> bool {
-        agreed.stamp.is_some() || self.options.kind.has_sessions()
+        agreed.stamp.is_some() || matches!(self.options.kind, WireKind::Http { .. })
     }
 }
 

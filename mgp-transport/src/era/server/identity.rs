@@ -5,6 +5,8 @@ use mgp_types::mcp::{ForRevision, Implementation, meta::key};
 use mgp_types::mgp::Offer;
 use mgp_types::{CacheHint, Error, Object, RawJson, Revision, Session, json};
 
+use crate::era::lacking;
+
 /// The identity of a server on every connection: its name, its revisions, and its offer of MGP.
 #[derive(Debug)]
 pub struct ServerIdentity {
@@ -105,18 +107,14 @@ impl ServerIdentity {
         if missing.is_empty() {
             return Ok(());
         }
-        let mut data = Object::new();
         if client.revision.is_stateless() {
+            let mut data = Object::new();
             for name in missing {
                 data.set(name.to_owned(), RawJson::empty_object());
             }
             return Err(Error::missing_client_capability(&data.to_raw()));
         }
-        let message = format!("the client lacks capabilities this server needs: {}", missing.join(", "));
-        if let Ok(names) = RawJson::from_value(&missing) {
-            data.set("missing_capabilities", names);
-        }
-        Err(Error::invalid_params(message).with_data(data.to_raw()))
+        Err(lacking("the client lacks capabilities this server needs", &missing))
     }
 
     /// Returns the name and version as `revision` writes them.

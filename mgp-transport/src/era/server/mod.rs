@@ -15,6 +15,7 @@ pub use self::identity::{ServerIdentity, VersionMismatch};
 pub(crate) use self::outgoing::explain;
 use self::session::OpenedSession;
 use self::stateless::DescribedSession;
+use super::refused;
 
 /// A server behind a [`ServerEraGate`].
 pub type ServerEra<S> = Gated<ServerEraGate, S>;
@@ -78,7 +79,11 @@ impl ServerEraGate {
             return Ok(pass(request, session, ResponseTreatment::Initialized));
         }
         let session = opened.session()?;
-        session::session_has(&session, &request.method)?;
+        if request.method == Method::DISCOVER {
+            let message = "`server/discover` needs a protocol version in `_meta`";
+            return Err(refused(Error::invalid_params(message)));
+        }
+        session::exists(&request.method, session.revision)?;
         opened.connect(request);
         Ok(pass(request, session, ResponseTreatment::Stripped))
     }

@@ -155,14 +155,6 @@ fn lacking(member: &'static str) -> Error {
     Error::invalid_params(format!("`initialize` needs `{member}`"))
 }
 
-/// Checks that a session has the method.
-pub(super) fn session_has(session: &Session, method: &Method) -> Result<(), Error> {
-    if *method == Method::DISCOVER {
-        return Err(refused(Error::invalid_params("`server/discover` needs a protocol version in `_meta`")));
-    }
-    exists(method, session.revision)
-}
-
 /// Checks that the revision has the method.
 pub(super) fn exists(method: &Method, revision: Revision) -> Result<(), Error> {
     if method.exists_in(revision) { Ok(()) } else { Err(Error::method_not_found(method)) }

@@ -5,16 +5,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use hyper_util::rt::TokioIo;
+#[cfg(feature = "ext")]
+use mgp_types::RawJson;
 use mgp_types::{Error, RpcService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
 use super::HttpClient;
-#[cfg(feature = "ext")]
-use super::auth_member::AuthMember;
 use super::authorize::Authorize;
 use super::connect::{ClientIo, ClientTls, Dial, dial_network};
 use super::core::{ClientCore, Tasks};
@@ -29,8 +30,7 @@ use crate::ConnectionLimits;
 pub struct HttpClientBuilder {
     url: String,
     headers: HeaderMap,
-    #[cfg(feature = "ext")]
-    auth: Option<AuthMember>,
+    auth: Bytes,
     authorizer: Option<Arc<dyn Authorize>>,
     limits: ConnectionLimits,
     connect_timeout: Duration,
@@ -44,8 +44,7 @@ impl HttpClientBuilder {
         Self {
             url,
             headers: HeaderMap::new(),
-            #[cfg(feature = "ext")]
-            auth: None,
+            auth: Bytes::new(),
             authorizer: None,
             limits: ConnectionLimits::default(),
             connect_timeout: Duration::from_secs(10),
@@ -66,7 +65,9 @@ impl HttpClientBuilder {
     /// [`header`](Self::header).
     #[cfg(feature = "ext")]
     pub fn auth_member(mut self, token: &str) -> Self {
-        self.auth = Some(AuthMember::bearer(token));
+        let token = RawJson::from_text(token);
+        let member = [&br#","auth":{"type":"bearer","token":"#[..], token.as_bytes(), b"}}"].concat();
+        self.auth = member.into();
         self
     }
 
@@ -171,10 +172,7 @@ impl HttpClientBuilder {
         let link = HttpLink { pool: Arc::new(pool), authorizer: self.authorizer };
         // Redirects keep to the origin, so the host is the same for every request.
         self.headers.insert(HOST, host);
-        let core = ClientCore::new(link, url, self.headers, self.limits, tasks, inbound);
-        #[cfg(feature = "ext")]
-        let core = core.with_auth(self.auth);
-        Ok(core)
+        Ok(ClientCore::new(link, url, self.headers, self.auth, self.limits, tasks, inbound))
     }
 }
 

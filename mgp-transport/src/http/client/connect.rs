@@ -37,8 +37,11 @@ pub(super) type Dial = Arc<dyn Fn(Uri) -> BoxFuture<'static, io::Result<ClientIo
 pub(super) fn dial_network(tls: ClientTls) -> Result<Dial, Error> {
     let network = network(tls)?;
     Ok(Arc::new(move |url| {
-        let reached = reach(network.clone(), url);
-        Box::pin(async { Ok(Box::new(reached.await?) as ClientIo) })
+        let mut network = network.clone();
+        Box::pin(async move {
+            poll_fn(|cx| network.poll_ready(cx)).await.map_err(io::Error::other)?;
+            Ok(Box::new(network.call(url).await.map_err(io::Error::other)?) as ClientIo)
+        })
     }))
 }
 
@@ -86,11 +89,6 @@ fn tcp() -> HttpConnector {
     // A stream may be silent for hours; a peer that vanished must be noticed.
     tcp.set_keepalive(Some(Duration::from_mins(1)));
     tcp
-}
-
-async fn reach(mut network: Network, url: Uri) -> io::Result<<Network as Service<Uri>>::Response> {
-    poll_fn(|cx| network.poll_ready(cx)).await.map_err(io::Error::other)?;
-    network.call(url).await.map_err(io::Error::other)
 }
 
 /// A connection of any kind. The connection is boxed once, and many requests share it.

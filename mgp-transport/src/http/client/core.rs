@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Uri};
 use mgp_types::{Id, RpcService, Session};
@@ -15,8 +16,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 
-#[cfg(feature = "ext")]
-use super::auth_member::AuthMember;
 use super::followed::FollowedCalls;
 use super::inbound::ServerQuestion;
 use super::link::HttpLink;
@@ -35,9 +34,8 @@ pub(super) struct ClientCore<I> {
     pub(super) headers: HeaderMap,
     /// The headers of `headers`, with those that every message has.
     pub(super) post_headers: HeaderMap,
-    /// The key that every message carries.
-    #[cfg(feature = "ext")]
-    auth: Option<AuthMember>,
+    /// The member `auth` of every message, with the comma in front of it; empty if messages carry no key.
+    auth: Bytes,
     pub(super) limits: ConnectionLimits,
     pub(super) tasks: Arc<Tasks>,
     /// The service that answers the server, cloned once per stream; the lock makes a service that is not `Sync`
@@ -69,6 +67,7 @@ impl<I: RpcService> ClientCore<I> {
         link: HttpLink,
         url: Uri,
         headers: HeaderMap,
+        auth: Bytes,
         limits: ConnectionLimits,
         tasks: Arc<Tasks>,
         inbound: I,
@@ -85,8 +84,7 @@ impl<I: RpcService> ClientCore<I> {
             url,
             headers,
             post_headers,
-            #[cfg(feature = "ext")]
-            auth: None,
+            auth,
             in_flight: room(limits.max_in_flight),
             chores: room(limits.max_queued),
             limits,
@@ -101,21 +99,12 @@ impl<I: RpcService> ClientCore<I> {
         }
     }
 
-    #[cfg(feature = "ext")]
-    pub(super) fn with_auth(self, auth: Option<AuthMember>) -> Self {
-        Self { auth, ..self }
-    }
-
-    /// Returns the message as it is posted: with the key, if messages carry one.
-    #[cfg_attr(not(feature = "ext"), expect(clippy::unused_self, reason = "no message carries a key"))]
-    pub(super) fn to_post(&self, message: Vec<u8>) -> Vec<u8> {
-        #[cfg(feature = "ext")]
-        if let Some(auth) = &self.auth {
-            let mut message = message;
-            auth.add_to(&mut message);
-            return message;
+    /// Returns the message, an object with members, as it is posted: with the key, if messages carry one.
+    pub(super) fn to_post(&self, mut message: Vec<u8>) -> Bytes {
+        if !self.auth.is_empty() && message.pop_if(|last| *last == b'}').is_some() {
+            message.extend_from_slice(&self.auth);
         }
-        message
+        message.into()
     }
 
     /// Returns an id that no other request of this client has.

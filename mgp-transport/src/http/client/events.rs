@@ -17,7 +17,7 @@ use crate::{ConnectionLimits, TooLong};
 /// The events of an answer, and of the answers that continue it.
 #[derive(Debug)]
 pub(super) struct AnswerEvents {
-    body: ResponseBody,
+    pub(super) body: ResponseBody,
     decoder: SseDecoder,
     limits: ConnectionLimits,
     /// The memory that the current event takes of the budget for long ones.
@@ -75,11 +75,6 @@ impl AnswerEvents {
     /// Returns the time for which the server wants to be left alone before the next attempt.
     pub(super) fn retry(&self) -> Option<Duration> {
         self.decoder.retry()
-    }
-
-    /// Returns the rest of the answer.
-    pub(super) fn into_rest(self) -> ResponseBody {
-        self.body
     }
 
     fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {

@@ -74,7 +74,8 @@ impl FollowedCalls {
     /// is over; else the request is to be sent.
     pub(super) fn name(&self, request: &mut Request) -> Option<Result<Response, Error>> {
         let stream = about::own(&request.method, &request.context.outbox)?;
-        let is_on = |call: &CallDeliveries| stream != StreamId::STANDALONE && call.stream() == stream;
+        let is_on =
+            |call: &CallDeliveries| stream != StreamId::STANDALONE && call.outbox().stream() == stream;
         let calls = self.0.lock();
         let found = calls.iter().filter(|(_, call)| is_on(&call.deliveries)).map(|(id, _)| *id).max();
         drop(calls);

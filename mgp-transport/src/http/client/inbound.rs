@@ -1,5 +1,6 @@
 //! The messages of the server: to the service that answers it, or to the caller they are about.
 
+use std::collections::hash_map::Entry;
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -239,7 +240,7 @@ impl<I: RpcService> StreamReceiver<I> {
         let whose = match id.and_then(|id| Some((id, self.peer.followed.get(id)?))) {
             Some((id, call)) if call.outbox().is_open() && !asks => MessageRecipient::Caller(call, id),
             Some((_, call)) if call.outbox().is_open() => MessageRecipient::Service(call.outbox().clone()),
-            Some((_, call)) => MessageRecipient::Service(self.way_back(call.stream())),
+            Some((_, call)) => MessageRecipient::Service(self.way_back(call.outbox().stream())),
             None if asks => MessageRecipient::Service(self.outbox.clone()),
             None if id.is_some_and(|id| self.call == Some(id) || self.peer.replies.is_awaited(id)) => {
                 MessageRecipient::Service(self.outbox.clone())
@@ -304,13 +305,13 @@ impl<I: RpcService> StreamReceiver<I> {
         };
         let own = port.outbox();
         // The entry is made before the task starts, so that its removal always comes later.
-        let is_new = {
-            let mut answering = core.answering.lock();
-            let is_new = !answering.contains_key(&id);
-            if is_new {
-                answering.insert(id.clone(), ServerQuestion { task: None, outbox: own.clone() });
+        let question = ServerQuestion { task: None, outbox: own.clone() };
+        let is_new = match core.answering.lock().entry(id.clone()) {
+            Entry::Vacant(place) => {
+                place.insert(question);
+                true
             }
-            is_new
+            Entry::Occupied(_) => false,
         };
         if !is_new {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
@@ -319,7 +320,7 @@ impl<I: RpcService> StreamReceiver<I> {
         let mut request = Request::call(method, params);
         request.context.outbox = named.unwrap_or(own);
         if let Some(call) = self.call.and_then(|id| core.followed.get(id)) {
-            request.extensions.insert(AskedDuring::new(call.stream()));
+            request.extensions.insert(AskedDuring::new(call.outbox().stream()));
         }
         let started = self.start(request).await;
         let peer = Arc::clone(&self.peer);
@@ -380,8 +381,6 @@ impl<I: RpcService> StreamReceiver<I> {
         self.peer.post_aside(answer, self.session.clone());
     }
 }
-
-mgp_types::partial_debug!([I: RpcService] StreamReceiver<I>, self => pace: self.pace);
 
 fn log_refusal(outcome: Result<Response, Error>) {
     if let Err(error) = outcome {

@@ -96,7 +96,9 @@ impl HttpLink {
             }
             let mut request = Request::new(Full::new(body.clone()));
             *request.method_mut() = method.clone();
-            *request.uri_mut() = on_server(&url);
+            // The server itself gets a part of the URL.
+            *request.uri_mut() =
+                url.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/")).into();
             *request.headers_mut() = headers;
             let response = self.pool.send(&url, request).await?;
             match response.status() {
@@ -121,9 +123,4 @@ struct AnsweredRequest {
     url: Uri,
     /// The headers that the authorizer gave, if there is one.
     authorized: Option<HeaderMap>,
-}
-
-/// Returns the part of a URL that the server itself gets.
-fn on_server(url: &Uri) -> Uri {
-    url.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")).into()
 }

@@ -8,13 +8,11 @@
 //! | `core` | the state of a client, and the tasks that it owns |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
 //! | `authorize` | the port by which requests are authorized |
-//! | `auth_member`, `binary` | keys in messages, and binary arguments as parts of their own |
+//! | `binary` | binary arguments as parts of their own |
 //! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `reconnect_backoff` | event streams, and when to open them again |
 //! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
-#[cfg(feature = "ext")]
-mod auth_member;
 mod authorize;
 #[cfg(feature = "ext")]
 mod binary;

@@ -99,18 +99,6 @@ impl ConnectionPool {
         None
     }
 
-    fn give_back(&self, sender: HttpSender) {
-        if sender.is_closed() {
-            return;
-        }
-        let since = Instant::now();
-        let mut idle = self.idle.lock();
-        idle.push(Idle { sender, since });
-        let outdated = idle.iter().take_while(|idle| since - idle.since >= MAX_IDLE).count();
-        let too_many = idle.len().saturating_sub(self.max_idle);
-        idle.drain(..outdated.max(too_many));
-    }
-
     async fn connect(&self, origin: &Uri) -> Result<HttpSender, Error> {
         let dialled = timeout(self.connect_timeout, (self.dial)(origin.clone())).await;
         let dialled = dialled.unwrap_or_else(|elapsed| Err(io::Error::new(io::ErrorKind::TimedOut, elapsed)));
@@ -139,7 +127,16 @@ pub(super) struct UsedConnection {
 impl UsedConnection {
     /// Gives the connection back after the answer was read to its end.
     pub(super) fn free(self) {
-        self.pool.give_back(self.sender);
+        let Self { pool, sender } = self;
+        if sender.is_closed() {
+            return;
+        }
+        let since = Instant::now();
+        let mut idle = pool.idle.lock();
+        idle.push(Idle { sender, since });
+        let outdated = idle.iter().take_while(|idle| since - idle.since >= MAX_IDLE).count();
+        let too_many = idle.len().saturating_sub(pool.max_idle);
+        idle.drain(..outdated.max(too_many));
     }
 }
 

@@ -22,12 +22,8 @@ use super::replies::PeerOutcome;
 use super::status::{HttpStatus, SessionLost};
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 
-/// A request as it is posted.
-struct PostedCall {
-    body: Bytes,
-    /// The content type; `None` if the body is a message of JSON alone.
-    content_type: Option<HeaderValue>,
-}
+/// The body of a call as it is posted, and its content type; `None` if the body is a message of JSON alone.
+type PostedCall = (Bytes, Option<HeaderValue>);
 
 /// The time that the server has to open the stream of its unasked messages.
 const LISTEN_PATIENCE: Duration = Duration::from_millis(500);
@@ -49,7 +45,7 @@ impl<I: RpcService> ClientCore<I> {
             era.write(&mut head, id.as_deref());
             Ok(head)
         };
-        self.deliver(self.to_post(message).into(), head, id.is_some()).await
+        self.deliver(self.to_post(message), head, id.is_some()).await
     }
 
     /// Carries a request, and brings its answer.
@@ -80,7 +76,7 @@ impl<I: RpcService> ClientCore<I> {
             era.write_request(&mut head, id.as_deref(), request).map(|()| head)
         };
         let names_session = id.is_some() && !era.is_stateless();
-        let message = self.to_post(message).into();
+        let message = self.to_post(message);
         let delivered = timeout(self.limits.write_timeout, self.deliver(message, head, names_session)).await;
         delivered.unwrap_or_else(|_| Err(Error::timeout("the server did not accept the message in time")))?;
         if let (HeaderEra::Session(_), Some(session)) = (era, &request.context.session)
@@ -135,10 +131,10 @@ impl<I: RpcService> ClientCore<I> {
         if let Some(binary) = BinaryArguments::of(request).filter(|_| !self.is_sse) {
             write_call(&mut message, &id.into(), &request.method, &binary.params(&request.params));
             let (content_type, body) = binary.join(&self.to_post(message))?;
-            return Ok(PostedCall { body, content_type: Some(content_type) });
+            return Ok((body, Some(content_type)));
         }
         write_call(&mut message, &id.into(), &request.method, &request.params);
-        Ok(PostedCall { body: self.to_post(message).into(), content_type: None })
+        Ok((self.to_post(message), None))
     }
 
     /// Sends the request and waits. The outer error means that there is no answer.
@@ -147,7 +143,7 @@ impl<I: RpcService> ClientCore<I> {
         id: i64,
         era: &HeaderEra,
         request: &Request,
-        PostedCall { body, content_type }: PostedCall,
+        (body, content_type): PostedCall,
     ) -> Result<PeerOutcome, Error> {
         if self.is_sse {
             return Box::pin(self.ask_sse(id, body)).await;
@@ -304,7 +300,7 @@ impl<I: RpcService> ClientCore<I> {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }
-        let rest = events.into_rest();
+        let rest = events.body;
         if rest.is_over() {
             return Ok(());
         }

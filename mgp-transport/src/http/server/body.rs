@@ -135,9 +135,9 @@ impl EventBody {
         Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
     }
 
-    /// Lets the stream own the call whose answer ends it.
-    pub(super) fn owning(mut self, call: BoxCall) -> Self {
-        self.call = Some(call);
+    /// Lets the stream own the call whose answer ends it, if that goes on.
+    pub(super) fn owning(mut self, call: Option<BoxCall>) -> Self {
+        self.call = call;
         self
     }
 

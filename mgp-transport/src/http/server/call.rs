@@ -194,7 +194,8 @@ impl RunningCall {
     }
 
     fn answered(&mut self, answer: PostAnswer) -> http::Response<HttpBody> {
-        if !self.shut_unused() {
+        // The messages of a notification go to the session.
+        if !matches!(self.owner, CallOwner::Notification(_)) && !self.stream.shut_unused() {
             self.stream.finish(&answer.json);
             return self.streaming(None);
         }
@@ -207,26 +208,16 @@ impl RunningCall {
         response
     }
 
-    fn shut_unused(&self) -> bool {
-        // The messages of a notification go to the session.
-        matches!(self.owner, CallOwner::Notification(_)) || self.stream.shut_unused()
-    }
-
     fn streaming(&mut self, call: Option<BoxCall>) -> http::Response<HttpBody> {
         let body = EventBody::new(Arc::clone(&self.stream), FIRST_READER);
-        match (&self.owner, call) {
-            (CallOwner::Connection, Some(call)) => events(HttpBody::events(body.owning(call))),
-            (CallOwner::Connection, None) => events(HttpBody::events(body)),
-            (CallOwner::Opening(session), call) => {
-                let body = match call {
-                    Some(call) => body.owning(call),
-                    None => body,
-                };
-                let mut response = events(HttpBody::events(body));
+        match &self.owner {
+            CallOwner::Connection => events(HttpBody::events(body.owning(call))),
+            CallOwner::Opening(session) => {
+                let mut response = events(HttpBody::events(body.owning(call)));
                 response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
                 response
             }
-            (CallOwner::Session(session) | CallOwner::Notification(session), call) => {
+            CallOwner::Session(session) | CallOwner::Notification(session) => {
                 session.keep(&self.stream);
                 if let Some(call) = call {
                     session.spawn(run(call, Arc::clone(&self.stream)));

@@ -47,11 +47,6 @@ impl ConnectionSlots {
         Some(watched)
     }
 
-    /// Ends the connection that has been idle for longest, for a new one that the system has no room for.
-    pub(super) fn end_an_idle_one(&self) -> bool {
-        self.end_idle(SlotKind::is_usual)
-    }
-
     /// Ends the connections that have been idle for too long.
     pub(super) fn look(&mut self, config: &HttpConfig) {
         let now = Instant::now();
@@ -88,7 +83,7 @@ impl ConnectionSlots {
     }
 
     /// Ends the connection whose end costs least; returns whether there was one.
-    fn end_idle(&self, among: impl Fn(SlotKind) -> bool) -> bool {
+    pub(super) fn end_idle(&self, among: impl Fn(SlotKind) -> bool) -> bool {
         // Those who have shown least come first: no head, then no body, then a whole request.
         let shown = |watched: &WatchedConnection| (!watched.is_silent(), !watched.is_awaited());
         let idle =
@@ -111,7 +106,7 @@ impl ConnectionSlots {
 }
 
 impl SlotKind {
-    fn is_usual(self) -> bool {
+    pub(super) fn is_usual(self) -> bool {
         matches!(self, Self::Usual(_))
     }
 }

@@ -17,7 +17,6 @@ use super::call::RunningCall;
 use super::head::BodyHeaders;
 use super::post::PostStep;
 use super::read::BodyReader;
-use super::respond::HttpRefusal;
 use super::session_table::SessionId;
 use crate::Accept;
 
@@ -85,7 +84,7 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                                 PostStep::Done(server.sse_message(session, &parts, &bytes))
                             }
                         },
-                        (Err(unread), _) => PostStep::Done(HttpRefusal::from(unread).into_response()),
+                        (Err(refusal), _) => PostStep::Done(refusal.into_response()),
                         (Ok(_), None) => return Poll::Pending,
                     }
                 }

@@ -35,7 +35,7 @@ impl CallPort {
     fn cancel(self) {
         match self {
             Self::Stream(stream) => stream.cancel(),
-            Self::Task(way) => way.stop(),
+            Self::Task(way) => way.stop.notify_one(),
         }
     }
 
@@ -43,7 +43,7 @@ impl CallPort {
     fn stream(&self) -> &Arc<ResponseStream> {
         match self {
             Self::Stream(stream) => stream,
-            Self::Task(way) => way.stream(),
+            Self::Task(way) => &way.stream,
         }
     }
 
@@ -125,7 +125,7 @@ impl Drop for InFlightCall {
     fn drop(&mut self) {
         let port = self.session.calls.open.lock().remove(&self.id);
         if let Some(CallPort::Task(way)) = &port {
-            way.end();
+            way.over.store(true, Ordering::Release);
         }
         drop(port);
         self.session.touch();
@@ -159,24 +159,9 @@ impl SharedStreamPort {
         Outbox::new(Arc::clone(self) as _, self.call.0)
     }
 
-    /// Returns the stream that the call shares.
-    pub(super) fn stream(&self) -> &Arc<ResponseStream> {
-        &self.stream
-    }
-
-    /// Asks for the call to be dropped.
-    pub(super) fn stop(&self) {
-        self.stop.notify_one();
-    }
-
     /// Returns when the call is to be dropped.
     pub(super) async fn stopped(&self) {
         self.stop.notified().await;
-    }
-
-    /// Notes that the call is over.
-    pub(super) fn end(&self) {
-        self.over.store(true, Ordering::Release);
     }
 }
 

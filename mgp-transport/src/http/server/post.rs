@@ -10,6 +10,7 @@ use mgp_types::{
     CallSide, Error, Id, Method, Outbox, Params, Principal, RawJson, Request, RequestKind, RpcService,
     StreamId, Validity, code, frame,
 };
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::body::HttpBody;
@@ -90,7 +91,15 @@ impl<A: Accept> HttpServer<A> {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
                 match id {
                     Some(id) => session_call(&live, parts, id, method, params).map(PostStep::Calling),
-                    None => Ok(session_notify(&live, parts, method, params)),
+                    None => Ok(match notification(&live, parts, method, params) {
+                        None => accepted(),
+                        Some(call) => {
+                            let session = Arc::clone(&live.session);
+                            let stream = Arc::clone(session.standalone());
+                            let owner = CallOwner::Notification(session);
+                            PostStep::Calling(RunningCall::new(call, stream, owner))
+                        }
+                    }),
                 }
             }
             Ok(MessageRoute::Initialize) => match id {
@@ -230,7 +239,8 @@ impl<A: Accept> HttpServer<A> {
         let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind));
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
-        Ok(LiveSession::new(session, self.accept(outbox), place, watch))
+        let service = Mutex::new(self.accept(outbox));
+        Ok(LiveSession { session, service, _place: place, _watch: watch })
     }
 }
 
@@ -253,22 +263,6 @@ fn session_call<S: RpcService>(
     }
     let call = Box::pin(HttpCall::new(live.service(), request, AnswerForm::Session(id), Some(guard)));
     Ok(RunningCall::new(call, stream, CallOwner::Session(Arc::clone(session))))
-}
-
-fn session_notify<S: RpcService>(
-    live: &LiveSession<S>,
-    parts: Arc<Parts>,
-    method: Method,
-    params: Params,
-) -> PostStep {
-    match notification(live, parts, method, params) {
-        None => accepted(),
-        Some(call) => {
-            let session = Arc::clone(&live.session);
-            let stream = Arc::clone(session.standalone());
-            PostStep::Calling(RunningCall::new(call, stream, CallOwner::Notification(session)))
-        }
-    }
 }
 
 /// Returns the call of the service for a notification; a cancellation is carried out here instead.

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BufMut, Bytes};
+use http::StatusCode;
 use http_body::Body;
 use mgp_types::Id;
 use pin_project_lite::pin_project;
 use tokio::time::{Sleep, sleep};
 
 use super::HttpConfig;
+use super::respond::HttpRefusal;
 use super::watched_connection::AwaitedBody;
+use crate::TooLong;
 use crate::memory_budget::BudgetShare;
 use crate::skipped_message::{MessageHead, SkippedMessage, head, id_at_end};
-use crate::{SettingNames, TooLong};
 
 pin_project! {
     /// A body on its way in. A body of one chunk, which nearly all are, is not copied.
@@ -46,25 +48,12 @@ struct RefusedBody {
 impl RefusedBody {
     /// Returns the id of the request in the body, if one of its ends holds it.
     fn id(&self) -> Option<Id> {
-        match head(self.skipped.first()) {
+        match head(&self.skipped.first) {
             MessageHead::Request(Some(id)) => Some(id),
-            MessageHead::Request(None) | MessageHead::Unclear => id_at_end(self.skipped.last()),
+            MessageHead::Request(None) | MessageHead::Unclear => id_at_end(&self.skipped.last),
             MessageHead::Answer(_) => None,
         }
     }
-}
-
-/// The reasons why a body was not read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum BodyReadError {
-    /// The body is too long; the id is that of the request in it.
-    TooLong {
-        why: TooLong,
-        names: SettingNames,
-        id: Option<Id>,
-    },
-    TooSlow,
-    Broken,
 }
 
 /// The number of bytes of a body that have to come in its time.
@@ -85,10 +74,7 @@ impl<B: Body> BodyReader<B> {
         }
     }
 
-    pub(super) fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Bytes, BodyReadError>> {
+    pub(super) fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Bytes, HttpRefusal>> {
         let mut this = self.project();
         loop {
             if this.body.is_end_stream() {
@@ -103,12 +89,16 @@ impl<B: Body> BodyReader<B> {
                     let timeout = this.config.body_timeout;
                     let deadline = this.deadline.get_or_insert_with(|| Box::pin(sleep(timeout)));
                     ready!(deadline.as_mut().poll(cx));
-                    return Poll::Ready(Err(BodyReadError::TooSlow));
+                    let why = "the body took too long";
+                    return Poll::Ready(Err(HttpRefusal::because(StatusCode::REQUEST_TIMEOUT, why)));
                 }
             };
             let mut data = match frame {
                 None => break,
-                Some(Err(_)) => return Poll::Ready(Err(BodyReadError::Broken)),
+                Some(Err(_)) => {
+                    let why = "the body ended early";
+                    return Poll::Ready(Err(HttpRefusal::because(StatusCode::BAD_REQUEST, why)));
+                }
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
                     Err(_) => continue,
@@ -133,7 +123,7 @@ impl<B: Body> BodyReader<B> {
             }
             if let Some(RefusedBody { skipped, .. }) = this.refused {
                 skipped.skip(&data.copy_to_bytes(len));
-                if skipped.bytes() > this.config.limits.max_skipped_bytes {
+                if skipped.bytes > this.config.limits.max_skipped_bytes {
                     break;
                 }
                 continue;
@@ -160,8 +150,12 @@ impl<B: Body> BodyReader<B> {
                 })
             }
             Some(refused) => {
-                let (why, id) = (refused.why, refused.id());
-                Err(BodyReadError::TooLong { why, names: this.config.limits.setting_names, id })
+                let status = match refused.why {
+                    TooLong::Memory { .. } => StatusCode::SERVICE_UNAVAILABLE,
+                    TooLong::Message { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+                };
+                let error = refused.why.refusal(this.config.limits.setting_names);
+                Err(HttpRefusal::new(status, error).of(refused.id()))
             }
         })
     }

@@ -69,15 +69,6 @@ impl ReplayWindow {
         }
     }
 
-    /// Forgets the events that were sent.
-    pub(super) fn forget_sent(&mut self) {
-        while self.first < self.cursor {
-            let Some(oldest) = self.events.pop_front() else { return };
-            self.bytes -= oldest.len();
-            self.first += 1;
-        }
-    }
-
     /// Goes back to the event behind `last`, to send from there again.
     pub(super) fn resume_after(&mut self, last: u64) -> Result<(), ResumeError> {
         if last >= self.next_number() {
@@ -115,7 +106,7 @@ mod tests {
         window.push(Bytes::from_static(b"longer"));
         window.trim(9, 1, true);
         assert_eq!(rest(&mut window), ["longer"]);
-        window.forget_sent();
+        window.trim(0, 0, false);
         assert_eq!((window.bytes, window.unsent_bytes, window.first), (0, 0, 2));
     }
 }

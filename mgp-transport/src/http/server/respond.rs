@@ -5,8 +5,6 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use mgp_types::{AuthorizationDemand, Error, Id, code, frame};
 
 use super::body::HttpBody;
-use super::read::BodyReadError;
-use crate::TooLong;
 use crate::era::EnvelopeRefused;
 use crate::http::sse;
 
@@ -127,22 +125,6 @@ impl HttpRefusal {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
         }
         response
-    }
-}
-
-impl From<BodyReadError> for HttpRefusal {
-    fn from(unread: BodyReadError) -> Self {
-        match unread {
-            BodyReadError::TooLong { why, names, id } => {
-                let status = match why {
-                    TooLong::Memory { .. } => StatusCode::SERVICE_UNAVAILABLE,
-                    TooLong::Message { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-                };
-                Self::new(status, why.refusal(names)).of(id)
-            }
-            BodyReadError::TooSlow => Self::because(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-            BodyReadError::Broken => Self::because(StatusCode::BAD_REQUEST, "the body ended early"),
-        }
     }
 }
 

@@ -18,7 +18,7 @@ use super::HttpServer;
 use super::body::HttpBody;
 use super::config::HttpConfig;
 use super::connection;
-use super::connection_slots::ConnectionSlots;
+use super::connection_slots::{ConnectionSlots, SlotKind};
 use super::routes::Routes;
 use crate::Accept;
 
@@ -112,18 +112,17 @@ where
     };
     let config = config.reachable_at(socket.local_addr()?.ip());
     let routes = HttpServer::new(accept).with_config(config).routes();
-    let places = ConnectionSlots::new(routes.server().config());
-    let mut connections = Connections { tasks: JoinSet::new(), places };
+    let (mut tasks, mut places) = (JoinSet::new(), ConnectionSlots::new(routes.server().config()));
     let service = layer.layer(routes.clone());
-    accept_until(&socket, routes.server().config(), &service, &mut connections, stop).await;
+    accept_until(&socket, routes.server().config(), &service, &mut tasks, &mut places, stop).await;
     drop(socket);
     let grace = routes.server().config().shutdown_grace;
-    connections.places.finish();
-    if !ended(&mut connections.tasks, grace).await {
+    places.finish();
+    if !ended(&mut tasks, grace).await {
         routes.server().close_sessions();
-        ended(&mut connections.tasks, grace).await;
+        ended(&mut tasks, grace).await;
     }
-    connections.tasks.shutdown().await;
+    tasks.shutdown().await;
     routes.server().close_sessions();
     Ok(())
 }
@@ -153,11 +152,6 @@ impl<S> HttpService for S where
 {
 }
 
-struct Connections {
-    tasks: JoinSet<()>,
-    places: ConnectionSlots,
-}
-
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 /// The longest time between two looks at the connections: the clock cannot represent every long time.
 const LONGEST_LOOK: Duration = Duration::from_hours(24);
@@ -166,7 +160,8 @@ async fn accept_until<S: HttpService>(
     socket: &TcpListener,
     config: &Arc<HttpConfig>,
     service: &S,
-    connections: &mut Connections,
+    tasks: &mut JoinSet<()>,
+    places: &mut ConnectionSlots,
     stop: impl Future<Output = ()>,
 ) {
     let mut looks = interval((config.header_timeout / 2).clamp(SHORTEST_LOOK, LONGEST_LOOK));
@@ -176,27 +171,27 @@ async fn accept_until<S: HttpService>(
         let accepted = tokio::select! {
             () = &mut stop => return,
             _ = looks.tick() => {
-                connections.places.look(config);
+                places.look(config);
                 continue;
             }
             accepted = socket.accept() => accepted,
         };
-        while connections.tasks.try_join_next().is_some() {}
+        while tasks.try_join_next().is_some() {}
         match accepted {
             Ok((stream, peer)) => {
-                let Some(watched) = connections.places.enter(peer.ip()) else {
+                let Some(watched) = places.enter(peer.ip()) else {
                     tracing::warn!(peer = %peer.ip(), "connection refused: there is no room for it");
                     continue;
                 };
                 let connection =
                     connection::run(stream, service.clone(), Arc::clone(config), Arc::clone(&watched));
-                watched.served_by(connections.tasks.spawn(connection));
+                watched.served_by(tasks.spawn(connection));
             }
             // The peer left at once, or file descriptors are short: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
                 if is_descriptor_shortage(&error) {
-                    connections.places.end_an_idle_one();
+                    places.end_idle(SlotKind::is_usual);
                 }
                 sleep(Duration::from_millis(50)).await;
             }

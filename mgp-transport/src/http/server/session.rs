@@ -26,7 +26,7 @@ pub(super) struct HttpSession {
     /// True if the session is one of HTTP+SSE, where all messages travel on the standalone stream.
     pub(super) is_sse: bool,
     /// The principal that opened the session; no other principal finds it.
-    principal: Option<Principal>,
+    pub(super) principal: Option<Principal>,
     config: Arc<HttpConfig>,
     revision: OnceLock<Revision>,
     /// The stream of messages that belong to no request.
@@ -80,11 +80,6 @@ impl HttpSession {
             closed: AtomicBool::new(false),
             retired: AtomicBool::new(false),
         }
-    }
-
-    /// Returns whether the session is that of `principal`.
-    pub(super) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
-        self.principal.as_ref() == principal
     }
 
     /// Returns the revision, once it was agreed on.

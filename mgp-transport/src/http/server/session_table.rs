@@ -18,22 +18,13 @@ use super::session::HttpSession;
 /// A session and the service that answers it. Dropping it ends the session.
 pub(super) struct LiveSession<S> {
     pub(super) session: Arc<HttpSession>,
-    service: Mutex<S>,
-    _place: SessionPlace,
+    pub(super) service: Mutex<S>,
+    pub(super) _place: SessionPlace,
     /// The watch that ends the session with the key that opened it.
-    _watch: Option<ValidityWatch>,
+    pub(super) _watch: Option<ValidityWatch>,
 }
 
 impl<S: Clone> LiveSession<S> {
-    pub(super) fn new(
-        session: Arc<HttpSession>,
-        service: S,
-        place: SessionPlace,
-        watch: Option<ValidityWatch>,
-    ) -> Self {
-        Self { session, service: Mutex::new(service), _place: place, _watch: watch }
-    }
-
     pub(super) fn service(&self) -> S {
         self.service.lock().clone()
     }
@@ -133,7 +124,7 @@ impl<S: RpcService> SessionTable<S> {
     /// Returns the session with this id, if it is that of `principal` and still lives.
     pub(super) fn find(&self, id: SessionId, principal: Option<&Principal>) -> Option<Arc<LiveSession<S>>> {
         let live = self.shard(id).lock().get(&id).map(Arc::clone)?;
-        (live.session.belongs_to(principal) && !live.session.is_over()).then_some(live)
+        (live.session.principal.as_ref() == principal && !live.session.is_over()).then_some(live)
     }
 
     pub(super) fn remove(&self, id: SessionId) {
@@ -190,7 +181,7 @@ impl<S: RpcService> SessionTable<S> {
     }
 
     fn shard(&self, id: SessionId) -> &Shard<S> {
-        &self.shards[usize::from(id.last_byte()) % SHARDS]
+        &self.shards[usize::from(id.0[DIGITS - 1]) % SHARDS]
     }
 }
 
@@ -225,10 +216,6 @@ impl SessionId {
 
     pub(super) fn to_header(self) -> HeaderValue {
         HeaderValue::from_bytes(&self.0).unwrap_or(HeaderValue::from_static(""))
-    }
-
-    pub(super) fn last_byte(self) -> u8 {
-        self.0[DIGITS - 1]
     }
 }
 

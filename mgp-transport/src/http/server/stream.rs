@@ -362,7 +362,7 @@ impl ResponseStream {
             let lossy = !state.attached;
             state.window.trim(self.config.replay_events, self.config.replay_bytes, lossy);
         } else {
-            state.window.forget_sent();
+            state.window.trim(0, 0, false);
         }
     }
 }

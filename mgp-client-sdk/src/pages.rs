@@ -104,12 +104,11 @@ impl<S: RpcService, P: PagedList> Pages<S, P> {
             if let Some(item) = self.items.pop_front() {
                 return Poll::Ready(Some(Ok(item)));
             }
-            let fetching = match &mut self.fetching {
-                Some(fetching) => fetching,
-                None => {
-                    let Some(next) = self.next.take() else { return Poll::Ready(None) };
-                    self.fetching.insert(Box::pin(self.client.send(&next).into_future()))
-                }
+            let fetching = if let Some(fetching) = &mut self.fetching {
+                fetching
+            } else {
+                let Some(next) = self.next.take() else { return Poll::Ready(None) };
+                self.fetching.insert(Box::pin(self.client.send(&next).into_future()))
             };
             let page = ready!(fetching.as_mut().poll(cx));
             self.fetching = None;

@@ -12,8 +12,7 @@ use tokio::time::Instant;
 use crate::home::{Home, Ran};
 use crate::kernel::{Kernel, until};
 use crate::people::{
-    ERAS, PATIENCE, answering, home_that_needs, home_with_notes, list_notes, listing, plain,
-    starting, text,
+    ERAS, PATIENCE, answering, home_that_needs, home_with_notes, list_notes, listing, plain, starting, text,
 };
 
 /// How a client reaches the kernel.

@@ -8,6 +8,7 @@ use mgp_types::ext::transaction::{
     TransactionStep,
 };
 use mgp_types::ext::{StepId, TransactionId};
+use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, Error, Principal};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -95,12 +96,12 @@ impl TransactionBook {
             description: begin.description.clone(),
         };
         let (key, logging) = {
-            let mut table = self.table();
-            let (key, forgotten) = table.begin(beginning.clone(), self.now())?;
+            let (mut table, now) = (self.table(), self.now());
+            let (key, forgotten) = table.begin(beginning.clone(), now)?;
             if let Some(log) = self.0.log.as_ref().filter(|_| !forgotten.is_empty()) {
                 drop(log.forget(forgotten));
             }
-            (key, self.log(key, TransactionEvent::Begun(beginning.clone())))
+            (key, self.log(key, now, TransactionEvent::Begun(beginning.clone())))
         };
         let book = self.clone();
         let opening = async move {
@@ -149,7 +150,7 @@ impl TransactionBook {
             };
             let event = TransactionEvent::StepBegun { step: step_id.clone(), call };
             transaction.apply(event.clone(), now);
-            (OpenStep::new(self.clone(), key, id.clone(), step_id), self.log(key, event))
+            (OpenStep::new(self.clone(), key, id.clone(), step_id), self.log(key, now, event))
         };
         logging.await.map_err(|error| refusal::not_logged(&error))?;
         // The transaction may have ended meanwhile; the step is then closed without having been carried out.
@@ -178,7 +179,7 @@ impl TransactionBook {
                 return Err(refusal::busy(id, &why));
             }
             transaction.phase = Phase::Committing;
-            self.log(key, TransactionEvent::Committed)
+            self.log(key, self.now(), TransactionEvent::Committed)
         };
         let (book, id) = (self.clone(), id.clone());
         in_any_case(async move {
@@ -224,14 +225,16 @@ impl TransactionBook {
         self.0.table.lock()
     }
 
-    pub(super) fn now(&self) -> mgp_types::mgp::Timestamp {
+    pub(super) fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 
     /// Asks for the write of an event. That is done under the lock of the table, so that the log has the order of the table.
-    pub(super) fn log(&self, key: Digest, event: TransactionEvent) -> Logging {
+    /// The table and the log have one time of it: the keys by which steps are taken back are made of the first one, and the
+    /// next process has it from the log.
+    pub(super) fn log(&self, key: Digest, at: Timestamp, event: TransactionEvent) -> Logging {
         match &self.0.log {
-            Some(log) => log.append((key, self.now(), event)),
+            Some(log) => log.append((key, at, event)),
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }
@@ -264,8 +267,9 @@ impl TransactionBook {
     /// the same for the next process, and steps are taken back only when that is logged.
     pub(super) fn expire(&self, key: Digest, transaction: &mut Transaction) {
         let event = TransactionEvent::RollbackBegun { cause: RollbackCause::Expired };
-        transaction.apply(event.clone(), self.now());
-        drop(self.log(key, event));
+        let now = self.now();
+        transaction.apply(event.clone(), now);
+        drop(self.log(key, now, event));
         tracing::warn!(transaction = %transaction.beginning.id, "nothing happened in a transaction; it is rolled back");
         self.0.changes.send_replace(());
     }

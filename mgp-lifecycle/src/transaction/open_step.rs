@@ -69,11 +69,11 @@ impl OpenStep {
 
     fn settle(&self, outcome: StepOutcome) -> super::book::Logging {
         let event = TransactionEvent::StepEnded { step: self.step_id.clone(), outcome: bounded(outcome) };
-        let mut table = self.book.table();
+        let (mut table, now) = (self.book.table(), self.book.now());
         if let Some(transaction) = table.get_mut(&self.key) {
-            transaction.apply(event.clone(), self.book.now());
+            transaction.apply(event.clone(), now);
         }
-        let logging = self.book.log(self.key, event);
+        let logging = self.book.log(self.key, now, event);
         self.book.0.changes.send_replace(());
         logging
     }

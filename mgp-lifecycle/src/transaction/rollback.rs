@@ -46,10 +46,11 @@ impl TransactionBook {
                 let transaction = self.active(&mut table, key, id)?;
                 let cause = RollbackCause::Asked(rollback.reason.clone());
                 let event = TransactionEvent::RollbackBegun { cause };
-                transaction.apply(event.clone(), self.now());
+                let now = self.now();
+                transaction.apply(event.clone(), now);
                 // Nobody else begins before this is on the disk.
                 transaction.is_driven = true;
-                Some(self.log(key, event))
+                Some(self.log(key, now, event))
             }
         };
         let book = self.clone();
@@ -195,9 +196,10 @@ impl TransactionBook {
     /// Logs an event, and then brings the transaction up to date with it: what could not be logged did not happen, and is
     /// done again.
     async fn record(&self, key: Digest, event: TransactionEvent) -> Result<(), Error> {
-        self.log(key, event.clone()).await.map_err(|error| refusal::rollback_not_logged(&error))?;
+        let now = self.now();
+        self.log(key, now, event.clone()).await.map_err(|error| refusal::rollback_not_logged(&error))?;
         if let Some(transaction) = self.table().get_mut(&key) {
-            transaction.apply(event, self.now());
+            transaction.apply(event, now);
         }
         Ok(())
     }

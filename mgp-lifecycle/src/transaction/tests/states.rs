@@ -3,8 +3,17 @@
 use mgp_types::ext::transaction::TransactionState::{Active, Committed, PartiallyRolledBack, RolledBack};
 use tokio::time::advance;
 
+use std::time::Duration;
+
+use mgp_types::canonical::Digest;
+use mgp_types::mgp::Timestamp;
+
 use super::*;
 use crate::doubles::{millis, secs};
+use crate::store::StoreError;
+use crate::transaction::log::{LoggedEvent, TransactionLog};
+use crate::transaction::transaction_table::TransactionTable;
+use crate::wall_clock::WallClock;
 
 // covers: EXT-05-20, EXT-05-21, EXT-05-25
 #[tokio::test(start_paused = true)]
@@ -117,5 +126,38 @@ async fn of_a_commit_and_a_rollback_at_once_one_alone_is_done() {
         assert_ne!(commit.is_ok(), rollback.is_ok());
         assert_eq!(recorder.undone().is_empty(), commit.is_ok());
         assert_eq!(state(&book), if commit.is_ok() { Committed } else { RolledBack });
+    }
+}
+
+/// A log that keeps the time of its last event only.
+#[derive(Debug, Clone, Default)]
+struct LastTime(Arc<Mutex<Option<Timestamp>>>);
+
+impl TransactionLog for LastTime {
+    #[cfg(feature = "store")]
+    fn load(&self) -> Result<Vec<LoggedEvent>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn append(&self, (_, at, _): LoggedEvent) -> BoxFuture<'static, Result<(), StoreError>> {
+        *self.0.lock() = Some(at);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn forget(&self, _: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+// The keys by which steps are taken back are made of that time, and the next process reads it in the log.
+#[tokio::test]
+async fn a_transaction_begins_at_the_time_that_its_log_has() {
+    let log = LastTime::default();
+    let (table, clock) = (TransactionTable::default(), WallClock::system());
+    let book = TransactionBook::with_parts(table, Some(Box::new(log.clone())), clock);
+    for number in 0..5000 {
+        let begun = book.begin(&Principal::new(format!("agent-{number}")), &begin()).await.unwrap();
+        let logged = log.0.lock().unwrap();
+        assert_eq!(begun.expires_at, logged.saturating_add(Duration::from_mins(1)));
     }
 }

@@ -45,8 +45,8 @@ pub trait Gate: Clone + Send + Sync + 'static {
     /// Decides about a request, which it may change.
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass>;
 
-    /// Decides once more, directly before it is sent, about a request that passed and then had to wait for another gate of
-    /// its set, or for the service. Brings up to date what `enter` wrote into it.
+    /// Decides once more about a request that passed and then had to wait for another gate of its set, or for the service
+    /// behind the set, directly before it goes on to that service. Brings up to date what `enter` wrote into it.
     ///
     /// # Errors
     /// The request does not go on.

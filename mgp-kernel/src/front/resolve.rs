@@ -57,7 +57,7 @@ impl Gate for ResolveToolGate {
                 // The definition may have changed since the last start, or the tool may be gone.
                 request.params.set("name", name);
                 request.context.tool = None;
-                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
+                resolve(&visibility, &mut request, UnlistedToolCall::SendNow);
                 (request, Flow::Pass(()))
             });
         }
@@ -66,7 +66,7 @@ impl Gate for ResolveToolGate {
         let starts = starts(self, &wanted, caller);
         if starts.is_empty() {
             if is_call {
-                resolve(&visibility, request, UnlistedToolCall::Sent);
+                resolve(&visibility, request, UnlistedToolCall::SendNow);
             }
             return Flow::Pass(());
         }
@@ -77,7 +77,7 @@ impl Gate for ResolveToolGate {
                 let _ = timeout_at(until, start.over()).await;
             }
             if is_call {
-                resolve(&visibility, &mut request, UnlistedToolCall::Sent);
+                resolve(&visibility, &mut request, UnlistedToolCall::SendNow);
             }
             (request, Flow::Pass(()))
         })
@@ -103,9 +103,10 @@ enum RequiredLists {
 /// The treatment of a call of a tool that the caller's own connection has not listed yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnlistedToolCall {
-    Awaited,
-    /// The call is sent, and the connection says what is the matter.
-    Sent,
+    /// The call waits for the list of the connection.
+    WaitForList,
+    /// The call goes on without one, and the connection says what is the matter.
+    SendNow,
 }
 
 /// Returns the lists that the request waits for, if servers are starting that may have them. Notes the tool that is
@@ -114,7 +115,7 @@ fn wanted(resolver: &ResolveToolGate, request: &mut Request) -> Option<RequiredL
     let visibility = &*resolver.visibility;
     if request.method == Method::TOOLS_CALL {
         let called = request.params.get("name")?;
-        if resolve(visibility, request, UnlistedToolCall::Awaited) {
+        if resolve(visibility, request, UnlistedToolCall::WaitForList) {
             let start = start_of_tool(visibility, request)?;
             return Some(RequiredLists::Tool { start, name: called.detached() });
         }
@@ -263,7 +264,7 @@ fn of_caller(
             let tool = own.tool(tool.server.as_str(), tool.name.as_str())?;
             Some(Arc::clone(&tool.resolved))
         }
-        AgentLists::Coming if missing == UnlistedToolCall::Awaited => None,
+        AgentLists::Coming if missing == UnlistedToolCall::WaitForList => None,
         // A caller that does not reach the server is refused further in, with the reason.
         AgentLists::Everything | AgentLists::Coming | AgentLists::Nothing => Some(Arc::clone(tool)),
     }

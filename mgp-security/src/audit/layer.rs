@@ -19,8 +19,8 @@ use crate::Clock;
 /// A layer that records each tool call, each resource read, each prompt, each method beyond MCP and MGP that is
 /// passed to a server, and every other request that is refused (§6).
 ///
-/// The layer stands in front of every decision, because otherwise it would see no denial, and behind the layers that
-/// set the session and the principal. It needs neither of them, nor any other layer of this crate: without a
+/// The layer stands in front of every decision about a known caller, because otherwise it would see no denial, and behind
+/// the layers that set the session and the principal. It needs neither of them, nor any other layer of this crate: without a
 /// principal the agent is called `anonymous`, and where nothing resolves the tool, the server is that of
 /// [`for_server`](Self::for_server).
 ///

@@ -1,4 +1,4 @@
-//! The tower layer that authenticates each request by an API key.
+//! The tower layer that finds out who sends each request: by its API key, or as the connection proved it.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -86,14 +86,14 @@ impl<S> Layer<S> for AuthLayer {
 
 /// The service of [`AuthLayer`].
 ///
-/// The service stands in front of everything that reads `context.principal`, which it overwrites; a client of the user
-/// gets the name that its `context.client` has. Every request needs
-/// a key, `ping` included; the permissions of the key decide which methods and tools it is for, and `tools/list`
+/// The service stands in front of everything that reads `context.principal`, which it overwrites; a client on this machine,
+/// which has no key, gets the name that its `context.client` has. Where keys are required, every request that reaches the
+/// service needs one, `ping` included; the permissions of the key decide which methods and tools it is for, and `tools/list`
 /// shows only the tools that the key may see. It refuses with 1002 without a valid key, 1003 with an expired one,
 /// 3000 with one that is used too often, and 1000 for a request that the key does not permit.
 ///
 /// The credential goes no further: `Authorization` is removed from the head of the HTTP request. The reason for a
-/// refusal goes into `context.trail`. A running call whose key is revoked or expires ends with 1002, unless it may
+/// refusal goes into `context.trail`, if there is one so far. A running call whose key is revoked or expires ends with 1002, unless it may
 /// finish; a call that listens ends in any case. Without an HTTP request, it allocates on refusal and for lists only.
 /// It never waits; dropping its future drops that of the service further in, and the use of the key stays counted.
 #[derive(Debug, Clone)]

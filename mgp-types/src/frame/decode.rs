@@ -57,7 +57,7 @@ pub struct Malformed {
     pub id: Option<Id>,
     /// The error that the specification prescribes for such a message.
     pub error: Error,
-    /// True if the sender waits for an answer. A broken notification or answer gets none.
+    /// True if the sender waits for an answer. On a byte stream, a broken notification or answer gets none.
     pub answerable: bool,
 }
 

@@ -24,12 +24,13 @@ use crate::span::LONGEST;
 
 pub use self::future::SendingFuture;
 
-/// Sends calls to one server, with as many of these sections as are set, in one loop:
+/// Sends calls to the service behind it, with as many of these sections as are set, in one loop:
 ///
 /// take a place, or wait in line for one → ask the breaker → make an attempt within its time limit → judge how it ended →
 /// perhaps record that, pause and begin again. Around all of it stands the deadline.
 ///
-/// Sits in front of the way to a server, within whatever waits for people. Makes [`Sending`] services. Each section passes
+/// Sits in front of the way to a server, within whatever waits for people; with places alone, also where the calls of an
+/// agent are counted. Makes [`Sending`] services. Each section passes
 /// notifications, and the limits of time pass calls that last as long as a subscription or a task.
 #[derive(Clone, Default)]
 #[must_use]

@@ -1,4 +1,4 @@
-//! The client's side of permissions: the gate on the way to one server.
+//! The side of permissions that asks a server for them and holds calls to them: the gate on the way to one server.
 
 mod ask;
 mod attach;

@@ -20,7 +20,8 @@ use super::refused;
 /// A server behind a [`ServerEraGate`].
 pub type ServerEra<S> = Gated<ServerEraGate, S>;
 
-/// Serves both eras with one server. The gate sits outermost, behind the transport; each connection has its own.
+/// Serves both eras with one server, or one gateway. The gate sits outermost, behind the transport; each byte stream has its
+/// own, and so has each session over HTTP.
 ///
 /// Inbound it writes `context.session`: agreed by `initialize` once per connection, or described by each request's
 /// `_meta`. The server behind it answers `server/discover` with its `capabilities` and `instructions`, and this gate

@@ -147,7 +147,7 @@ impl RunningCall {
     }
 
     /// Makes the answer a stream soon. A short delay lets a refusal keep its status.
-    pub(super) fn impatient(mut self) -> Self {
+    pub(super) fn streamed_soon(mut self) -> Self {
         self.patience = Some(Box::pin(sleep(PATIENCE)));
         self
     }

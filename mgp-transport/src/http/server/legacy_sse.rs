@@ -12,7 +12,7 @@ use super::HttpServer;
 use super::batch::spawn_call;
 use super::body::{EventBody, HttpBody};
 use super::call::{AnswerForm, TouchOnDrop};
-use super::post::{crowded, notification, refuse, request};
+use super::post::{not_entered, notification, refuse, request};
 use super::respond::{HttpRefusal, PostAnswer, events};
 use super::session_table::{LiveSession, SessionId, SessionTable};
 use super::stream::StreamKind;
@@ -73,7 +73,7 @@ fn take<S: RpcService>(
     message: Result<Message, Malformed>,
 ) -> Result<(), HttpRefusal> {
     if live.session.is_busy() {
-        return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
+        return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
     }
     match message.map_err(refuse)? {
         Message::Call { id, method, params } => call(live, parts, id, method, params)?,
@@ -114,7 +114,7 @@ fn call<S: RpcService>(
             live.session.spawn(answer(answered));
             Ok(())
         }
-        spawned => spawned.map_err(|error| crowded(error).of(Some(id))),
+        spawned => spawned.map_err(|error| not_entered(error).of(Some(id))),
     }
 }
 

@@ -140,7 +140,7 @@ impl<A: Accept> HttpServer<A> {
         };
         let call = Box::pin(HttpCall::new(self.stateless_service(), request, form, None));
         let calling = RunningCall::new(call, stream, CallOwner::Connection);
-        PostStep::Calling(if subscribes { calling.impatient() } else { calling })
+        PostStep::Calling(if subscribes { calling.streamed_soon() } else { calling })
     }
 
     fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<PostStep, HttpRefusal> {
@@ -197,7 +197,7 @@ impl<A: Accept> HttpServer<A> {
             return Err(refused());
         }
         if live.session.is_busy() || messages.len() > self.config().limits.max_in_flight {
-            return Err(crowded(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
+            return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
         }
         Ok(match batch::dispatch(&live, parts, messages) {
             Some(calling) => PostStep::Calling(calling),
@@ -257,7 +257,7 @@ fn session_call<S: RpcService>(
     let stream = Arc::new(session.new_stream().of_call(id.clone()));
     let port = CallPort::Stream(Arc::clone(&stream));
     let guard = InFlightCall::enter(session, &id, &mut request, port);
-    let guard = guard.map_err(|error| crowded(error).of(Some(id.clone())))?;
+    let guard = guard.map_err(|error| not_entered(error).of(Some(id.clone())))?;
     if session.can_poll() {
         request.extensions.insert_shared(Arc::clone(&stream));
     }
@@ -309,7 +309,7 @@ pub(super) fn request(kind: RequestKind, method: Method, params: Params, parts: 
 
 /// Returns the refusal of a call that was not entered. Its status tells the client to wait, or to choose another id; a
 /// request that does not name its call is answered like any other.
-pub(super) fn crowded(error: Error) -> HttpRefusal {
+pub(super) fn not_entered(error: Error) -> HttpRefusal {
     let status = match error.code() {
         code::RESOURCE_EXHAUSTED => StatusCode::TOO_MANY_REQUESTS,
         code::INVALID_PARAMS => StatusCode::OK,

@@ -9,7 +9,7 @@ use mgp_types::mgp::CallEffect;
 
 use super::{first, is_folder_of_system, is_listed, list, may_be_there, worst};
 use crate::shell;
-use crate::shell::syntax::{Body, Direction, Item, Pipeline, Redirect, Simple, Stage, Word};
+use crate::shell::syntax::{Body, Direction, Item, Part, Pipeline, Redirect, Simple, Stage, Word};
 use crate::tool::NameManner;
 use crate::validator::readonly::check_sql;
 use crate::validator::sandbox::bare_name;
@@ -155,6 +155,9 @@ fn is_about_machine(stage: &Stage) -> bool {
 }
 
 fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
+    if hides_program(&command.words) {
+        return CallEffect::Destroys;
+    }
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
     let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&bare_name(word)));
     if has(is_interpreter) && command.words.iter().any(brings_code_within) {
@@ -165,6 +168,25 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
         && command.words.iter().any(|word| runs_within(word, |stage| !is_about_machine(stage)));
     let of_told = if tells { CallEffect::Sends } else { CallEffect::Runs };
     of_words(&words, input).max(of_told)
+}
+
+/// Returns whether the program of a command, or the one that it wraps, is known only when the command runs.
+fn hides_program(words: &[Word]) -> bool {
+    let is_wrapper = |word: &&Word| {
+        let name = word.text().map(|text| bare_name(&text)).unwrap_or_default();
+        is_listed("command that wraps", &name) && !is_listed("command that wraps behind a word", &name)
+    };
+    let program = words.iter().find(|word| !is_wrapper(word));
+    program.is_some_and(|word| word.text().is_none() && !ends_with_name(&word.parts))
+}
+
+/// Returns whether a path ends with a plain name, as that of a program in a folder which is not known: `$HOME/bin/report`.
+fn ends_with_name(parts: &[Part]) -> bool {
+    match parts.last() {
+        Some(Part::Bare(plain) | Part::Single(plain)) => plain.contains('/'),
+        Some(Part::Double(inner)) => ends_with_name(inner),
+        _ => false,
+    }
 }
 
 /// Returns the effect of a program and its arguments, which no shell reads.
@@ -230,9 +252,10 @@ fn is_interpreter(program: &str) -> bool {
 fn of_program(name: &str, words: &[String], input: &StandardInput) -> CallEffect {
     let is = |heading| is_listed(heading, name);
     let called = |heading| list(heading).any(|phrase| is_command(name, words, phrase));
-    let is_plain = !words.iter().any(|word| word.starts_with('-'));
-    let of_phrases =
-        if is_plain && called("command that gives nothing away") { None } else { first(PHRASES, called) };
+    if called("command that changes nothing") {
+        return CallEffect::Runs;
+    }
+    let of_phrases = first(PHRASES, called);
     let of_kind = if is_interpreter(name) {
         let reads_input = operands(words).next().is_none() || words.iter().any(|word| word == "-s");
         let is_fed = matches!(input, StandardInput::Foreign) && reads_input;

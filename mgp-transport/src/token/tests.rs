@@ -96,7 +96,7 @@ const ATTACKS: &[(&str, TokenError, Attack)] = &[
 
 #[test]
 fn no_attack_opens_a_token_of_any_purpose() {
-    for purpose in ALL.into_iter() {
+    for purpose in ALL {
         let token = key().seal(b"content", &own(purpose), MINUTE).unwrap();
         assert_eq!(key().open(&token, &own(purpose)).unwrap(), b"content", "{purpose:?}");
         for (attack, expected, make) in ATTACKS {
@@ -123,7 +123,7 @@ fn no_attack_opens_a_token_of_any_purpose() {
 
 #[test]
 fn a_token_of_any_purpose_is_taken_once_and_by_the_process_that_sealed_it() {
-    for purpose in ALL.into_iter() {
+    for purpose in ALL {
         let (tokens, elsewhere) = (SingleUseTokens::new(key()), SingleUseTokens::new(key()));
         let token = tokens.seal(b"content", &own(purpose), MINUTE).unwrap();
         let other = bound(purpose, &ada(), "delete", r#"{"id":2}"#);
@@ -172,7 +172,7 @@ fn keys_before_the_present_one_open_and_others_do_not() {
 
 #[test]
 fn a_token_has_as_many_bytes_as_its_purpose_allows_and_no_more() {
-    for purpose in ALL.into_iter() {
+    for purpose in ALL {
         let content = vec![7; purpose.max_bytes() / 4 * 3 - super::key::OVERHEAD];
         let token = key().seal(&content, &own(purpose), MINUTE).unwrap();
         assert_eq!(token.len(), purpose.max_bytes(), "{purpose:?}");

@@ -2,12 +2,6 @@
 
 use mgp_types::{Outbox, RpcService};
 
-use crate::CatchPanic;
-
-/// The service of `A` as each transport answers with it: a panic in it ends one request, not the connection or the
-/// session.
-pub(crate) type CaughtService<A> = CatchPanic<<A as Accept>::Service>;
-
 /// A factory of services, one for each connection.
 ///
 /// A transport calls it once per connection or session. The outbox leads to the peer for as long as the connection

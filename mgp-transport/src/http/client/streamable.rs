@@ -125,6 +125,10 @@ impl<I: RpcService> ClientCore<I> {
     }
 
     /// Returns a request as it is posted.
+    #[cfg_attr(
+        not(feature = "ext"),
+        expect(clippy::unnecessary_wraps, reason = "binary arguments may not fit into parts")
+    )]
     fn written(&self, id: i64, request: &Request) -> Result<PostedCall, Error> {
         let mut message = Vec::new();
         #[cfg(feature = "ext")]

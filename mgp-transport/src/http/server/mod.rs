@@ -62,7 +62,6 @@ use self::head::RequestHead;
 use self::read::BodyReader;
 use self::respond::HttpRefusal;
 use self::session_table::SessionTable;
-use crate::accept::CaughtService;
 use crate::http::header::is_media;
 use crate::{Accept, CatchPanic};
 
@@ -114,6 +113,9 @@ pub use self::tls::{ClientCertificates, TlsConfig};
 pub struct HttpServer<A: Accept> {
     shared: Arc<HttpServerShared<A>>,
 }
+
+/// The service of `A` as it answers over HTTP: a panic in it ends one request, not the connection or the session.
+type CaughtService<A> = CatchPanic<<A as Accept>::Service>;
 
 struct HttpServerShared<A: Accept> {
     accept: A,

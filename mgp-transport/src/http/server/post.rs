@@ -23,10 +23,9 @@ use super::respond::{HttpRefusal, PostAnswer, stateless_status};
 use super::session::HttpSession;
 use super::session_table::{LiveSession, SessionId};
 use super::stream::{ResponseStream, StreamKind};
-use super::{HttpServer, batch, decide};
+use super::{CaughtService, HttpServer, batch, decide};
 use crate::Accept;
 use crate::about::take_id;
-use crate::accept::CaughtService;
 
 /// The next step for a POST.
 pub(super) enum PostStep {

@@ -129,7 +129,7 @@ fn much_text_that_could_be_secrets_takes_no_long_time() {
     ] {
         redacted(&serde_json::json!({ "text": pattern.repeat(200_000 / pattern.len()) }).to_string());
     }
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 fn any_json() -> impl Strategy<Value = Value> {

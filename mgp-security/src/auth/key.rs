@@ -35,10 +35,10 @@ impl SecretKey {
 mgp_types::partial_debug!(SecretKey);
 
 impl KeyId {
-    /// Returns the id within a key, if `key` has the form of a key.
-    pub(super) fn of_key(key: &str) -> Option<Self> {
-        let (id, _) = key.strip_prefix(PREFIX).filter(|_| key.len() == KEY_LEN)?.split_once('_')?;
-        Self::read(id)
+    /// Returns the id and the secret part of a key, if `key` has the form of a key.
+    pub(super) fn of_key(key: &str) -> Option<(Self, &str)> {
+        let (id, secret) = key.strip_prefix(PREFIX).filter(|_| key.len() == KEY_LEN)?.split_once('_')?;
+        Some((Self::read(id)?, secret))
     }
 
     /// Returns the id written as `text`; each id has exactly one written form.

@@ -336,7 +336,9 @@ impl Object {
     }
 
     fn is_called(&self, member: &ObjectMember, name: &str) -> bool {
-        *self.raw_name(member) == *name.as_bytes()
+        // Compared where it stands: every look for a member compares names.
+        let raw = &self.frame[range(&member.key.span)];
+        if member.key.escaped { unescape(raw) == name.as_bytes() } else { raw == name.as_bytes() }
     }
 
     fn name(&self, member: &ObjectMember) -> Cow<'_, str> {

@@ -98,8 +98,10 @@ impl LogWriter {
         for record in &mut batch {
             continue_with(&mut record.events, &mut head, &mut newest, &mut entries);
         }
-        // A commit that reports an error may have become durable all the same; it then counts as done.
-        match self.store.append(&entries).or_else(|error| self.durable(head, error)) {
+        let is_new = !entries.is_empty();
+        let appended = self.store.append(&entries);
+        // A commit of entries that reports an error may have become durable all the same; it then counts as done.
+        match appended.or_else(|error| if is_new { self.durable(head, error) } else { Err(error) }) {
             Ok(()) => {
                 (self.head, self.newest) = (head, newest);
                 let mut reported = self.state.missing.lock();

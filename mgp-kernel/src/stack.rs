@@ -168,8 +168,8 @@ impl ServerStack {
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, policy, tasks } = layers(shared, way)?;
-        Ok(Self { service: BoxedService::new(service), policy, tasks })
+        let ServerStack { service, policy } = layers(shared, way)?;
+        Ok(Self { service: BoxedService::new(service), policy })
     }
 }
 
@@ -178,7 +178,7 @@ fn layers(
     way: BareWay,
 ) -> Result<ServerStack<impl RpcService<Future: 'static> + Sync + use<>>, StartError> {
     let ConnectionShared { support, config: server, line, current, of_server, .. } = shared;
-    let ServerSupport { policies, audit, tables, concurrency, .. } = &**support;
+    let ServerSupport { policies, audit, concurrency, .. } = &**support;
     let config = support.config.load();
     let current = Arc::clone(current);
     let session = move || current.load().as_ref().and_then(|client| client.session());
@@ -188,8 +188,6 @@ fn layers(
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
     let policy = policy(shared)?;
-    // A program that ends takes its tasks with it; with other servers they outlive the connection.
-    let tasks = tables.task_owners.of(line, server);
     let safe = settings::passed_methods(&server.safe_methods)?;
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -235,7 +233,6 @@ fn layers(
             CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
             // No server sees the state that another one, or the same one for another agent, gave.
             states,
-            tasks.clone(),
             // From here on the operation of a request that calls no tool is known; a method that the table of methods
             // does not have ends here, unless the operator passes it.
             OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(shared.passed.clone(), safe),
@@ -274,7 +271,7 @@ fn layers(
         sending,
         => way
     ];
-    Ok(ServerStack { service, policy, tasks })
+    Ok(ServerStack { service, policy })
 }
 
 /// Makes the rules about the calls of a server.

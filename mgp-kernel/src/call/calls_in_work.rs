@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_transport::AskedDuring;
 use mgp_types::mcp::meta::key;
@@ -15,8 +16,7 @@ pub(crate) struct CallsInWork(Arc<Mutex<CallTable>>);
 
 #[derive(Default)]
 struct CallTable {
-    /// The number of calls so far, under which the server reports. No two calls have the same number.
-    count: u64,
+    /// The calls by the number under which the server reports.
     calls: BTreeMap<u64, ActiveCall>,
 }
 
@@ -101,9 +101,8 @@ impl CallsInWork {
         }
         let reports = progress.is_some();
         let call = ActiveCall { context: request.context.clone(), progress, is_called_back: false };
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let mut table = self.0.lock();
-        table.count += 1;
-        let number = table.count;
         table.calls.insert(number, call);
         drop(table);
         if let Some(meta) = request.meta_mut().filter(|_| reports) {
@@ -112,6 +111,9 @@ impl CallsInWork {
         Some(CallInWork { calls: self.clone(), number, reports })
     }
 }
+
+/// The number of the next call. No two calls have the same, on whatever connections: tasks that they begin keep it.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl ActiveCall {
     fn is_on(&self, stream: StreamId) -> bool {

@@ -11,7 +11,6 @@ use super::listener::ChangeListener;
 use super::pending_changes::ChangeMessage;
 use super::watch::{ResourceKey, ask_again};
 use super::{ChangeListeners, push};
-use crate::servers::task_locations::name;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications};
 
 impl ServerNotifications for ChangeListeners {
@@ -37,16 +36,11 @@ impl ServerNotifications for ChangeListeners {
         self.levels.lock().remove(line);
     }
 
-    fn task(&self, from: &ConnectionKey, status: &Request) {
-        let Some(own) = status.params.text("taskId") else { return };
-        for listener in self.reaching(from).into_iter().filter(|listener| listener.session.is_some()) {
-            let shown = self.tasks.shown(&listener.principal, &from.server, &own);
-            let Some(shown) = shown else { continue };
-            let mut status = status.clone();
-            if *own != *shown {
-                name(&mut status.params, &shown);
-            }
-            self.offer(&listener, ChangeMessage::Message(Box::new(status)));
+    fn task(&self, from: &ConnectionKey, owner: &Principal, status: &Request) {
+        let is_its =
+            |listener: &Arc<ChangeListener>| listener.session.is_some() && listener.principal == *owner;
+        for listener in self.reaching(from).into_iter().filter(is_its) {
+            self.offer(&listener, ChangeMessage::Message(Box::new(status.clone())));
         }
     }
 

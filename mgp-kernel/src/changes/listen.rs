@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use mgp_types::mcp::task::TaskStatus;
 use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mcp::{SubscriptionFilter, SubscriptionsAcknowledgedParams, SubscriptionsListenParams};
 use mgp_types::mgp::ServerId;
@@ -21,7 +20,7 @@ use super::listener::{ChangeListener, ListenFilter, WantedResource};
 use super::pending_changes::ChangeMessage;
 use super::watch::{PAUSE, ResourceKey};
 use super::{ChangeListeners, MAX_REQUESTS, MAX_SUBSCRIPTIONS, line};
-use crate::servers::task_locations::name;
+use crate::servers::task_table::has_ended;
 use crate::servers::upstream::{ConnectionKey, ListKind};
 use crate::visibility::{CallerView, Visibility};
 
@@ -141,10 +140,10 @@ fn relay_tasks(
     declares_tasks(context.session()?)?;
     let mut by_server: BTreeMap<ServerId, (Vec<String>, Vec<String>)> = BTreeMap::new();
     for shown in tasks.into_iter().take(MAX_SUBSCRIPTIONS) {
-        if let Some(place) = changes.tasks.find(&listener.principal, &shown) {
-            let (all_shown, all_own) = by_server.entry(place.server).or_default();
+        if let Some(task) = changes.fleet.tasks().find(&listener.principal, &shown) {
+            let (all_shown, all_own) = by_server.entry(task.place.line.server.clone()).or_default();
             all_shown.push(shown);
-            all_own.push(place.own.to_string());
+            all_own.push(task.own.to_string());
         }
     }
     let mut honoured = Vec::new();
@@ -208,7 +207,7 @@ struct TaskRelay {
 
 impl TaskRelay {
     fn hear(&self, status: &Object) {
-        if !TaskStatus::of_task(status).is_some_and(|status| status.is_terminal()) {
+        if !has_ended(status) {
             return;
         }
         let Some(task) = status.text("taskId") else { return };
@@ -224,20 +223,13 @@ impl OutboxPort for TaskRelay {
         if notification.method == Method::TASKS
             && let Some(listener) = self.listener.upgrade()
         {
-            let server = &self.line.server;
-            if let Some(upstream) = self.changes.fleet.get(server.as_str()) {
-                upstream.hear_of_task(&self.line, &notification.params);
-            }
-            let changes = &self.changes;
-            let shown = notification.params.text("taskId").and_then(|own| {
-                let shown = changes.tasks.shown(&listener.principal, server, &own);
-                shown.filter(|shown| **shown != *own)
-            });
             self.hear(&notification.params);
-            if let Some(shown) = shown {
-                name(&mut notification.params, &shown);
+            let upstream = self.changes.fleet.get(self.line.server.as_str());
+            let owner =
+                upstream.and_then(|upstream| upstream.hear_of_task(&self.line, &mut notification.params));
+            if owner.as_ref() == Some(&listener.principal) {
+                self.changes.offer(&listener, ChangeMessage::Message(Box::new(notification)));
             }
-            changes.offer(&listener, ChangeMessage::Message(Box::new(notification)));
         }
         Box::pin(std::future::ready(Ok(())))
     }

@@ -31,7 +31,6 @@ use self::listener::{ChangeListener, WantedResource};
 use self::pending_changes::ChangeMessage;
 use self::watch::ResourceWatches;
 use crate::servers::fleet::Fleet;
-use crate::servers::task_locations::TaskLocations;
 use crate::servers::upstream::{ConnectionKey, ListKind, ServerNotifications as _};
 
 pub(crate) use self::access::tell_endings;
@@ -52,7 +51,6 @@ pub(crate) struct ChangeListeners {
     /// The connections on which a listener is notified of tasks.
     relayed: Mutex<Vec<Weak<ConnectionKey>>>,
     levels: LogLevels,
-    pub(crate) tasks: TaskLocations,
     /// The gate that makes lists of tools itself, and notifies of them.
     tools: ArcSwapOption<ToolDiscoveryGate>,
     revision: AtomicU64,
@@ -72,7 +70,6 @@ impl ChangeListeners {
             watches: ResourceWatches::default(),
             relayed: Mutex::default(),
             levels: LogLevels::default(),
-            tasks: TaskLocations::default(),
             tools: ArcSwapOption::empty(),
             revision: AtomicU64::new(0),
             errands: Mutex::default(),

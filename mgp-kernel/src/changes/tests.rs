@@ -326,7 +326,7 @@ async fn the_status_of_a_task_is_told_to_its_owner() {
     let (owner, other) = (TestClient::begin(&scene, "owner").await, TestClient::begin(&scene, "other").await);
     owner.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
     let status = Object::parse(r#"{"taskId":"t","status":"completed"}"#).unwrap();
-    scene.changes.task(&whole(&"a".into()), &Request::notify(Method::TASK_STATUS, status));
+    scene.changes.task(&whole(&"a".into()), &owner.principal, &Request::notify(Method::TASK_STATUS, status));
     assert_eq!(owner.next_message().await.method, Method::TASK_STATUS);
     assert!(other.hears_nothing().await);
 }

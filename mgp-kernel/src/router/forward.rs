@@ -2,18 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use memchr::memmem::Finder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_types::mcp::task_extension::EXTENSION_ID;
 use mgp_types::mgp::{ResolvedTool, ServerId};
-use mgp_types::{BoxFuture, Error, Flow, Gate, Method, Object, Principal, Request, Response};
+use mgp_types::{BoxFuture, Error, Flow, Gate, Method, Request, Response};
 use tower_service::Service as _;
 
 use super::Routes;
-use crate::call::may_name;
 use crate::servers::upstream::Upstream;
 
 type RouterOutcome = Result<Response, Error>;
@@ -26,11 +23,9 @@ pub(crate) enum RouterFuture {
     Calling(BoxFuture<'static, RouterOutcome>, Option<CalledTool>),
 }
 
-/// The call of a tool, with the work that is left when it is answered.
+/// The call of a tool, which the tool index is told of when it is answered.
 pub(crate) struct CalledTool {
     routes: Arc<Routes>,
-    /// The tool, and the caller of it, if the answer may be a task.
-    beginning: Option<(Arc<ResolvedTool>, Principal)>,
     used: <ToolDiscoveryGate as Gate>::Pass,
 }
 
@@ -73,22 +68,12 @@ impl Future for RouterFuture {
             Self::Running(future) => future.as_mut().poll(cx),
             Self::Calling(future, called) => {
                 let mut outcome = ready!(future.as_mut().poll(cx));
-                if let Some(called) = called.take() {
-                    called.answered(&mut outcome);
+                if let Some(CalledTool { routes, used }) = called.take() {
+                    routes.own.tools.leave(used, &mut outcome);
                 }
                 Poll::Ready(outcome)
             }
         }
-    }
-}
-
-impl CalledTool {
-    fn answered(self, outcome: &mut RouterOutcome) {
-        let Self { routes, beginning, used } = self;
-        if let (Some((tool, caller)), Ok(response)) = (beginning, &mut *outcome) {
-            routes.changes.tasks.learn(&caller, &tool.server, response);
-        }
-        routes.own.tools.leave(used, outcome);
     }
 }
 
@@ -103,11 +88,8 @@ impl Routes {
             Flow::Pass(used) => used,
             flow => return Ok(RouterFuture::decided(Method::TOOLS_CALL, flow)),
         };
-        let principal = request.context.principal.clone().filter(|_| may_become_task(&request));
-        let beginning = principal.map(|caller| (Arc::clone(tool), caller));
         let future = self.upstream(&tool.server)?.call(request);
-        let called = CalledTool { routes: Arc::clone(self), beginning, used };
-        Ok(RouterFuture::Calling(future, Some(called)))
+        Ok(RouterFuture::Calling(future, Some(CalledTool { routes: Arc::clone(self), used })))
     }
 
     /// Sends a request to one server.
@@ -132,22 +114,3 @@ impl Routes {
         Ok(RouterFuture::Running(way.call(request)))
     }
 }
-
-/// Returns whether the answer may be a task: the call asks for one, or its client declared that it takes one.
-fn may_become_task(request: &Request) -> bool {
-    if request.params.contains("task") {
-        return true;
-    }
-    let Some(session) = request.context.session.as_ref().filter(|session| session.describes_each_request())
-    else {
-        return false;
-    };
-    // Most clients name other extensions alone, which need not be parsed.
-    let extensions = session.capabilities.get("extensions");
-    let extensions = extensions.filter(|extensions| may_name(extensions.as_bytes(), &EXTENSION));
-    extensions
-        .and_then(|extensions| Object::from_raw(&extensions).ok())
-        .is_some_and(|extensions| extensions.contains(EXTENSION_ID))
-}
-
-static EXTENSION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(EXTENSION_ID));

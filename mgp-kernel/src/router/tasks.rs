@@ -2,33 +2,29 @@
 
 use std::sync::Arc;
 
-use mgp_types::mgp::ServerId;
-use mgp_types::{Error, Object, Principal, RawJson, Request, Response};
+use mgp_types::{Error, Object, RawJson, Request, Response};
 
 use super::Routes;
 use super::forward::RouterFuture;
 use super::list_cache::{first_page, list_of};
 use super::missing::required;
-use crate::changes::{ChangeListeners, declares_tasks};
+use crate::changes::declares_tasks;
 use crate::servers::fan_out::{ask, has, to};
-use crate::servers::task_locations::{self, TaskLocation};
 use crate::servers::upstream::Upstream;
 use crate::visibility::CallerView;
 
 impl Routes {
     /// Sends a request about one task to its server.
-    pub(super) fn task(&self, mut request: Request) -> Result<RouterFuture, Error> {
-        let (shown, place) = self.find_task(&request)?;
-        if shown == *place.own {
-            return self.to_server(&place.server, request);
+    pub(super) fn task(&self, request: Request) -> Result<RouterFuture, Error> {
+        let session = request.context.session()?;
+        if session.describes_each_request() {
+            declares_tasks(session)?;
         }
-        task_locations::name(&mut request.params, &place.own);
-        let answer = self.to_server(&place.server, request)?;
-        Ok(RouterFuture::of(async move {
-            let mut response = answer.await?;
-            task_locations::rename(&mut response, &shown);
-            Ok(response)
-        }))
+        required(&request, "taskId", "which task is meant")?;
+        match self.visibility.fleet.tasks().meant_by(&request)? {
+            Some(task) => self.to_server(&task.place.line.server, request),
+            None => Err(Error::method_not_found(&request.method)),
+        }
     }
 
     /// Answers `tasks/list`: the caller's tasks of all servers, on one page.
@@ -56,43 +52,13 @@ impl Routes {
                     }
                     None => return false,
                 };
-                let tasks: Vec<RawJson> =
-                    page.get("tasks").and_then(|tasks| tasks.to().ok()).unwrap_or_default();
-                let convert = |task| as_told(&self.changes, view.principal(), upstream.id(), task);
-                all.extend(tasks.into_iter().map(convert));
+                let tasks = page.get("tasks").and_then(|tasks| tasks.to::<Vec<RawJson>>().ok());
+                all.extend(tasks.unwrap_or_default());
                 let next = page.get("nextCursor").filter(|cursor| !cursor.is_null());
                 next.map(|cursor| request.params.set("cursor", cursor)).is_some()
             });
         }
         Ok(Response::plain(list_of("tasks", all)))
-    }
-
-    /// Returns the id in the request, and the location of that task.
-    fn find_task(&self, request: &Request) -> Result<(String, TaskLocation), Error> {
-        let view = CallerView::of(&self.visibility, &request.context)?;
-        let session = request.context.session()?;
-        if session.describes_each_request() {
-            declares_tasks(session)?;
-        }
-        let task = required(request, "taskId", "which task is meant")?;
-        match self.changes.tasks.find(view.principal(), &task) {
-            Some(place) => Ok((task, place)),
-            None => Err(Error::invalid_params(format!("there is no task `{task}` of yours"))),
-        }
-    }
-}
-
-/// Returns a task of a list, with the id by which its caller knows it.
-fn as_told(changes: &ChangeListeners, caller: &Principal, server: &ServerId, task: RawJson) -> RawJson {
-    let Ok(mut object) = Object::from_raw(&task) else { return task };
-    let Some(own) = object.text("taskId") else { return task };
-    match changes.tasks.shown(caller, server, &own) {
-        Some(shown) if *shown != *own => {
-            drop(own);
-            task_locations::name(&mut object, &shown);
-            object.to_raw()
-        }
-        _ => task,
     }
 }
 

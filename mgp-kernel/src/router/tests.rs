@@ -1,11 +1,9 @@
 //! What clients get from many servers as if from one.
 
 use mgp_types::mcp::CacheScope;
-use mgp_types::{Error, Method, Object, Origin, RawJson, Request, code};
+use mgp_types::{Error, Object, Origin, RawJson, code};
 
 use super::others::SERVER_META;
-use crate::servers::upstream::ConnectionKey;
-use crate::servers::upstream::ServerNotifications as _;
 use crate::test_kernel::{GRANTED, TestClient, TestKernel, text};
 use mgp_types::BoxedService;
 
@@ -120,7 +118,8 @@ async fn a_request_for_one_server_keeps_every_byte_but_the_name_and_so_does_the_
     scene.resource("b", "file:///b");
     let peer = TestClient::stateless("some");
     a.answers(r#"{"messages":[ ],"vendor":1.50,"_meta":{"v/x":{}}}"#);
-    let params = r#"{"name":"a.greet","arguments":{"n":"1"},"vendor":[1.50, 2],"_meta":{"progressToken":7,"v/t":"x"}}"#;
+    let params =
+        r#"{"name":"a.greet","arguments":{"n":"1"},"vendor":[1.50, 2],"_meta":{"v/n":7.0,"v/t":"x"}}"#;
     let answer = peer.call(&scene, "prompts/get", params).await.unwrap();
     assert_eq!(text(&answer), r#"{"messages":[ ],"vendor":1.50,"_meta":{"v/x":{}}}"#);
     let asked = a.asked().remove(0);
@@ -296,9 +295,15 @@ async fn the_tasks_of_all_servers_are_one_list() {
         .refuses(Error::internal("never asked"));
     let d = scene.server("d").await;
     d.refuses(Error::internal("broken"));
-    a.answers(r#"{"tasks":[{"taskId":"1", "v":1.50}]}"#);
-    b.answers(r#"{"tasks":[{"taskId":"2"}]}"#);
     let peer = TestClient::begin(&scene, "some").await;
+    for (server, id, begun) in
+        [(&a, "a", r#"{"task":{"taskId":"1"}}"#), (&b, "b", r#"{"task":{"taskId":"2"}}"#)]
+    {
+        server.answers(begun);
+        peer.call_tool(&scene, &scene.tool(id, "run"), r#"{"name":"run","task":{}}"#).await;
+    }
+    a.answers(r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
+    b.answers(r#"{"tasks":[{"taskId":"2"}]}"#);
     let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
     assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1", "v":1.50},{"taskId":"2"}]}"#);
 }
@@ -354,11 +359,11 @@ async fn tasks_of_one_id_of_two_servers_are_told_apart() {
     a.answers(r#"{"tasks":[{"taskId":"1"}]}"#);
     b.answers(r#"{"tasks":[{"taskId":"1","x":1.50},{"taskId":"2"}]}"#);
     let list = peer.call(&scene, "tasks/list", "{}").await.unwrap();
-    assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1"},{"taskId":"b/1","x":1.50},{"taskId":"2"}]}"#);
-    let status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
+    assert_eq!(text(&list), r#"{"tasks":[{"taskId":"1"},{"taskId":"b/1","x":1.50}]}"#);
     for (server, shown) in [("b", "b/1"), ("a", "1")] {
-        let from = ConnectionKey::shared(server.into());
-        scene.changes.task(&from, &Request::notify(Method::TASK_STATUS, status.clone()));
-        assert_eq!(peer.next_message().await.params.text("taskId").as_deref(), Some(shown));
+        let mut status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
+        let server = scene.fleet.get(server).unwrap();
+        let owner = server.hear_of_task(&server.line(&peer.principal), &mut status);
+        assert_eq!((owner, status.text("taskId").as_deref()), (Some(peer.principal.clone()), Some(shown)));
     }
 }

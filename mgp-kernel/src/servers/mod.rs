@@ -9,5 +9,5 @@ pub(crate) mod events;
 pub(crate) mod fan_out;
 pub(crate) mod fleet;
 pub(crate) mod logins;
-pub(crate) mod task_locations;
+pub(crate) mod task_table;
 pub(crate) mod upstream;

@@ -4,7 +4,6 @@
 //! server's default. Entries may be for patterns: an exact entry comes before a pattern, a pattern with more literal
 //! characters comes before one with fewer, and of two equally narrow patterns the one that denies decides.
 //! [`AccessGate`] holds requests to the policy, and [`AccessMethodsGate`] lets operators change it while it runs.
-//! [`TaskOwnersGate`] keeps apart the tasks of agents that share one connection to a server.
 //!
 //! ```
 //! use mgp_security::access::{AccessPolicy, AccessPolicySettings};
@@ -42,7 +41,6 @@ mod policy;
 mod store;
 mod table;
 mod targets;
-mod tasks;
 
 pub use self::entry::{AccessEntry, AccessError, StoredEntry};
 pub use self::expiring_entries::ExpiringEntries;
@@ -50,7 +48,6 @@ pub use self::gate::AccessGate;
 pub use self::methods::AccessMethodsGate;
 pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};
 pub use self::targets::{KnownTargets, UnmatchedTarget};
-pub use self::tasks::TaskOwnersGate;
 
 #[cfg(test)]
 mod tests;

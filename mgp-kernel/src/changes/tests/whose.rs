@@ -67,17 +67,15 @@ async fn what_is_logged_on_a_connection_of_an_agents_own_is_for_that_agent() {
 }
 
 #[tokio::test]
-async fn of_two_tasks_of_one_id_each_is_told_to_the_agent_whose_connection_it_is_on() {
+async fn the_status_of_a_task_is_told_to_no_other_agent_than_its_owner() {
     let (scene, id) = (TestKernel::open().await, "a".into());
-    let server = scene.server("a").await;
-    let tool = scene.tool("a", "run");
-    server.answers(r#"{"task":{"taskId":"1"}}"#);
+    scene.server("a").await;
     let (ada, bob) = (TestClient::begin(&scene, "ada").await, TestClient::begin(&scene, "bob").await);
-    for peer in [&ada, &bob] {
-        peer.call_tool(&scene, &tool, r#"{"name":"run","task":{}}"#).await;
-    }
     let status = Object::parse(r#"{"taskId":"1","status":"failed"}"#).unwrap();
-    scene.changes.task(&of(&id, "ada"), &Request::notify(Method::TASK_STATUS, status));
+    let status = Request::notify(Method::TASK_STATUS, status);
+    // The connection of another agent is not where the owner's tasks are.
+    scene.changes.task(&of(&id, "bob"), &ada.principal, &status);
+    scene.changes.task(&whole(&id), &ada.principal, &status);
     assert_eq!(ada.next_message().await.method, Method::TASK_STATUS);
     assert!(bob.hears_nothing().await);
 }

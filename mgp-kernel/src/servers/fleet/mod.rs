@@ -2,7 +2,6 @@
 
 mod callbacks;
 mod tables;
-mod task_owners;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -26,6 +25,7 @@ use self::callbacks::CallbackRoutes;
 pub(crate) use self::tables::FleetTables;
 use crate::StartError;
 use crate::servers::events::ToolsChange;
+use crate::servers::task_table::TaskTable;
 use crate::servers::upstream::{AgentLists, ConnectionKey, ListKind, ServerSupport, ServerView, Upstream};
 
 type ServerMap = BTreeMap<ServerId, Arc<Upstream>>;
@@ -158,6 +158,11 @@ impl Fleet {
     /// Returns the routes of the callbacks of all servers.
     pub(crate) fn callbacks(&self) -> &Mutex<CallbackRoutes> {
         &self.support.tables.callbacks
+    }
+
+    /// Returns the tasks of all servers.
+    pub(crate) fn tasks(&self) -> &TaskTable {
+        &self.support.tables.tasks
     }
 
     /// Returns whether this agent may have a connection to the server.
@@ -338,7 +343,7 @@ impl Fleet {
         let ServerSupport { tables, tools, .. } = &*self.support;
         let listed = self.tools_of(&id);
         let had_something = tables.unpublished(|| tools.catalog.remove_server(&id));
-        tables.task_owners.end_of_server(&id);
+        tables.tasks.end_of_server(&id);
         if had_something {
             self.tell_gone(vec![(id.clone(), listed)]);
         }

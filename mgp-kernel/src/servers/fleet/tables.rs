@@ -11,7 +11,7 @@ use mgp_types::mgp::ServerId;
 use parking_lot::Mutex;
 
 use super::callbacks::CallbackRoutes;
-use super::task_owners::TaskOwners;
+use crate::servers::task_table::TaskTable;
 use crate::servers::upstream::ServerShared;
 
 /// The state that a fleet and the connections of its servers share.
@@ -24,7 +24,7 @@ pub(crate) struct FleetTables {
     /// A number that grows with each change of the servers, and of which agents have which of their lists.
     revision: AtomicU64,
     pub(crate) callbacks: Mutex<CallbackRoutes>,
-    pub(crate) task_owners: TaskOwners,
+    pub(crate) tasks: TaskTable,
     /// The folders of the clients that work elsewhere than this process.
     folders: ArcSwap<BTreeMap<ClientSessionId, PathBuf>>,
 }

@@ -34,7 +34,6 @@ use mgp_types::BoxedService;
 pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<BoxedService>, Error> {
     let output = shared.attempt.lock().output.clone();
     let config = &shared.config;
-    let Some(back) = shared.back.get() else { return Err(Error::internal("the server has no way yet")) };
     let running = shared.support.config.load_full();
     let declared = |json: &'static str| RawJson::from_written(json.into());
     let builder = Client::builder(settings::NAME, env!("CARGO_PKG_VERSION"));
@@ -73,9 +72,8 @@ pub(super) async fn connect(shared: Arc<ConnectionShared>) -> Result<Client<Boxe
         Some(registry) => registry.check_code(&shared.server).await?,
         None => None,
     };
-    if !shared.support.tables.task_owners.keep(&shared.line, config, &back.tasks) {
-        // The tasks of a program ended with it, and the next one may use the same ids again.
-        back.tasks.forget_all();
+    if shared.tasks_at.is_of_program() {
+        shared.support.tables.tasks.end_of_program(&shared.tasks_at);
     }
     // The store of secrets may be a keyring that answers late.
     let of = Arc::clone(&shared);

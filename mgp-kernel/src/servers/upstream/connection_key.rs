@@ -52,8 +52,8 @@ impl ConnectionKey {
         self.agent.is_some() || self.client.is_some()
     }
 
-    /// Returns the key under which the owners of tasks are kept: a task outlives the session of the client that began it.
-    pub(crate) fn of_tasks(&self) -> Self {
+    /// Returns the key of the connection that all clients share, or all of the agent's.
+    pub(crate) fn of_all_clients(&self) -> Self {
         Self { client: None, ..self.clone() }
     }
 

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use mgp_discovery::catalog::Catalog;
 use mgp_discovery::config::model::ServerConfig;
 use mgp_types::mgp::{ServerId, ServerState};
-use mgp_types::{Error, Object, PassedMethods};
+use mgp_types::{Error, Object, PassedMethods, Principal};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -23,9 +23,9 @@ use super::server_shared::ServerShared;
 use super::stale_lists::{ListKind, StaleLists};
 use super::start_attempt::StartAttempt;
 use super::support::{CurrentClient, ServerStack, ServerSupport};
-use super::task_progress::TaskProgress;
 use crate::approvals::ElicitationSessions;
 use crate::call::calls_in_work::CallsInWork;
+use crate::servers::task_table::TaskPlace;
 use crate::{StartError, settings};
 
 /// The state of one connection to a server, which all parts that serve it share.
@@ -36,7 +36,8 @@ pub(crate) struct ConnectionShared {
     pub(crate) support: Arc<ServerSupport>,
     pub(super) calls: CallsInWork,
     pub(super) elicitations: Arc<ElicitationSessions>,
-    pub(super) tasks: Arc<TaskProgress>,
+    /// The place where tasks that are begun on the connection go on.
+    pub(super) tasks_at: Arc<TaskPlace>,
     pub(super) changed: StaleLists,
     /// The channels on which the server publishes events, under their full names.
     pub(super) channels: Mutex<HashSet<Box<str>, RandomState>>,
@@ -116,6 +117,7 @@ impl ConnectionShared {
     ) -> Result<Self, StartError> {
         let server = line.server.clone();
         Ok(Self {
+            tasks_at: Arc::new(TaskPlace::of(&line, config)),
             start: FirstStart::new(server.clone(), settings::startup_timeout(config)),
             server,
             line,
@@ -123,7 +125,6 @@ impl ConnectionShared {
             support: Arc::clone(support),
             calls: CallsInWork::default(),
             elicitations: Arc::default(),
-            tasks: Arc::default(),
             changed: StaleLists::default(),
             channels: Mutex::default(),
             passed: settings::passed_methods(&config.pass_methods)?,
@@ -156,11 +157,9 @@ impl ConnectionShared {
         counts.then(|| self.about.lock().clone())
     }
 
-    /// Passes the status of a task to the layers in front of the server.
-    pub(super) fn hear_of_task(&self, status: &Object) {
-        if let Some(back) = self.back.get() {
-            back.tasks.hear(status);
-        }
+    /// Takes note of a task's status that the server reported. Returns the owner, and puts the owner's id into the status.
+    pub(super) fn hear_of_task(&self, status: &mut Object) -> Option<Principal> {
+        self.support.tables.tasks.hear(&self.tasks_at, status)
     }
 
     /// Drops an incarnation that is over, and the tasks that ran beside it.

@@ -244,14 +244,12 @@ impl Upstream {
                 if self.shares(first, caller) || !self.reaches(caller) {
                     return to(first);
                 }
-                let has_task = |connection: &&OwnConnection| {
-                    connection.instance.shared.back.get().is_some_and(|back| back.tasks.has_task_of(request))
-                };
                 // A task outlives the session that began it.
-                if request.method.as_str().starts_with("tasks/")
-                    && let Some(found) = connections.by_key.values().chain([first]).find(has_task)
-                {
-                    return to(found);
+                if let Some(task) = self.support.tables.tasks.meant_by(request)? {
+                    let mut all = connections.by_key.values().chain([first]);
+                    if let Some(found) = all.find(|other| other.instance.shared.tasks_at == task.place) {
+                        return to(found);
+                    }
                 }
                 let line = self.line_of(&connections, caller);
                 let own = connections.by_key.get(&line);

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use mgp_client_sdk::Client;
 use mgp_discovery::config::model::{ServerConfig, Sharing};
-use mgp_types::{BoxedService, Object};
+use mgp_types::{BoxedService, Gate as _, Object};
 use tokio::task::JoinSet;
 
 use super::connection_shared::{ConnectionShared, ServerDescription};
 use super::connections::OwnConnection;
+use super::forward::ForwardGate;
 use super::server_connection::ServerConnection;
 use super::{FirstStart, ServerSupport, Upstream};
 
@@ -26,7 +27,7 @@ pub(crate) struct FakeServer {
 }
 
 impl Upstream {
-    /// Returns the server `id`, connected, with nothing in front of it.
+    /// Returns the server `id`, connected, with nothing but the account of its calls in front of it.
     pub(crate) async fn fake(support: &Arc<ServerSupport>, id: &str, fake: FakeServer) -> Arc<Self> {
         let loaded = support.config.load();
         let mut config = ServerConfig::default();
@@ -62,9 +63,15 @@ impl Upstream {
         let client = supervised.ready(Duration::from_mins(1)).await.unwrap();
         shared.current.store(Some(Arc::new(client)));
 
-        let shared = Arc::new(shared);
+        let gate = ForwardGate {
+            server: shared.server.clone(),
+            calls: shared.calls.clone(),
+            tasks_at: Arc::clone(&shared.tasks_at),
+            tables: Arc::clone(&support.tables),
+        };
+        let service = BoxedService::new(gate.layer(fake.service));
         let connection =
-            ServerConnection { shared, supervised, service: fake.service, _tasks: JoinSet::new() };
+            ServerConnection { shared: Arc::new(shared), supervised, service, _tasks: JoinSet::new() };
         upstream.connections.lock().first = Some(OwnConnection::new(connection));
         upstream
     }

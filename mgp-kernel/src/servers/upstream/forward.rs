@@ -5,30 +5,31 @@ use std::sync::{Arc, LazyLock};
 use memchr::memmem::Finder;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::ServerId;
-use mgp_types::{Error, Flow, Gate, Method, Object, Origin, Request, RequestKind, Response, Session};
+use mgp_types::{
+    Error, Flow, Gate, Method, Object, Origin, Principal, Request, RequestKind, Response, Session, code,
+};
 
-use super::task_progress::TaskProgress;
 use crate::call::calls_in_work::{CallInWork, CallsInWork};
 use crate::servers::fleet::FleetTables;
-use crate::servers::task_locations::begun;
+use crate::servers::task_table::{TaskKey, TaskPlace, TaskProgress, has_ended, name, rename};
 
 /// The innermost gate of the way to a server: it notes the calls of clients, each until its end, has the server report
-/// progress under a number of the kernel's, and follows the progress of tasks that calls begin.
+/// progress under a number of the kernel's, notes the tasks that calls begin, and lets nobody but its owner ask about a task.
 ///
-/// Sits directly in front of the service that carries calls. Reads `context.session` and `context.outbox`, and replaces
-/// `_meta.progressToken`.
+/// Sits directly in front of the service that carries calls. Reads `context.principal`, `context.session` and
+/// `context.outbox`, and replaces `_meta.progressToken` and `taskId`.
 #[derive(Clone)]
 pub(crate) struct ForwardGate {
     pub(super) server: ServerId,
     pub(super) calls: CallsInWork,
-    pub(super) tasks: Arc<TaskProgress>,
+    pub(super) tasks_at: Arc<TaskPlace>,
     pub(super) tables: Arc<FleetTables>,
 }
 
 /// A call that a server works on. It ends when this is dropped, however that happens.
 pub(crate) struct ForwardedCall {
     entry: Option<CallInWork>,
-    tells: TaskUpdate,
+    tasks: TaskAnswer,
     tables: Arc<FleetTables>,
 }
 
@@ -39,47 +40,60 @@ impl Gate for ForwardGate {
         if request.kind == RequestKind::Notify {
             return Flow::Pass(None);
         }
+        let task = match self.tables.tasks.meant_by(request) {
+            Ok(Some(task)) if task.place != self.tasks_at => {
+                return Flow::refuse(Error::invalid_params("the task goes on at another server"));
+            }
+            Ok(task) => task,
+            Err(error) => return Flow::refuse(error),
+        };
         let entry = self.calls.enter(request);
         let number = entry.as_ref().and_then(CallInWork::progress_number);
-        let tells = TaskUpdate::of(request, number, &self.tasks);
-        Flow::Pass(Some(ForwardedCall { entry, tells, tables: Arc::clone(&self.tables) }))
+        let tasks = TaskAnswer::to(request, number, task);
+        Flow::Pass(Some(ForwardedCall { entry, tasks, tables: Arc::clone(&self.tables) }))
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {
-        match (outcome, call) {
-            (Ok(response), call) => {
-                without_server_info(response);
-                if let Some(call) = call {
-                    self.answered(&call.tells, response);
-                }
-            }
-            (Err(error), Some(_)) if error.origin() == Origin::Connection => {
-                let message = format!("{} did not answer the call: {}", self.server, error.message());
-                *error = error.clone().with_message(message);
-            }
-            (Err(_), _) => {}
+        if let Ok(response) = outcome {
+            without_server_info(response);
+        }
+        let Some(call) = call else { return };
+        self.answered(&call.tasks, outcome);
+        if let Err(error) = outcome
+            && error.origin() == Origin::Connection
+        {
+            let message = format!("{} did not answer the call: {}", self.server, error.message());
+            *error = error.clone().with_message(message);
         }
     }
 }
 
 impl ForwardGate {
-    /// Applies the answer to the followed tasks: the token of a call that became a task is kept until the task has
-    /// ended.
-    fn answered(&self, tells: &TaskUpdate, response: &Response) {
-        match tells {
-            TaskUpdate::Nothing => {}
-            TaskUpdate::Beginning(number, session) => {
-                let task = begun(&response.result);
-                if let Some((task, (_, token))) = task.zip(self.calls.reported(*number)) {
-                    self.tasks.follow(*number, task, session, token);
+    /// Applies an answer to the tasks that it is about, and puts the ids for their owner into it.
+    fn answered(&self, about: &TaskAnswer, outcome: &mut Result<Response, Error>) {
+        let tasks = &self.tables.tasks;
+        match (about, &mut *outcome) {
+            (TaskAnswer::Beginning { owner, progress }, Ok(response)) => {
+                tasks.learn(&self.tasks_at, owner, response, || {
+                    let (number, session) = progress.as_ref()?;
+                    let (_, token) = self.calls.reported(*number)?;
+                    Some(TaskProgress { number: *number, session: Arc::downgrade(session), token })
+                });
+            }
+            (TaskAnswer::List(owner), Ok(response)) => {
+                if let Err(error) = tasks.keep_own(&self.tasks_at, owner, response) {
+                    *outcome = Err(error);
                 }
             }
-            TaskUpdate::Status => {
-                if let Ok(status) = Object::from_raw(&response.result) {
-                    self.tasks.hear(&status);
+            (TaskAnswer::About { task, shown, method }, outcome) => {
+                if is_end(method, outcome) {
+                    tasks.end(task);
+                }
+                if let (Some(shown), Ok(response)) = (shown, outcome) {
+                    rename(response, shown);
                 }
             }
-            TaskUpdate::End(task) => self.tasks.end(task),
+            _ => {}
         }
     }
 }
@@ -94,35 +108,60 @@ impl Drop for ForwardedCall {
     }
 }
 
-/// The effect of a call's answer on a task whose progress is followed.
-enum TaskUpdate {
+/// The meaning of a request's answer for tasks.
+enum TaskAnswer {
     Nothing,
-    /// The answer may begin a task, which reports under this number to that session.
-    Beginning(u64, Arc<Session>),
-    /// The answer has the status of a task.
-    Status,
-    /// The answer says that this task has ended.
-    End(Box<str>),
+    /// The answer may begin a task of this owner, which reports under the number to the session.
+    Beginning {
+        owner: Principal,
+        progress: Option<(u64, Arc<Session>)>,
+    },
+    /// The answer is about a task, which its owner knows by another id than the server if there is one.
+    About {
+        task: TaskKey,
+        shown: Option<Box<str>>,
+        method: Method,
+    },
+    /// The answer lists tasks, of which this owner's alone are shown.
+    List(Principal),
 }
 
-impl TaskUpdate {
-    fn of(request: &Request, number: Option<u64>, tasks: &TaskProgress) -> Self {
+impl TaskAnswer {
+    /// Returns the meaning of the answer to a request, and puts the server's own id of `task`, which it is about, into it.
+    fn to(request: &mut Request, number: Option<u64>, task: Option<TaskKey>) -> Self {
         let Request { method, params, context, .. } = request;
-        if let Some(number) = number {
+        let Some(task) = task else {
+            let Some(owner) = &context.principal else { return Self::Nothing };
+            if *method == Method::TASKS_LIST {
+                return Self::List(owner.clone());
+            }
+            if *method != Method::TOOLS_CALL {
+                return Self::Nothing;
+            }
             let session = context.session.as_ref().filter(|session| session.outbox.is_open());
-            return match session.filter(|_| *method == Method::TOOLS_CALL && params.contains("task")) {
-                Some(session) => Self::Beginning(number, Arc::clone(session)),
-                None => Self::Nothing,
-            };
+            let progress = number.zip(session.filter(|_| params.contains("task")).cloned());
+            return Self::Beginning { owner: owner.clone(), progress };
+        };
+        let shown: Option<Box<str>> =
+            params.text("taskId").filter(|shown| **shown != *task.own).map(Into::into);
+        if shown.is_some() {
+            name(params, &task.own);
         }
-        if tasks.is_empty() {
-            Self::Nothing
-        } else if *method == Method::TASKS_GET || *method == Method::TASKS_CANCEL {
-            Self::Status
-        } else if *method == Method::TASKS_RESULT {
-            params.text("taskId").map_or(Self::Nothing, |task| Self::End(task.into()))
-        } else {
-            Self::Nothing
+        Self::About { task, shown, method: method.clone() }
+    }
+}
+
+/// Returns whether the answer to a request about a task means that the task has ended.
+fn is_end(method: &Method, outcome: &Result<Response, Error>) -> bool {
+    let is_result = *method == Method::TASKS_RESULT;
+    match outcome {
+        Ok(response) => {
+            is_result || Object::from_raw(&response.result).is_ok_and(|status| has_ended(&status))
+        }
+        // The error is the outcome of the task, or the server no longer knows the task.
+        Err(error) => {
+            let is_unknown = *method != Method::TASKS_UPDATE && error.code() == code::INVALID_PARAMS;
+            error.origin() == Origin::Peer && (is_result || is_unknown)
         }
     }
 }

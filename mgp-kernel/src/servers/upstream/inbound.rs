@@ -103,10 +103,11 @@ impl<S: RpcService<Future: 'static>> Service<Request> for ServerInbound<S> {
                 done()
             }
             "notifications/tasks/status" => {
-                shared.tasks.hear(&request.params);
-                shared.hear_of_task(&request.params);
-                let status = Request::notify(request.method.clone(), request.params.clone());
-                shared.support.tell(|changes| changes.task(&shared.line, &status));
+                let mut status = request.params.clone();
+                if let Some(owner) = shared.hear_of_task(&mut status) {
+                    let status = Request::notify(request.method.clone(), status);
+                    shared.support.tell(|changes| changes.task(&shared.line, &owner, &status));
+                }
                 Box::pin(self.inner.call(request))
             }
             SessionEvent::METHOD => shared.to_caller(request),
@@ -205,7 +206,7 @@ impl ConnectionShared {
             report.params.set("progressToken", token);
             return tell(outbox, Request::notify(report.method, report.params));
         }
-        if let Some((session, token)) = self.tasks.reported(number) {
+        if let Some((session, token)) = self.support.tables.tasks.reported(&self.tasks_at, number) {
             report.params.set("progressToken", token);
             let report = Request::notify(report.method, report.params);
             self.support.tell(|changes| changes.one(&session, report));

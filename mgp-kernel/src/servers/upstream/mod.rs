@@ -26,7 +26,6 @@ mod size;
 mod stale_lists;
 mod start_attempt;
 mod support;
-mod task_progress;
 mod view;
 
 use std::sync::atomic::Ordering;
@@ -195,11 +194,9 @@ impl Upstream {
         self.up().find_map(|instance| instance.session())
     }
 
-    /// Passes the status of a task on this connection to the layers in front of the server.
-    pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &Object) {
-        if let Some(connection) = self.on(line) {
-            connection.shared.hear_of_task(status);
-        }
+    /// Takes note of the status of a task on this connection. Returns the owner, and puts the owner's id into the status.
+    pub(crate) fn hear_of_task(&self, line: &ConnectionKey, status: &mut Object) -> Option<Principal> {
+        self.on(line)?.shared.hear_of_task(status)
     }
 
     /// Returns all connections that are up, each with its session and the server's capabilities on it.

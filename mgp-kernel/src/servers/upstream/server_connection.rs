@@ -59,7 +59,7 @@ impl ServerConnection {
         let gate = ForwardGate {
             server: shared.server.clone(),
             calls: shared.calls.clone(),
-            tasks: Arc::clone(&shared.tasks),
+            tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&support.tables),
         };
         let way = gate.layer(supervised.gate());
@@ -106,7 +106,7 @@ impl ServerConnection {
 
     /// Returns whether a task that was begun on the connection goes on, as far as is known.
     pub(super) fn has_unfinished_tasks(&self) -> bool {
-        self.shared.back.get().is_some_and(|back| back.tasks.has_unfinished())
+        self.shared.support.tables.tasks.has_unfinished(&self.shared.tasks_at)
     }
 
     /// Ends the connection for good, and withdraws its lists.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_types::{Object, Request, Session, Severity};
+use mgp_types::{Object, Principal, Request, Session, Severity};
 
 use super::connection_key::ConnectionKey;
 use super::stale_lists::ListKind;
@@ -20,8 +20,8 @@ pub(crate) trait ServerNotifications: Send + Sync {
     /// Notes that a connection has ended for good.
     fn ended(&self, line: &ConnectionKey);
 
-    /// Passes the status of a task to the sessions whose task it is.
-    fn task(&self, from: &ConnectionKey, status: &Request);
+    /// Passes the status of a task to the sessions of its owner.
+    fn task(&self, from: &ConnectionKey, owner: &Principal, status: &Request);
 
     /// Passes a notification to this session alone.
     fn one(&self, session: &Arc<Session>, message: Request);

@@ -9,7 +9,6 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
-use mgp_security::access::TaskOwnersGate;
 use mgp_types::Gated;
 
 use super::connection_key::ConnectionKey;
@@ -74,6 +73,4 @@ pub(crate) struct ServerStack<S = BoxedService> {
     /// The rules about its calls, of which that of permissions negotiates with each incarnation, and the guard of
     /// definitions is notified when they change.
     pub(crate) policy: CallPolicy,
-    /// The gate with the owners of its tasks, which is notified of their status.
-    pub(crate) tasks: TaskOwnersGate,
 }

@@ -4,7 +4,6 @@ mod patterns;
 mod policy;
 mod properties;
 mod stored;
-mod tasks;
 
 use std::sync::Arc;
 

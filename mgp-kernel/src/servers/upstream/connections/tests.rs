@@ -1,8 +1,9 @@
 //! Tests of the connections of agents and clients.
 
 use mgp_types::mgp::ShutdownReason;
-use mgp_types::{BoxedService, ClientSession, Context as CallContext, Gate as _, Object, PrincipalKind};
-use tower_service::Service as _;
+use mgp_types::{
+    BoxedService, ClientSession, Context as CallContext, Object, PrincipalKind, RawJson, Response,
+};
 
 use super::ends::{IDLE, IDLE_OF_CLIENT};
 use super::*;
@@ -21,10 +22,9 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
     let agents = Upstream::new(&scene.support, serde_json::from_str(server).unwrap()).unwrap();
     let [ada, bob] = ["ada", "bob"].map(TestClient::stateless);
     let connections = [&ada, &bob].map(|peer| agents.connection(&peer.principal).unwrap());
-    let remote = scene.server("remote").await;
-    remote.answers(r#"{"resultType":"task","taskId":"1","status":"working"}"#);
-    let mut to_adas = connections[0].shared.back.get().unwrap().tasks.layer(remote.clone());
-    to_adas.call(ada.request("tools/call", "{}")).await.unwrap();
+    let (tasks, place) = (scene.fleet.tasks(), &connections[0].shared.tasks_at);
+    let begun = RawJson::parse(r#"{"resultType":"task","taskId":"1","status":"working"}"#).unwrap();
+    tasks.learn(place, &ada.principal, &mut Response::new(begun), || None);
     tokio::time::pause();
     tokio::time::advance(IDLE).await;
     let ended = |agents: &Upstream| {
@@ -35,14 +35,15 @@ async fn a_connection_on_which_a_task_goes_on_is_not_idle() {
             .collect::<Vec<_>>()
     };
     assert_eq!(ended(&agents), ["bob"]);
-    remote.answers(r#"{"taskId":"1","status":"completed"}"#);
-    to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
+    let mut status = Object::parse(r#"{"taskId":"1","status":"completed"}"#).unwrap();
+    assert_eq!(tasks.hear(place, &mut status), Some(ada.principal.clone()));
     assert_eq!(ended(&agents), ["ada"]);
     // The server, which goes on, has it still, and it is still hers.
     let again = agents.connection(&ada.principal).unwrap();
-    let mut to_adas = again.shared.back.get().unwrap().tasks.layer(remote);
-    to_adas.call(ada.request("tasks/get", r#"{"taskId":"1"}"#)).await.unwrap();
-    assert!(to_adas.call(bob.request("tasks/get", r#"{"taskId":"1"}"#)).await.is_err());
+    let about = r#"{"taskId":"1"}"#;
+    let task = tasks.meant_by(&ada.request("tasks/get", about)).unwrap().unwrap();
+    assert_eq!(task.place, again.shared.tasks_at);
+    assert!(tasks.meant_by(&bob.request("tasks/get", about)).is_err());
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ impl Connection {
         let gate = ForwardGate {
             server: "a".into(),
             calls: shared.calls.clone(),
-            tasks: Arc::clone(&shared.tasks),
+            tasks_at: Arc::clone(&shared.tasks_at),
             tables: Arc::clone(&scene.support.tables),
         };
         let way = gate.layer(server.clone());
@@ -253,8 +253,11 @@ async fn progress_of_a_task_is_told_until_the_task_has_ended() {
     connection.answer(&ada, "tasks/get", id, r#"{"taskId":"t","status":"working"}"#).await;
     connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"input_required"}"#).await;
     connection.report(number).await;
-    assert_eq!(ada.next_message().await.method, Method::PROGRESS);
+    for told in [Method::TASK_STATUS, Method::PROGRESS] {
+        assert_eq!(ada.next_message().await.method, told);
+    }
     connection.say("notifications/tasks/status", r#"{"taskId":"t","status":"completed"}"#).await;
+    assert_eq!(ada.next_message().await.method, Method::TASK_STATUS);
     connection.report(number).await;
     assert!(ada.hears_nothing().await && bob.hears_nothing().await);
 }

@@ -114,20 +114,17 @@ impl Gate for PermissionGate {
     type Pass = Option<OnceGrantGuard>;
 
     fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        let admission = match self.admit(request) {
+        match self.admit(request) {
             Ok(RequestAdmission::Pass) => {
                 self.attach(request);
                 return Flow::Pass(None);
             }
-            Ok(admission) => admission,
+            Ok(RequestAdmission::Wait(_) | RequestAdmission::Negotiating) => {}
             Err(error) => return Flow::refuse(error),
-        };
+        }
         let (gate, mut request) = (self.clone(), request.take());
         Flow::wait(async move {
-            let undecided = match admission {
-                RequestAdmission::Wait(undecided) => undecided,
-                _ => gate.undecided_after_negotiation(&request).await,
-            };
+            let undecided = gate.undecided_after_negotiation(&request).await;
             let flow = gate.permit(&mut request, &undecided).await.into();
             (request, flow)
         })

@@ -14,6 +14,7 @@ use crate::permission::{ApprovalAnswer, GrantLifetime, GrantTerms, OnRefusal};
 
 mod lasting;
 mod negotiating;
+mod questions;
 mod reach;
 mod wire;
 

@@ -58,6 +58,7 @@ async fn what_is_granted_once_is_granted_for_one_call_while_it_runs() {
         call(&gate, needing(&SHELL)).await.unwrap();
         assert_eq!(approver.asked.lock().len(), asked);
         assert!(!book.is_granted(gate.server(), &SHELL), "nothing is left of it");
+        assert!(!book.standing().is_used_once(gate.server(), &SHELL));
     }
 }
 

@@ -32,7 +32,7 @@ const RSA: &str = include_str!("../../mgp-client-sdk/tests/identity_provider/rsa
 #[derive(Clone)]
 struct Nothing;
 
-impl Service<http::Request<()>> for Nothing {
+impl Service<http::Request<String>> for Nothing {
     type Response = http::Response<String>;
     type Error = Infallible;
     type Future = Ready<Result<http::Response<String>, Infallible>>;
@@ -41,7 +41,7 @@ impl Service<http::Request<()>> for Nothing {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: http::Request<()>) -> Self::Future {
+    fn call(&mut self, _: http::Request<String>) -> Self::Future {
         ready(Ok(http::Response::new(String::new())))
     }
 }
@@ -85,8 +85,11 @@ impl Scene {
     }
 }
 
-fn request(token: &str) -> http::Request<()> {
-    http::Request::post("/mcp").header("authorization", format!("Bearer {token}")).body(()).unwrap()
+fn request(token: &str) -> http::Request<String> {
+    http::Request::post("/mcp")
+        .header("authorization", format!("Bearer {token}"))
+        .body(String::new())
+        .unwrap()
 }
 
 async fn serve(document: String) -> u16 {
@@ -151,6 +154,6 @@ fn no_token(bencher: Bencher<'_, '_>) {
     let ring = KeyRing::open(Database::in_memory().unwrap(), Clock::system()).unwrap();
     let mut door = HttpAuthLayer::new(ring).optional().layer(Nothing);
     bencher
-        .with_inputs(|| http::Request::post("/mcp").body(()).unwrap())
+        .with_inputs(|| http::Request::post("/mcp").body(String::new()).unwrap())
         .bench_local_values(|request| black_box(runtime.block_on(door.call(request)).unwrap()));
 }

@@ -1,11 +1,15 @@
 //! The tower layer that demands an API key of HTTP requests, in front of the HTTP server.
 
 use std::fmt;
+use std::pin::pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Buf as _};
 use mgp_types::Extensions;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -58,7 +62,7 @@ impl<S> Layer<S> for HttpAuthLayer {
 /// stream or the end of a session. It puts three things into the extensions of the request for [`Auth`](super::Auth):
 /// the [`Principal`](mgp_types::Principal), to which sessions are bound, the [`Validity`](mgp_types::Validity), with
 /// which streams and sessions end, and the permissions of the key. It removes `Authorization` and `DPoP`. It refuses
-/// with 401, or with 429 where a key is used too often. It allocates on refusal and for the extensions that it adds. It
+/// with 401, or with 429 where a key is used too often, once it has read the body as far as that is short. It allocates on refusal and for the extensions that it adds. It
 /// waits only for the issuer of a token; dropping its future drops that of the service further in, and the use of the
 /// key stays counted.
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ where
         + Clone
         + Send
         + 'static,
-    B: Send + 'static,
+    B: Body<Data: Send, Error: Send> + Send + 'static,
     R: From<String> + Send + 'static,
 {
     type Response = http::Response<R>;
@@ -95,7 +99,7 @@ where
         let mut request = match met {
             Met::Other(request) => request,
             Met::Judged(Ok(request)) => return GateFuture::passed(self.inner.call(request)),
-            Met::Judged(Err(response)) => return GateFuture::answered(Ok(response)),
+            Met::Judged(Err((response, body))) => return refused(response, body),
             Met::Asking(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
@@ -103,7 +107,10 @@ where
                 return GateFuture::waiting(async move {
                     match asking.await {
                         Ok(request) => inner.call(request).await,
-                        Err(response) => Ok(response),
+                        Err((response, body)) => {
+                            read_out(body).await;
+                            Ok(response)
+                        }
                     }
                 });
             }
@@ -115,15 +122,46 @@ where
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
-                if let Some(response) = self.layer.tokens.as_ref().and_then(|server| challenge(server, error))
-                {
-                    return GateFuture::answered(Ok(response));
-                }
-                GateFuture::answered(Ok(refusal(error)))
+                let challenged = self.layer.tokens.as_ref().and_then(|server| challenge(server, error));
+                refused(challenged.unwrap_or_else(|| refusal(error)), request.into_body())
             }
         }
     }
 }
+
+/// Returns the future of a refusal, which is answered once the body of its request has been read.
+fn refused<F, B, R, E>(response: http::Response<R>, body: B) -> GateFuture<F>
+where
+    F: Future<Output = Result<http::Response<R>, E>>,
+    B: Body<Data: Send, Error: Send> + Send + 'static,
+    R: Send + 'static,
+{
+    GateFuture::waiting(async move {
+        read_out(body).await;
+        Ok(response)
+    })
+}
+
+/// Reads what is left of the body of a refused request, if it is short and comes soon. A connection is closed after an
+/// answer to a request that was not read, and the next request of a client that does not expect that is lost.
+async fn read_out<B: Body>(body: B) {
+    let reading = async {
+        let (mut body, mut left) = (pin!(body), MAX_READ_OUT);
+        while let Some(Ok(frame)) = body.frame().await {
+            let len = frame.data_ref().map_or(0, |data| data.remaining());
+            match left.checked_sub(len) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // A body that does not come is left unread.
+    let _ = tokio::time::timeout(READ_OUT_WITHIN, reading).await;
+}
+
+/// The number of bytes from which on a refused body is left unread.
+const MAX_READ_OUT: usize = 64 * 1024;
+const READ_OUT_WITHIN: Duration = Duration::from_secs(1);
 
 /// Notes who sent a request, and removes what proved it.
 pub(super) fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {

@@ -19,7 +19,8 @@ pub(super) enum Met<B, R> {
     Asking(BoxFuture<'static, JudgedRequest<B, R>>),
 }
 
-type JudgedRequest<B, R> = Result<http::Request<B>, http::Response<R>>;
+/// A request whose token is right, or its refusal with the body that nobody has read.
+type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
 
 /// Looks for a token, and verifies it.
 pub(super) fn meet<B, R>(server: &ResourceServer, request: http::Request<B>) -> Met<B, R>
@@ -33,12 +34,14 @@ where
             return Met::Other(request);
         }
         Ok(shown) => shown,
-        Err(error) => return Met::Judged(Err(refusal(server, error, None))),
+        Err(error) => return Met::Judged(Err((refusal(server, error, None), request.into_body()))),
     };
     let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
-        let token = verified.map_err(|error| refusal(server, error, Some(scheme)))?;
         let mut request = request;
-        admit(&mut request, Authenticated::of_token(token));
+        match verified {
+            Ok(token) => admit(&mut request, Authenticated::of_token(token)),
+            Err(error) => return Err((refusal(server, error, Some(scheme)), request.into_body())),
+        }
         Ok(request)
     };
     if let Some(verified) = server.verify_known(&shown) {

@@ -1,7 +1,10 @@
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use ::http::{Request, Response, StatusCode};
+use hyper::body::{Body, Bytes, Frame};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -10,11 +13,57 @@ use super::*;
 use crate::auth::{Authenticated, HttpAuthLayer};
 use crate::rates::Rates;
 
+/// The body of a request, which notes that it was read.
+#[derive(Clone, Default)]
+struct TestBody {
+    frames: usize,
+    is_held_back: bool,
+    was_read: Arc<AtomicBool>,
+}
+
+impl Body for TestBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.is_held_back {
+            return Poll::Pending;
+        }
+        match self.frames.checked_sub(1) {
+            Some(left) => {
+                self.frames = left;
+                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[0; 1024])))))
+            }
+            None => {
+                self.was_read.store(true, Ordering::Relaxed);
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_body_of_a_refused_request_is_read_if_it_is_short_and_comes_soon() {
+    let mut guarded = HttpAuthLayer::new(ring()).layer(Server::default());
+    for (frames, is_held_back, is_read) in
+        [(0, false, true), (2, false, true), (1 << 10, false, false), (1, true, false)]
+    {
+        let body = TestBody { frames, is_held_back, ..TestBody::default() };
+        let was_read = Arc::clone(&body.was_read);
+        let refused = guarded.call(Request::post("/").body(body).unwrap()).await.unwrap();
+        assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(was_read.load(Ordering::Relaxed), is_read, "{frames}");
+    }
+}
+
 /// A server that keeps what it was asked.
 #[derive(Clone, Default)]
-struct Server(Arc<Mutex<Vec<Request<()>>>>);
+struct Server(Arc<Mutex<Vec<Request<TestBody>>>>);
 
-impl Service<Request<()>> for Server {
+impl Service<Request<TestBody>> for Server {
     type Response = Response<String>;
     type Error = Infallible;
     type Future = std::future::Ready<Result<Response<String>, Infallible>>;
@@ -23,14 +72,14 @@ impl Service<Request<()>> for Server {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<()>) -> Self::Future {
+    fn call(&mut self, request: Request<TestBody>) -> Self::Future {
         self.0.lock().push(request);
         std::future::ready(Ok(Response::new("served".to_owned())))
     }
 }
 
-fn get(key: &str) -> Request<()> {
-    Request::get("/").header("authorization", format!("Bearer {key}")).body(()).unwrap()
+fn get(key: &str) -> Request<TestBody> {
+    Request::get("/").header("authorization", format!("Bearer {key}")).body(TestBody::default()).unwrap()
 }
 
 #[tokio::test]
@@ -39,7 +88,7 @@ async fn a_stream_needs_a_key_too() {
     let (_, key) = issue(&ring, &[]).await;
     let server = Server::default();
     let mut guarded = HttpAuthLayer::new(ring).layer(server.clone());
-    let without = guarded.call(Request::get("/").body(()).unwrap()).await.unwrap();
+    let without = guarded.call(Request::get("/").body(TestBody::default()).unwrap()).await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(without.headers()["www-authenticate"], "Bearer");
     assert!(
@@ -65,7 +114,7 @@ async fn where_keys_are_optional_a_wrong_one_is_refused_all_the_same() {
     let (_, key) = issue(&ring, &[]).await;
     let server = Server::default();
     let mut guarded = HttpAuthLayer::new(ring).optional().layer(server.clone());
-    let without = guarded.call(Request::get("/").body(()).unwrap()).await.unwrap();
+    let without = guarded.call(Request::get("/").body(TestBody::default()).unwrap()).await.unwrap();
     assert_eq!(without.body(), "served");
     assert_eq!(guarded.call(get("wrong")).await.unwrap().status(), StatusCode::UNAUTHORIZED);
     assert_eq!(guarded.call(get(key.expose())).await.unwrap().body(), "served");
@@ -106,7 +155,7 @@ async fn a_request_that_was_let_in_counts_once() {
     let (_, key) = ring.issue(wanted).await.unwrap();
     let server = Server::default();
     HttpAuthLayer::new(ring.clone()).layer(server.clone()).call(get(key.expose())).await.unwrap();
-    let (parts, ()) = server.0.lock().pop().unwrap().into_parts();
+    let (parts, _) = server.0.lock().pop().unwrap().into_parts();
     let mut request = mgp_types::Request::call("ping", mgp_types::Object::new());
     request.extensions.insert(parts);
     let mut service = crate::auth::AuthLayer::http(ring).layer(Asked);

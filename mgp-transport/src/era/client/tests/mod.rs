@@ -4,6 +4,7 @@ mod handshake;
 mod http;
 mod inbound;
 mod mgp;
+mod prefer_session;
 mod relay;
 mod resend;
 pub(crate) mod script;

@@ -36,11 +36,12 @@ async fn result(
 ) -> Result<RawJson, Error> {
     let params = asked.params(request)?;
     let context = &request.context;
+    let key = shared.key(context);
     match asked.method {
         method::TOOLS_DISCOVER => {
             let discovered = discover(shared, context, &params).await?;
             // The answer is in the list now, and may have pushed other tools out.
-            shared.tellings.loaded(shared, &shared.key(context));
+            shared.tellings.loaded(shared, &key);
             written(&discovered)
         }
         // A call that names a tool has become one of that tool.
@@ -50,13 +51,18 @@ async fn result(
         }
         method::TOOLS_REQUEST => written(&request_tools(shared, request, &params).await?),
         method::TOOLS_SESSION => {
-            let key = shared.key(context);
-            written(&shared.with_view(context, |view| shared.sessions.state(&key, view)))
+            let snapshot = shared.index.snapshot();
+            written(
+                &shared
+                    .with_session(&snapshot, (&key, context), |session, _, settings| session.state(settings)),
+            )
         }
         _ => {
             let evict = params::evict(&params)?;
-            let key = shared.key(context);
-            let evicted = shared.with_view(context, |view| shared.sessions.evict(&key, view, &evict));
+            let snapshot = shared.index.snapshot();
+            let evicted = shared.with_session(&snapshot, (&key, context), |session, _, settings| {
+                session.evict(settings, &evict)
+            });
             shared.tellings.changed(shared, &key);
             written(&evicted)
         }
@@ -111,9 +117,7 @@ pub(super) async fn discover(
     let strategy = strategy.unwrap_or(shared.settings.strategy);
     let limit = max_results.unwrap_or(USUAL_RESULTS).min(MAX_RESULTS);
     let mut search = Search::new(&query).strategy(strategy).limit(limit as usize).filter(filter);
-    if let Some(visible) = &visible {
-        search = search.visible(visible);
-    }
+    search.visible = visible.as_deref();
     let began = Instant::now();
     let result = snapshot.search(&search).await;
     let time = began.elapsed();
@@ -131,11 +135,11 @@ pub(super) async fn discover(
     let is_of = |found: &FoundTool, tool: &Tool| {
         found.server_id == tool.server && found.name == snapshot.shown_name(tool, names)
     };
-    let fitted = shared.with_view_of(&snapshot, context, |view| {
-        let fitted = shared.sessions.fit(&key, view, tools);
+    let fitted = shared.with_session(&snapshot, (&key, context), |session, view, settings| {
+        let fitted = session.fit(settings, tools);
         let hits = result.hits.iter().map(|hit| &hit.tool);
         let given = hits.filter(|hit| fitted.tools.iter().any(|found| is_of(found, hit)));
-        shared.sessions.found(&key, view, given);
+        session.found(view, settings, given);
         fitted
     });
     let available = visible.as_ref().map_or(snapshot.len(), |visible| visible.count());

@@ -1,9 +1,10 @@
 //! The answer to `tools/list` at each level.
 
+use std::collections::BTreeMap;
+
 use mgp_types::mcp::ForRevision;
 use mgp_types::mgp::{MEMBER, method, written};
 use mgp_types::{CacheHint, CacheScope, Context, Error, RawJson, Request, Response, Revision};
-use serde::Serialize;
 
 use super::meta_tool;
 use super::shared::DiscoveryShared;
@@ -34,12 +35,6 @@ pub(super) fn answer(shared: &DiscoveryShared, request: &Request) -> Option<Resu
     Some(of_level(level, shared, &key, request))
 }
 
-/// The result of `tools/list`.
-#[derive(Serialize)]
-struct ListedTools {
-    tools: Vec<RawJson>,
-}
-
 /// Returns the level that the caller wishes for this one list, as a gateway does that hands the tools on: not a model
 /// reads such a list.
 fn wished(request: &Request) -> Option<Level> {
@@ -58,11 +53,12 @@ fn of_level(
     let context = &request.context;
     let mut tools = meta_tools(level, shared, key, context);
     if level == Level::L3 {
-        let list = shared.with_view(context, |view| shared.sessions.listed(key, view));
+        let snapshot = shared.index.snapshot();
+        let list = shared.with_view(&snapshot, context, |view| shared.sessions.listed(key, view));
         tools.extend(list.tools.into_iter().map(|tool| tool.definition.json().clone()));
         shared.tellings.listed(key, context);
     }
-    let mut response = Response::plain(written(&ListedTools { tools })?);
+    let mut response = Response::plain(written(&BTreeMap::from([("tools", tools)]))?);
     // The list is a session's own, and may be another one after the next call.
     response.context.cache = Some(CacheHint { ttl_ms: 0, scope: CacheScope::Private });
     Ok(response)

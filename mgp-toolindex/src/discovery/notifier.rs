@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::shared::DiscoveryShared;
-use crate::session::SessionKey;
+use crate::session::{SessionKey, SessionTools, ToolView};
 
 /// Tells peers that their list of tools has changed.
 ///
@@ -224,11 +224,14 @@ impl DiscoveryShared {
     /// Returns the ways to tell the peer that its list changed; `None` if the list did not.
     fn ways_to_tell(&self, key: &SessionKey) -> Option<Vec<Outbox>> {
         let (outboxes, context, awaited) = self.tellings.ways(key)?;
+        let is_changed = |session: &mut SessionTools, view: &ToolView<'_>, _: &_| match awaited {
+            AwaitedChanges::Tools => true,
+            AwaitedChanges::Loaded => session.changed(),
+            AwaitedChanges::Outdating => session.is_outdated(view),
+        };
+        let snapshot = self.index.snapshot();
         let changed = awaited == AwaitedChanges::Tools
-            || self.with_view(&context, |view| match awaited {
-                AwaitedChanges::Loaded => self.sessions.changed(key, view),
-                _ => self.sessions.is_outdated(key, view),
-            });
+            || self.sessions.has(key) && self.with_session(&snapshot, (key, &context), is_changed);
         changed.then(|| {
             // The note comes first: a list that is asked for in between is a new one.
             self.tellings.set_notified(key, true);

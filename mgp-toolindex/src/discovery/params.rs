@@ -15,10 +15,11 @@ pub(super) fn discover(params: &Object) -> Result<DiscoverTools, Error> {
     let mut wanted = DiscoverTools::new(text(params, "query", LONGEST_QUERY)?.unwrap_or_default());
     wanted.strategy =
         word(params, "strategy", SearchStrategy::read, "keyword, semantic, category or hybrid")?;
-    wanted.max_results = member::<f64>(params, "max_results", A_COUNT)?
-        .map(|most| if (1.0..=f64::from(u32::MAX)).contains(&most) { Ok(count(most)) } else { Err(most) })
-        .transpose()
-        .map_err(|_| wrong("max_results", A_COUNT))?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is held to the range")]
+    let count = |most: f64| (1.0..=f64::from(u32::MAX)).contains(&most).then_some(most as u32);
+    let most = member::<f64>(params, "max_results", A_COUNT)?;
+    wanted.max_results =
+        most.map(|most| count(most).ok_or_else(|| wrong("max_results", A_COUNT))).transpose()?;
     if let Some(filter) = object(params, "filter")? {
         wanted.filter = tool_filter(&filter)?;
     }
@@ -127,15 +128,6 @@ fn wrong(name: &str, expected: &str) -> Error {
 fn shortened(mut text: String, longest: usize) -> String {
     text.truncate(text.floor_char_boundary(longest));
     text
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "it was held to the range before"
-)]
-const fn count(most: f64) -> u32 {
-    most as u32
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::callers::CallerNames;
 use super::notifier::ListChangeNotifier;
 use super::visibility::VisibilityCache;
 use crate::level::Level;
-use crate::session::{SessionKey, ToolSessions, ToolView};
+use crate::session::{SessionKey, SessionSettings, SessionTools, ToolSessions, ToolView};
 use crate::{Index, Snapshot, Tool};
 
 /// The state that all services of a gate share.
@@ -43,13 +43,8 @@ impl DiscoveryShared {
         self.callers.key(context, &self.sessions)
     }
 
-    /// Runs `act` on the current tools, as far as the caller sees them.
-    pub(super) fn with_view<T>(&self, context: &Context, act: impl FnOnce(&ToolView<'_>) -> T) -> T {
-        self.with_view_of(&self.index.snapshot(), context, act)
-    }
-
     /// Runs `act` on these tools, as far as the caller sees them.
-    pub(super) fn with_view_of<T>(
+    pub(super) fn with_view<T>(
         &self,
         snapshot: &Snapshot,
         context: &Context,
@@ -60,6 +55,18 @@ impl DiscoveryShared {
         let style = OnceCell::new();
         let names = || *style.get_or_init(|| self.names(context));
         act(&ToolView::new(snapshot, &sees).named(&names))
+    }
+
+    /// Runs `act` on the session of a key, with these tools as far as the caller sees them.
+    pub(super) fn with_session<T>(
+        &self,
+        snapshot: &Snapshot,
+        (key, context): (&SessionKey, &Context),
+        act: impl FnOnce(&mut SessionTools, &ToolView<'_>, &SessionSettings) -> T,
+    ) -> T {
+        self.with_view(snapshot, context, |view| {
+            self.sessions.with(key, view, |session, settings| act(session, view, settings))
+        })
     }
 
     /// Returns the style of names for the caller.
@@ -73,7 +80,9 @@ impl DiscoveryShared {
             let snapshot = self.index.snapshot();
             let visible = self.visible_tools.of(key, context, &snapshot);
             let seen = visible.map_or(snapshot.len(), |visible| visible.count());
-            self.with_view_of(&snapshot, context, |view| self.sessions.level_by_budget(key, view, seen))
+            self.with_session(&snapshot, (key, context), |session, view, settings| {
+                session.level_by_budget(view, settings, seen)
+            })
         })
     }
 
@@ -86,7 +95,8 @@ impl DiscoveryShared {
     /// Notes that the caller called a tool with success.
     pub(super) fn used(self: &Arc<Self>, context: &Context, tool: &Tool) {
         let key = self.key(context);
-        self.with_view(context, |view| self.sessions.used(&key, view, tool));
+        let snapshot = self.index.snapshot();
+        self.with_view(&snapshot, context, |view| self.sessions.used(&key, view, tool));
         self.tellings.changed(self, &key);
     }
 }

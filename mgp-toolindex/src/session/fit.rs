@@ -18,7 +18,11 @@ pub(crate) struct FittedTools {
 }
 
 impl SessionTools {
-    pub(super) fn fit(
+    /// Makes the answer to a search fit the budget: long definitions are shortened, and tools that have no room even so
+    /// are left out.
+    ///
+    /// The answer takes its part of the budget until the next one, or until a tool is used or loaded.
+    pub(crate) fn fit(
         &mut self,
         settings: &SessionSettings,
         found: impl IntoIterator<Item = FoundTool>,

@@ -118,9 +118,13 @@ proptest! {
                     }
                 }
                 Step::Load(numbers) => {
-                    let loaded = sessions.load(&key, &view, &tools(numbers));
-                    prop_assert!(loaded.context_tokens_added <= u64::from(budget.discovery_reserve));
-                    prop_assert!(loaded.loaded.iter().all(|tool| sessions.held(&key, &view, tool).is_some()));
+                    let (added, held) = sessions.with(&key, &view, |session, settings| {
+                        let loaded = session.load(&view, settings, &tools(numbers));
+                        let held = loaded.loaded.iter().all(|tool| session.held(tool).is_some());
+                        (loaded.context_tokens_added, held)
+                    });
+                    prop_assert!(added <= u64::from(budget.discovery_reserve));
+                    prop_assert!(held);
                 }
                 Step::Find(numbers) => {
                     let all = tools(numbers);
@@ -128,17 +132,18 @@ proptest! {
                         let schema = tool.members().get("inputSchema").unwrap();
                         FoundTool::new(tool.name.as_str(), tool.server.clone(), schema)
                     });
-                    let fitted = sessions.fit(&key, &view, found);
+                    let fitted = sessions.with(&key, &view, |session, settings| session.fit(settings, found));
                     prop_assert_eq!(fitted.tools.len() as u64 + fitted.omitted, all.len() as u64);
                     let counted: u32 =
                         fitted.tools.iter().map(|tool| tokens.count(&serde_json::to_string(tool).unwrap())).sum();
                     prop_assert_eq!(counted, fitted.tokens);
                     prop_assert!(counted <= budget.discovery_reserve);
                     answer = counted;
-                    sessions.found(&key, &view, &all);
+                    sessions.with(&key, &view, |session, settings| session.found(&view, settings, &all));
                 }
                 Step::Evict(n) => {
-                    sessions.evict(&key, &view, &EvictTools::new([name(*n)]));
+                    let tools = EvictTools::new([name(*n)]);
+                    sessions.with(&key, &view, |session, settings| session.evict(settings, &tools));
                 }
                 Step::Hide(divisor) => hidden = *divisor,
                 Step::Change(to) => time = *to,

@@ -1,7 +1,7 @@
 //! Tests of sessions.
 
 use mgp_types::RawJson;
-use mgp_types::mgp::{AgentId, ToolContextBudget};
+use mgp_types::mgp::{AgentId, EvictTools, FoundTool, ToolContextBudget, ToolSession};
 use serde_json::{Value, json};
 
 use super::*;
@@ -76,6 +76,14 @@ fn used(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot, names: &
     }
 }
 
+fn state(sessions: &ToolSessions, key: &SessionKey, view: &ToolView<'_>) -> ToolSession {
+    sessions.with(key, view, |session, settings| session.state(settings))
+}
+
+fn changed(sessions: &ToolSessions, key: &SessionKey, view: &ToolView<'_>) -> bool {
+    sessions.with(key, view, |session, _| session.changed())
+}
+
 // covers: MGP-16.7-01, MGP-16.7-02, MGP-16.7-03, MGP-16.7-05, MGP-16.3-02
 #[tokio::test]
 async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_use() {
@@ -85,7 +93,7 @@ async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_us
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think"]);
     used(&sessions, &one, &snapshot, &["write", "read", "write", "think"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think", "write", "read"]);
-    let state = sessions.state(&one, &ToolView::all(&snapshot));
+    let state = state(&sessions, &one, &ToolView::all(&snapshot));
     assert_eq!(
         (state.pinned, state.cached),
         (vec!["store".into(), "think".into()], vec!["write".into(), "read".into()])
@@ -116,7 +124,7 @@ async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
         sessions.used(&one, &view, snapshot.called(name).unwrap());
     }
     assert_eq!(asked.get(), 0);
-    assert_eq!(sessions.state(&one, &view).cached, ["read"]);
+    assert_eq!(state(&sessions, &one, &view).cached, ["read"]);
 }
 
 // covers: MGP-16.7-02
@@ -133,9 +141,9 @@ async fn an_agent_has_pins_of_its_own_and_sees_only_what_it_may() {
     assert_eq!(names(&sessions, &bob, &snapshot), ["think"]);
     let sees = |tool: &Tool| tool.name.as_str() != "secret";
     let blind = ToolView::new(&snapshot, &sees);
-    assert_eq!(sessions.state(&ada, &blind).pinned, ["think", "store"]);
+    assert_eq!(state(&sessions, &ada, &blind).pinned, ["think", "store"]);
     used(&sessions, &bob, &snapshot, &["secret"]);
-    assert_eq!(sessions.state(&bob, &blind).cached, Vec::<String>::new());
+    assert_eq!(state(&sessions, &bob, &blind).cached, Vec::<String>::new());
 }
 
 // covers: MGP-16.8-06, MGP-16.8-07, MGP-16.8-05
@@ -148,7 +156,7 @@ async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "b", "c"]);
     used(&sessions, &one, &snapshot, &["d"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "c", "d"]);
-    assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).cached, ["d", "a", "c"]);
+    assert_eq!(state(&sessions, &one, &ToolView::all(&snapshot)).cached, ["d", "a", "c"]);
 }
 
 // covers: MGP-16.8-02, MGP-16.8-06
@@ -159,7 +167,7 @@ async fn the_total_limits_the_cache_where_it_is_less() {
     let (sessions, one) = (sessions([30, 20, 50, 300], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b", "c"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "b", "c"]);
-    assert_eq!(sessions.state(&one, &ToolView::all(&snapshot)).total_tokens, 30);
+    assert_eq!(state(&sessions, &one, &ToolView::all(&snapshot)).total_tokens, 30);
 }
 
 // covers: MGP-16.8-03
@@ -201,7 +209,8 @@ async fn what_is_found_beyond_the_reserve_is_left_out_and_counted() {
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
     let four = ["a", "b", "c", "d"].map(|name| found(&snapshot, "s", name));
-    let fitted = sessions.fit(&one, &ToolView::all(&snapshot), four);
+    let fitted =
+        sessions.with(&one, &ToolView::all(&snapshot), |session, settings| session.fit(settings, four));
     let names: Vec<&str> = fitted.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((names, fitted.omitted, fitted.tokens), (vec!["a", "b"], 2, 80));
     assert!(fitted.tools.iter().all(|tool| !tool.schema_shortened));
@@ -221,7 +230,8 @@ async fn a_tool_that_is_too_large_is_shortened_and_says_so() {
     let snapshot = index(&[("s", &[large, tool("small", 30)])]).await.snapshot();
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
     let both = ["large", "small"].map(|name| found(&snapshot, "s", name));
-    let fitted = sessions.fit(&one, &ToolView::all(&snapshot), both);
+    let fitted =
+        sessions.with(&one, &ToolView::all(&snapshot), |session, settings| session.fit(settings, both));
     assert_eq!(fitted.omitted, 0);
     assert!(fitted.tools[0].schema_shortened && !fitted.tools[1].schema_shortened);
     let schema: Value = fitted.tools[0].input_schema.to().unwrap();
@@ -239,12 +249,14 @@ async fn what_is_found_is_not_listed_and_is_dropped_once_a_tool_is_used() {
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([30, 0, 30, 30], &[]), key("1"));
     let view = ToolView::all(&snapshot);
-    let fitted = sessions.fit(&one, &view, ["a", "b", "c"].map(|name| found(&snapshot, "s", name)));
+    let fitted = sessions.with(&one, &view, |session, settings| {
+        session.fit(settings, ["a", "b", "c"].map(|name| found(&snapshot, "s", name)))
+    });
     assert_eq!(fitted.tools.len(), 3);
     assert!(names(&sessions, &one, &snapshot).is_empty());
     used(&sessions, &one, &snapshot, &["b"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["b"]);
-    let state = sessions.state(&one, &view);
+    let state = state(&sessions, &one, &view);
     assert_eq!((state.cached, state.total_tokens), (vec!["b".into()], 10));
 }
 
@@ -255,8 +267,9 @@ async fn a_search_in_a_full_session_still_finds_the_best() {
     let snapshot = index(&[("s", &tools)]).await.snapshot();
     let (sessions, one) = (sessions([20, 0, 20, 20], &[]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b"]);
-    let fitted =
-        sessions.fit(&one, &ToolView::all(&snapshot), ["c", "d"].map(|name| found(&snapshot, "s", name)));
+    let fitted = sessions.with(&one, &ToolView::all(&snapshot), |session, settings| {
+        session.fit(settings, ["c", "d"].map(|name| found(&snapshot, "s", name)))
+    });
     assert_eq!((fitted.tools.len(), fitted.omitted), (1, 1));
     assert_eq!(names(&sessions, &one, &snapshot), ["b"]);
 }
@@ -269,12 +282,16 @@ async fn loaded_tools_are_counted_and_do_not_push_one_another_out() {
     let (sessions, one) = (sessions([100, 10, 50, 20], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["old"]);
     let some = ["pin", "a", "b", "c"].map(|name| Arc::clone(snapshot.called(name).unwrap()));
-    let loaded = sessions.load(&one, &ToolView::all(&snapshot), &some);
+    let loaded = sessions.with(&one, &ToolView::all(&snapshot), |session, settings| {
+        session.load(&ToolView::all(&snapshot), settings, &some)
+    });
     let names_loaded: Vec<&str> = loaded.loaded.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names_loaded, ["pin", "a", "b"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "b"], "`old` made room, and `c` has none");
     assert_eq!((loaded.session_tools_count, loaded.context_tokens_added), (3, 20));
-    let again = sessions.load(&one, &ToolView::all(&snapshot), &some[..2]);
+    let again = sessions.with(&one, &ToolView::all(&snapshot), |session, settings| {
+        session.load(&ToolView::all(&snapshot), settings, &some[..2])
+    });
     assert_eq!((again.session_tools_count, again.context_tokens_added), (3, 0));
 }
 
@@ -291,11 +308,14 @@ async fn tools_are_taken_out_by_any_name_that_is_clear() {
     used(&sessions, &one, &snapshot, &["x.read", "y.read", "write", "one"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "x.read", "y.read", "write", "one"]);
     let view = ToolView::all(&snapshot);
-    let done = sessions.evict(&one, &view, &EvictTools::new(["read", "x.read", "y.write", "pin", "none"]));
+    let done = sessions.with(&one, &view, |session, settings| {
+        session.evict(settings, &EvictTools::new(["read", "x.read", "y.write", "pin", "none"]))
+    });
     assert_eq!(done.evicted, ["x.read", "write"]);
     assert_eq!((done.not_found, done.pinned), (vec!["read".into(), "none".into()], vec!["pin".into()]));
     assert_eq!((done.total_tokens, done.max_tokens), (15, 100));
-    let done = sessions.evict(&one, &view, &EvictTools::new(["read"]));
+    let done =
+        sessions.with(&one, &view, |session, settings| session.evict(settings, &EvictTools::new(["read"])));
     assert_eq!(done.evicted, ["y.read"], "only one of that name is left");
 }
 
@@ -321,26 +341,26 @@ async fn the_list_has_changed_only_if_it_is_another_one() {
     let (sessions, one) = (sessions([100, 0, 50, 50], &[]), key("1"));
     let snapshot = index.snapshot();
     let view = ToolView::all(&snapshot);
-    assert!(!sessions.changed(&one, &view) && sessions.len() == 0);
+    assert!(!changed(&sessions, &one, &view));
     used(&sessions, &one, &snapshot, &["a"]);
-    assert!(!sessions.changed(&one, &view), "nobody has the old list");
+    assert!(!changed(&sessions, &one, &view), "nobody has the old list");
     sessions.listed(&one, &view);
     used(&sessions, &one, &snapshot, &["a"]);
-    assert!(!sessions.changed(&one, &view));
+    assert!(!changed(&sessions, &one, &view));
     used(&sessions, &one, &snapshot, &["b"]);
-    assert!(sessions.changed(&one, &view));
-    sessions.evict(&one, &view, &EvictTools::new(["b"]));
-    assert!(!sessions.changed(&one, &view), "it is as it was");
+    assert!(changed(&sessions, &one, &view));
+    sessions.with(&one, &view, |session, settings| session.evict(settings, &EvictTools::new(["b"])));
+    assert!(!changed(&sessions, &one, &view), "it is as it was");
     let put = async |sizes: [(&str, usize); 3]| {
         let tools = sizes.map(|(name, size)| listing(&tool(name, size)));
         index.put_server(ServerTools::new("x", tools.into())).await;
     };
     put([("a", 5), ("b", 5), ("c", 5)]).await;
     index.settled().await;
-    assert!(!sessions.changed(&one, &ToolView::all(&index.snapshot())));
+    assert!(!changed(&sessions, &one, &ToolView::all(&index.snapshot())));
     put([("a", 6), ("b", 5), ("c", 5)]).await;
     index.settled().await;
-    assert!(sessions.changed(&one, &ToolView::all(&index.snapshot())));
+    assert!(changed(&sessions, &one, &ToolView::all(&index.snapshot())));
 }
 
 #[tokio::test]

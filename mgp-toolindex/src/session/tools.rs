@@ -13,19 +13,18 @@ use crate::level::Level;
 
 /// The outcome of loading tools into a session.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct LoadedTools {
+pub(crate) struct LoadedTools {
     /// The tools that are in the session now, pinned ones included.
-    pub loaded: Vec<Arc<Tool>>,
+    pub(crate) loaded: Vec<Arc<Tool>>,
     /// The number of tools in the session now.
-    pub session_tools_count: u64,
+    pub(crate) session_tools_count: u64,
     /// The tokens of the tools that were not there before.
-    pub context_tokens_added: u64,
+    pub(crate) context_tokens_added: u64,
 }
 
 /// The tools of one session.
 #[derive(Debug, Default)]
-pub(super) struct SessionTools {
+pub(crate) struct SessionTools {
     /// The generation of the snapshot that the tools are of.
     generation: Option<u64>,
     /// The tools that are to be pinned, as far as tools of these names exist.
@@ -72,22 +71,9 @@ struct GivenList {
 /// A tool in the list.
 #[derive(Debug)]
 struct HeldTool {
-    tool: Arc<Tool>,
-    name: String,
-    definition: ListedDefinition,
+    listed: ListedTool,
     used_at: u64,
     reason: ListingReason,
-}
-
-impl HeldTool {
-    fn listed(&self, pinned: bool) -> ListedTool {
-        ListedTool {
-            tool: Arc::clone(&self.tool),
-            name: self.name.clone(),
-            definition: self.definition.clone(),
-            pinned,
-        }
-    }
 }
 
 impl SessionTools {
@@ -112,9 +98,9 @@ impl SessionTools {
         if anew {
             self.recount(view, settings);
         } else {
-            self.cached.retain(|held| view.sees(&held.tool));
+            self.cached.retain(|held| view.sees(&held.listed.tool));
         }
-        self.cached.retain(|held| !self.pinned.iter().any(|pin| pin.tool.is_same(&held.tool)));
+        self.cached.retain(|held| !self.pinned.iter().any(|pin| pin.listed.tool.is_same(&held.listed.tool)));
         let room = self.cache_room(settings);
         while self.cached_tokens() > room && self.evict_idle(u64::MAX, ListingReason::Used) {}
         self.discovered = self.discovered.min(self.left(settings));
@@ -141,7 +127,9 @@ impl SessionTools {
         }
     }
 
-    pub(super) fn load<'t>(
+    /// Puts requested tools into the session's cache, the first ones first. Tools of one call do not push each other
+    /// out: tools without room in the cache, or in the reserve for one answer, are left out.
+    pub(crate) fn load<'t>(
         &mut self,
         view: &ToolView<'_>,
         settings: &SessionSettings,
@@ -163,9 +151,10 @@ impl SessionTools {
         loaded
     }
 
-    /// Puts found tools into the list, the best one first, in place of others that were not used. Tools without room
+    /// Puts the tools of the last answer into the list, the best one first, in place of others that were not used. Of
+    /// these and of the tools that fill room, one that is used stays; the others make room first. Tools without room
     /// beside the answer are left out.
-    pub(super) fn found<'t>(
+    pub(crate) fn found<'t>(
         &mut self,
         view: &ToolView<'_>,
         settings: &SessionSettings,
@@ -200,7 +189,7 @@ impl SessionTools {
         }
         let whole = self.cache_room(settings);
         for tool in view.foremost().into_iter().take(MAX_TRIED) {
-            if self.pinned.iter().chain(&self.cached).any(|held| held.tool.is_same(tool)) {
+            if self.pinned.iter().chain(&self.cached).any(|held| held.listed.tool.is_same(tool)) {
                 continue;
             }
             let most = whole.saturating_sub(self.cached_tokens()).min(whole / LARGEST_PART);
@@ -212,8 +201,12 @@ impl SessionTools {
         }
     }
 
-    /// Returns the level by the budget: all tools of the view, of which there are `seen`, where they have room.
-    pub(super) fn level_by_budget(
+    /// Returns the level of a session by the budget: [`Level::L0`] until the tools of the view, of which there are
+    /// `seen`, have once been too many.
+    ///
+    /// Servers connect while clients are there already, so that few tools may become many. A session that lists all
+    /// tools has a new list with each of them anyway; one that searches keeps to that, even when tools leave.
+    pub(crate) fn level_by_budget(
         &mut self,
         view: &ToolView<'_>,
         settings: &SessionSettings,
@@ -230,12 +223,14 @@ impl SessionTools {
         self.level.unwrap_or(Level::L0)
     }
 
-    pub(super) fn evict(&mut self, settings: &SessionSettings, evict: &EvictTools) -> EvictedTools {
+    /// Takes tools out of the session's cache, by the names they are shown by, by their ids, or by their own names
+    /// where only one tool of the session has it. Pinned tools stay.
+    pub(crate) fn evict(&mut self, settings: &SessionSettings, evict: &EvictTools) -> EvictedTools {
         self.keeps_room = true;
         let mut done = EvictedTools::new(settings.budget.max_tokens.into());
         for name in &evict.tools {
             if let Some(at) = position(&self.cached, name) {
-                done.evicted.push(self.cached.remove(at).name);
+                done.evicted.push(self.cached.remove(at).listed.name);
             } else if position(&self.pinned, name).is_some() {
                 done.pinned.push(name.clone());
             } else {
@@ -246,12 +241,13 @@ impl SessionTools {
         done
     }
 
-    pub(super) fn state(&self, settings: &SessionSettings) -> ToolSession {
+    /// Returns the tools of the session, and their tokens.
+    pub(crate) fn state(&self, settings: &SessionSettings) -> ToolSession {
         let mut state = ToolSession::new(settings.budget.max_tokens.into());
-        state.pinned = self.pinned.iter().map(|held| held.name.clone()).collect();
+        state.pinned = self.pinned.iter().map(|held| held.listed.name.clone()).collect();
         let mut cached: Vec<&HeldTool> = self.cached.iter().collect();
         cached.sort_by_key(|held| Reverse(held.used_at));
-        state.cached = cached.into_iter().map(|held| held.name.clone()).collect();
+        state.cached = cached.into_iter().map(|held| held.listed.name.clone()).collect();
         state.total_tokens = self.total(settings).into();
         state
     }
@@ -260,24 +256,35 @@ impl SessionTools {
         self.given = Some(GivenList {
             fingerprint: self.fingerprint(),
             pinned: fingerprint(definitions(&self.pinned)),
-            cached: self.cached.iter().map(|held| (Arc::clone(&held.tool), held.name.clone())).collect(),
+            cached: self
+                .cached
+                .iter()
+                .map(|held| (Arc::clone(&held.listed.tool), held.listed.name.clone()))
+                .collect(),
         });
         ToolList {
-            tools: self.all().collect(),
+            tools: self.pinned.iter().chain(&self.cached).map(|held| held.listed.clone()).collect(),
             tokens: self.total(settings),
             pins_left_out: self.pins_left_out.clone(),
         }
     }
 
-    pub(super) fn held(&self, tool: &Tool) -> Option<ListedTool> {
-        self.all().find(|listed| listed.tool.is_same(tool))
+    /// Returns the definition of a tool as it stands in the session's list, if it does.
+    pub(crate) fn held(&self, tool: &Tool) -> Option<&ListedDefinition> {
+        let held = self.pinned.iter().chain(&self.cached).find(|held| held.listed.tool.is_same(tool))?;
+        Some(&held.listed.definition)
     }
 
-    pub(super) fn changed(&self) -> bool {
+    /// Returns whether the list differs from the one that [`listed`](Self::listed) returned last: then the peer should
+    /// be told. The answer is no while the list was never asked for.
+    pub(crate) fn changed(&self) -> bool {
         self.given.as_ref().is_some_and(|given| given.fingerprint != self.fingerprint())
     }
 
-    pub(super) fn is_outdated(&self, view: &ToolView<'_>) -> bool {
+    /// Returns whether a tool of the list that [`listed`](Self::listed) returned last is gone, not seen any more or
+    /// defined otherwise, or others are pinned. Tools that were used since and tools that made room for them do not
+    /// count: they can be called whether they are listed or not.
+    pub(crate) fn is_outdated(&self, view: &ToolView<'_>) -> bool {
         let is_as_it_was = |tool: &Tool, name: &str| {
             view.tool(&tool.server, &tool.name)
                 .is_some_and(|now| now.definition == tool.definition && view.shown_name(now) == name)
@@ -301,7 +308,7 @@ impl SessionTools {
         let least = idle.min_by_key(|(at, held)| (held.reason, held.used_at, Reverse(*at)));
         let Some(at) = least.map(|(at, _)| at) else { return false };
         let evicted = self.cached.remove(at);
-        tracing::debug!(tool = evicted.tool.id(), "a tool left the list of its session to make room");
+        tracing::debug!(tool = evicted.listed.tool.id(), "a tool left the list of its session to make room");
         true
     }
 
@@ -314,7 +321,8 @@ impl SessionTools {
     ) {
         // Nobody has called a tool that only fills room.
         let used_at = if reason == ListingReason::Room { 0 } else { self.clock };
-        self.cached.push(HeldTool { tool: Arc::clone(tool), name, definition, used_at, reason });
+        let listed = ListedTool { tool: Arc::clone(tool), name, definition, pinned: false };
+        self.cached.push(HeldTool { listed, used_at, reason });
     }
 
     /// Puts a tool into the cache, or notes that it was used again. Returns the added tokens, which are no more than
@@ -346,12 +354,12 @@ impl SessionTools {
 
     /// Notes the last use or find of a tool, if it is in the list. Returns whether it is.
     fn touch(&mut self, tool: &Tool, now: u64, reason: ListingReason) -> bool {
-        if let Some(held) = self.cached.iter_mut().find(|held| held.tool.is_same(tool)) {
+        if let Some(held) = self.cached.iter_mut().find(|held| held.listed.tool.is_same(tool)) {
             held.used_at = now;
             held.reason = held.reason.max(reason);
             return true;
         }
-        self.pinned.iter().any(|held| held.tool.is_same(tool))
+        self.pinned.iter().any(|held| held.listed.tool.is_same(tool))
     }
 
     fn refresh_pinned(&mut self, view: &ToolView<'_>, settings: &SessionSettings, anew: bool) {
@@ -368,8 +376,8 @@ impl SessionTools {
             let name = view.shown_name(tool);
             if let Some(definition) = ListedDefinition::within(tool, &name, room, &*settings.tokens) {
                 room -= definition.tokens();
-                let (tool, reason) = (Arc::clone(tool), ListingReason::Used);
-                pinned.push(HeldTool { tool, name, definition, used_at: self.clock, reason });
+                let listed = ListedTool { tool: Arc::clone(tool), name, definition, pinned: true };
+                pinned.push(HeldTool { listed, used_at: self.clock, reason: ListingReason::Used });
             } else {
                 left_out.push(tool.id());
             }
@@ -388,15 +396,14 @@ impl SessionTools {
         let room = self.cache_room(settings);
         self.cached = std::mem::take(&mut self.cached)
             .into_iter()
-            .filter_map(|held| {
-                let tool = Arc::clone(view.tool(&held.tool.server, &held.tool.name)?);
-                let name = view.shown_name(&tool);
-                let definition = if name == held.name && tool.definition == held.tool.definition {
-                    held.definition
-                } else {
-                    cached_definition(&tool, &name, room, room, settings)?
-                };
-                Some(HeldTool { tool, name, definition, ..held })
+            .filter_map(|mut held| {
+                let tool = view.tool(&held.listed.tool.server, &held.listed.tool.name)?;
+                let name = view.shown_name(tool);
+                if name != held.listed.name || tool.definition != held.listed.tool.definition {
+                    held.listed.definition = cached_definition(tool, &name, room, room, settings)?;
+                }
+                (held.listed.tool, held.listed.name) = (Arc::clone(tool), name);
+                Some(held)
             })
             .collect();
     }
@@ -417,11 +424,6 @@ impl SessionTools {
 
     fn total(&self, settings: &SessionSettings) -> u32 {
         self.fixed(settings).saturating_add(self.cached_tokens())
-    }
-
-    fn all(&self) -> impl Iterator<Item = ListedTool> {
-        let pinned = self.pinned.iter().map(|held| held.listed(true));
-        pinned.chain(self.cached.iter().map(|held| held.listed(false)))
     }
 
     fn fingerprint(&self) -> u64 {
@@ -450,9 +452,9 @@ fn cached_definition(
 /// Returns the position of the tool of this name: the one that is shown by it, the one whose id it is, or the only one
 /// of that own name.
 fn position(held: &[HeldTool], name: &str) -> Option<usize> {
-    let shown = held.iter().position(|held| held.name == name || held.tool.id() == name);
+    let shown = held.iter().position(|held| held.listed.name == name || held.listed.tool.id() == name);
     shown.or_else(|| {
-        let mut bearers = held.iter().enumerate().filter(|(_, held)| held.tool.name.as_str() == name);
+        let mut bearers = held.iter().enumerate().filter(|(_, held)| held.listed.tool.name.as_str() == name);
         match (bearers.next(), bearers.next()) {
             (Some((at, _)), None) => Some(at),
             _ => None,
@@ -461,9 +463,9 @@ fn position(held: &[HeldTool], name: &str) -> Option<usize> {
 }
 
 fn definitions(held: &[HeldTool]) -> impl Iterator<Item = &ListedDefinition> {
-    held.iter().map(|held| &held.definition)
+    held.iter().map(|held| &held.listed.definition)
 }
 
 fn sum<'h>(held: impl IntoIterator<Item = &'h HeldTool>) -> u32 {
-    held.into_iter().map(|held| held.definition.tokens()).fold(0, u32::saturating_add)
+    held.into_iter().map(|held| held.listed.definition.tokens()).fold(0, u32::saturating_add)
 }

@@ -91,9 +91,7 @@ const CONSIDERED: usize = 20;
 
 async fn search(asking: &ToolRequest<'_>, text: &str) -> SearchResult {
     let mut search = Search::capability(text).limit(CONSIDERED);
-    if let Some(visible) = asking.visible {
-        search = search.visible(visible);
-    }
+    search.visible = asking.visible;
     asking.snapshot.search(&search).await
 }
 

@@ -19,8 +19,8 @@ pub(super) struct ToolChoice {
 pub(super) enum Chosen {
     Granted(Arc<Tool>),
     Pending(LackingTool),
-    /// No tool has the capability; a tool may have come near.
-    Nothing(Option<NearestTool>),
+    /// No tool has the capability; a tool may have come near, with the reason why it is not the one.
+    Nothing(Option<(Arc<Tool>, String)>),
 }
 
 /// A tool that the caller lacks permissions for.
@@ -38,12 +38,6 @@ impl LackingTool {
         let details = self.refusal.as_ref()?.recovery()?.details?;
         Object::from_raw(&details).ok()?.text("approval_id").map(Into::into)
     }
-}
-
-#[derive(Debug)]
-pub(super) struct NearestTool {
-    pub(super) tool: Arc<Tool>,
-    pub(super) reason: String,
 }
 
 /// The relevance that a callable tool may lack beside one that needs a grant.
@@ -134,17 +128,10 @@ impl ToolChoice {
     }
 
     fn has(&self, tool: &Tool) -> bool {
-        self.chosen.iter().any(|(_, chosen)| chosen.is_of(tool))
-    }
-}
-
-impl Chosen {
-    fn is_of(&self, tool: &Tool) -> bool {
-        match self {
-            Self::Granted(known) => known.is_same(tool),
-            Self::Pending(lacking) => lacking.tool.is_same(tool),
-            Self::Nothing(_) => false,
-        }
+        self.chosen.iter().any(|(_, chosen)| match chosen {
+            Chosen::Granted(known) | Chosen::Pending(LackingTool { tool: known, .. }) => known.is_same(tool),
+            Chosen::Nothing(_) => false,
+        })
     }
 }
 
@@ -158,9 +145,9 @@ fn each_once<'t>(tools: impl Iterator<Item = &'t Arc<Tool>>) -> Vec<Arc<Tool>> {
     once
 }
 
-fn nearest(candidates: Vec<Candidate>) -> Option<NearestTool> {
+fn nearest(candidates: Vec<Candidate>) -> Option<(Arc<Tool>, String)> {
     candidates.into_iter().find_map(|Candidate { tool, standing, .. }| match standing {
-        CandidateStatus::Misses(reason) => Some(NearestTool { tool, reason }),
+        CandidateStatus::Misses(reason) => Some((tool, reason)),
         CandidateStatus::Meets | CandidateStatus::Lacks(_) => None,
     })
 }

@@ -1,5 +1,7 @@
 //! Inputs and outputs of tools, as far as their definitions tell them.
 
+use std::borrow::Cow;
+
 use mgp_types::{Object, RawJson};
 
 use super::kind::DataKind;
@@ -20,17 +22,11 @@ pub(super) enum TypeFit {
 /// Returns whether a tool takes one of the wanted types.
 pub(super) fn takes(tool: &Tool, wanted: &[String]) -> TypeFit {
     let Some(wanted) = known(wanted) else { return TypeFit::Open };
-    let parameters = tool.members().get("inputSchema").map(|schema| parameters(&schema)).unwrap_or_default();
-    let mut named = Vec::new();
-    let mut is_open = parameters.is_empty();
-    for parameter in &parameters {
-        match parameter.accepts() {
-            AcceptedTypes::Anything => is_open = true,
-            AcceptedTypes::Numbers if wanted.contains(&DataKind::NUMBER) => named.push(DataKind::NUMBER),
-            AcceptedTypes::Numbers | AcceptedTypes::Nothing => {}
-            AcceptedTypes::Kinds(kinds) => named.extend(kinds),
-        }
-    }
+    let numbers = wanted.contains(&DataKind::NUMBER);
+    let schema = tool.members().get("inputSchema");
+    let accepted = schema.map(|schema| accepted(&schema, numbers)).unwrap_or_default();
+    let is_open = accepted.is_empty() || accepted.contains(&None);
+    let named = accepted.into_iter().flatten().flatten().collect();
     let fit = judge(named, &wanted, is_open);
     // The description speaks of outputs as well, so that it only decides if the arguments are open.
     let described = || DataKind::all_in(&tool.description()).iter().any(|kind| wanted.contains(kind));
@@ -43,13 +39,7 @@ pub(super) fn gives(tool: &Tool, wanted: &[String]) -> TypeFit {
     let mut named = announced(&tool.description());
     named.extend(announced(&tool.name.as_str().replace(['_', '-', '.'], " ")));
     if let Some(schema) = tool.members().get("outputSchema") {
-        for parameter in parameters(&schema) {
-            match parameter.accepts() {
-                AcceptedTypes::Numbers => named.push(DataKind::NUMBER),
-                AcceptedTypes::Kinds(kinds) => named.extend(kinds),
-                AcceptedTypes::Anything | AcceptedTypes::Nothing => {}
-            }
-        }
+        named.extend(accepted(&schema, true).into_iter().flatten().flatten());
     }
     judge(named, &wanted, false)
 }
@@ -96,68 +86,38 @@ fn announced(description: &str) -> Vec<DataKind> {
     kinds
 }
 
-struct FlowParameter {
-    name: String,
-    description: String,
-    schema_type: String,
-    is_required: bool,
-}
-
-enum AcceptedTypes {
-    Kinds(Vec<DataKind>),
-    Numbers,
-    Anything,
-    /// The argument is a setting.
-    Nothing,
-}
-
 /// The names of arguments that may be of any kind.
 const CARRIES: &[&str] = &[
     "data", "dataset", "input", "content", "file", "path", "url", "uri", "source", "src", "body", "payload",
     "attachment", "resource", "object", "value", "item", "record", "document",
 ];
 
-impl FlowParameter {
-    fn accepts(&self) -> AcceptedTypes {
-        match self.schema_type.as_str() {
-            "number" | "integer" => return AcceptedTypes::Numbers,
-            "boolean" => return AcceptedTypes::Nothing,
-            _ => {}
-        }
-        let named = DataKind::all_in(&self.name);
-        if !named.is_empty() {
-            return AcceptedTypes::Kinds(named);
-        }
-        let described = DataKind::all_in(&self.description);
-        if !described.is_empty() {
-            return AcceptedTypes::Kinds(described);
-        }
-        let carries =
-            lower_words(&self.name).any(|word| CARRIES.contains(&word.strip_suffix('s').unwrap_or(&word)));
-        if carries || self.is_required { AcceptedTypes::Anything } else { AcceptedTypes::Nothing }
-    }
-}
-
 const MAX_PARAMETERS: usize = 64;
 
-fn parameters(schema: &RawJson) -> Vec<FlowParameter> {
+/// Returns the kinds of data that each argument takes, none of a setting; `None` of an argument that takes any. Numbers
+/// are data if `numbers` says so.
+fn accepted(schema: &RawJson, numbers: bool) -> Vec<Option<Vec<DataKind>>> {
     let Ok(schema) = Object::from_raw(schema) else { return Vec::new() };
     let required: Vec<String> = schema.get("required").and_then(|raw| raw.to().ok()).unwrap_or_default();
-    let Some(properties) = schema.object("properties") else {
-        return Vec::new();
-    };
-    let read = |(name, raw): (std::borrow::Cow<'_, str>, RawJson)| {
+    let Some(properties) = schema.object("properties") else { return Vec::new() };
+    let accepted = |(name, raw): (Cow<'_, str>, RawJson)| {
         let members = Object::from_raw(&raw).unwrap_or_default();
-        let text = |member| members.text(member).unwrap_or_default().into_owned();
-        let media = [text("description"), text("contentMediaType"), text("format")].join(" ");
-        FlowParameter {
-            is_required: required.iter().any(|required| *required == *name),
-            name: name.into_owned(),
-            description: media,
-            schema_type: text("type"),
+        let text = |member| members.text(member).unwrap_or_default();
+        match &*text("type") {
+            "number" | "integer" => return Some(numbers.then_some(DataKind::NUMBER).into_iter().collect()),
+            "boolean" => return Some(Vec::new()),
+            _ => {}
         }
+        let media = [text("description"), text("contentMediaType"), text("format")].join(" ");
+        let mut said = [&*name, &media].into_iter().map(DataKind::all_in);
+        if let Some(kinds) = said.find(|kinds| !kinds.is_empty()) {
+            return Some(kinds);
+        }
+        let carries = |word: String| CARRIES.contains(&word.strip_suffix('s').unwrap_or(&word));
+        let is_any = lower_words(&name).any(carries) || required.iter().any(|required| *required == *name);
+        (!is_any).then(Vec::new)
     };
-    properties.iter().take(MAX_PARAMETERS).map(read).collect()
+    properties.iter().take(MAX_PARAMETERS).map(accepted).collect()
 }
 
 #[cfg(test)]

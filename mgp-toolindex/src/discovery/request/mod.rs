@@ -7,12 +7,12 @@ mod kind;
 
 use std::sync::Arc;
 
-use mgp_types::mgp::{NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
+use mgp_types::mgp::{FoundTool, NearMiss, PendingTool, RequestTools, RequestedTools, ToolRequestStatus};
 use mgp_types::{Context, Error, Object, Origin, Request};
 
 use self::candidate::candidates;
 use self::choice::{Chosen, ToolChoice};
-use super::answer::loaded;
+use super::answer::loaded as loaded_tool;
 use super::shared::DiscoveryShared;
 use super::{meta_tool, params};
 use crate::session::{LoadedTools, SessionKey};
@@ -55,8 +55,9 @@ pub(super) async fn request(
             refusal => choice.asked(tool, refusal.as_ref()),
         }
     }
-    let loaded = asking.load(&key, &choice);
-    let mut answer = asking.answer(&key, &choice, &loaded);
+    let (loaded, found) = asking.load(&key, &choice);
+    let mut answer = asking.answer(&choice, &loaded);
+    answer.tools_loaded = found;
     if answer.status == ToolRequestStatus::Unavailable
         && let Some(creation) = &shared.settings.creation
         && creation.begin(&context, &wanted, &answer.tools_unavailable).await
@@ -101,21 +102,26 @@ struct ToolRequest<'a> {
 }
 
 impl ToolRequest<'_> {
-    fn load(&self, key: &SessionKey, choice: &ToolChoice) -> LoadedTools {
+    /// Loads the chosen tools, and returns them in the length that the list of the session has.
+    fn load(&self, key: &SessionKey, choice: &ToolChoice) -> (LoadedTools, Vec<FoundTool>) {
         let tools = choice.callable();
-        let sessions = &self.shared.sessions;
-        self.shared.with_view_of(self.snapshot, self.context, |view| {
+        let names = self.shared.names(self.context);
+        self.shared.with_session(self.snapshot, (key, self.context), |session, view, settings| {
             if tools.is_empty() {
                 // No tool is loaded, and tools that were found before stay found.
-                let state = sessions.state(key, view);
+                let state = session.state(settings);
                 let session_tools_count = (state.pinned.len() + state.cached.len()) as u64;
-                return LoadedTools { session_tools_count, ..LoadedTools::default() };
+                return (LoadedTools { session_tools_count, ..LoadedTools::default() }, Vec::new());
             }
-            sessions.load(key, view, &tools)
+            let loaded = session.load(view, settings, &tools);
+            let found = loaded.loaded.iter();
+            let found =
+                found.map(|tool| loaded_tool(self.snapshot, tool, names, session.held(tool))).collect();
+            (loaded, found)
         })
     }
 
-    fn answer(&self, key: &SessionKey, choice: &ToolChoice, loaded: &LoadedTools) -> RequestedTools {
+    fn answer(&self, choice: &ToolChoice, loaded: &LoadedTools) -> RequestedTools {
         let is_loaded = |tool: &Arc<Tool>| loaded.loaded.iter().any(|loaded| loaded.is_same(tool));
         let mut answer = RequestedTools::new(ToolRequestStatus::Unavailable);
         let (mut met, mut pending) = (0, 0);
@@ -141,9 +147,9 @@ impl ToolRequest<'_> {
                 }
                 Chosen::Nothing(near) => {
                     answer.tools_unavailable.push(capability.clone());
-                    answer.near_misses.extend(
-                        near.iter().map(|near| self.near_miss(capability, &near.tool, near.reason.clone())),
-                    );
+                    let near = near.iter();
+                    let near = near.map(|(tool, reason)| self.near_miss(capability, tool, reason.clone()));
+                    answer.near_misses.extend(near);
                 }
             }
         }
@@ -153,26 +159,12 @@ impl ToolRequest<'_> {
             (0, ..) => ToolRequestStatus::PendingApproval,
             _ => ToolRequestStatus::Partial,
         };
-        answer.tools_loaded = loaded.loaded.iter().map(|tool| self.loaded(key, tool)).collect();
-        if !answer.tools_loaded.is_empty() {
+        if !loaded.loaded.is_empty() {
             answer.next = Some(meta_tool::how_to_call(self.shared.names(self.context), self.context));
         }
         answer.session_tools_count = loaded.session_tools_count;
         answer.context_tokens_added = loaded.context_tokens_added;
         answer
-    }
-
-    /// Returns the tool in the length that the list of the session has.
-    fn loaded(&self, key: &SessionKey, tool: &Arc<Tool>) -> mgp_types::mgp::FoundTool {
-        let sessions = &self.shared.sessions;
-        let held =
-            self.shared.with_view_of(self.snapshot, self.context, |view| sessions.held(key, view, tool));
-        loaded(
-            self.snapshot,
-            tool,
-            self.shared.names(self.context),
-            held.as_ref().map(|held| &held.definition),
-        )
     }
 
     fn near_miss(&self, capability: &str, tool: &Tool, reason: String) -> NearMiss {

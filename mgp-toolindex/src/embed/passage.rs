@@ -4,6 +4,8 @@ use mgp_types::mgp::ToolHints;
 use sha2::{Digest as _, Sha256};
 
 use super::Embedder;
+use super::table::words::humps;
+use crate::text::cut;
 
 /// The text of a tool that is embedded: the words of its server's name, of its own name, and its description.
 ///
@@ -33,10 +35,25 @@ impl Passage {
         push_words(&mut text, server);
         push_words(&mut text, name);
         let (first, rest) = after_first_sentence(description);
-        let mut room = TextRoom { bytes: MAX_BYTES, words: MAX_WORDS };
-        room.push(&mut text, first);
+        let (mut bytes, mut words) = (MAX_BYTES, MAX_WORDS);
+        let mut push = |out: &mut String, text: &str| {
+            for word in text.split_whitespace() {
+                // Some languages write without spaces: there a word is as long as a text.
+                let fits = word.floor_char_boundary(bytes);
+                if fits == 0 || words == 0 {
+                    return;
+                }
+                if !out.is_empty() {
+                    out.push(' ');
+                }
+                out.push_str(&word[..fits]);
+                bytes -= fits;
+                words -= 1;
+            }
+        };
+        push(&mut text, first);
         let opening = text.len();
-        room.push(&mut text, rest);
+        push(&mut text, rest);
         Self { text, opening }
     }
 
@@ -109,26 +126,15 @@ fn unit(vector: &[f32]) -> Option<Vec<f32>> {
     Some(vector.iter().map(|x| (f64::from(*x) / length) as f32).collect())
 }
 
-const MAX_NAME_CHARS: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// Appends the words of a name for programs: `readFile_v2` becomes `read File v2`.
 fn push_words(out: &mut String, name: &str) {
-    let mut before = ' ';
-    let mut letters = name.chars().take(MAX_NAME_CHARS).peekable();
-    while let Some(letter) = letters.next() {
-        if !letter.is_alphanumeric() {
-            before = ' ';
-            continue;
-        }
-        let ends_capitals = before.is_uppercase()
-            && letter.is_uppercase()
-            && letters.peek().is_some_and(|next| next.is_lowercase());
-        let begins = before == ' ' || (letter.is_uppercase() && !before.is_uppercase()) || ends_capitals;
-        if begins && !out.is_empty() {
+    for word in cut(name, MAX_NAME_BYTES).split(|c: char| !c.is_alphanumeric()).flat_map(humps) {
+        if !out.is_empty() {
             out.push(' ');
         }
-        out.push(letter);
-        before = letter;
+        out.push_str(word);
     }
 }
 
@@ -136,31 +142,6 @@ const MAX_BYTES: usize = 2048;
 
 /// The number of words of a passage; sentence encoders read no further.
 const MAX_WORDS: usize = 256;
-
-/// The room that is left in a passage.
-struct TextRoom {
-    bytes: usize,
-    words: usize,
-}
-
-impl TextRoom {
-    /// Appends the words of a text as far as there is room.
-    fn push(&mut self, out: &mut String, text: &str) {
-        for word in text.split_whitespace() {
-            // Some languages write without spaces: there a word is as long as a text.
-            let fits = word.floor_char_boundary(self.bytes);
-            if fits == 0 || self.words == 0 {
-                return;
-            }
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.push_str(&word[..fits]);
-            self.bytes -= fits;
-            self.words -= 1;
-        }
-    }
-}
 
 /// Splits a description behind its first sentence, which ends with a mark or with its line.
 fn after_first_sentence(description: &str) -> (&str, &str) {

@@ -4,7 +4,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Writes a text in one of its many spellings: compatible characters become the usual ones, accents and invisible
 /// characters are removed. Case stays, because it tells where the words of a name end.
-pub(super) fn fold(text: &str, into: &mut String) {
+pub(crate) fn fold(text: &str, into: &mut String) {
     into.clear();
     if text.is_ascii() {
         into.push_str(text);

@@ -14,6 +14,7 @@ mod stem;
 pub(crate) use self::analysis::{QueryWords, cut};
 pub(crate) use self::document::{DocumentBuilder, MAX_OFTEN};
 pub(crate) use self::everyday::in_words_of_tools;
+pub(crate) use self::fold::fold;
 pub(crate) use self::lower_words::lower_words;
 pub(crate) use self::name_candidate::{NameCandidate, called};
 pub(crate) use self::script::Script;

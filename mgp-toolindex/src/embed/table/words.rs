@@ -1,8 +1,6 @@
 //! The words of a text, for the table.
 
-use unicode_normalization::{UnicodeNormalization, char::decompose_canonical, char::is_combining_mark};
-
-use crate::text::{Script, cut};
+use crate::text::{self, Script, cut};
 
 /// The kind of script of a run of letters and digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,22 +16,10 @@ pub(super) enum RunKind {
 /// The number of bytes of a text that are read.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
-/// Returns the text in the form of the table: compatible letters unified, without accents, and of bounded length.
+/// Returns the beginning of a text in the spelling of the table.
 pub(super) fn fold(text: &str) -> String {
-    let text = cut(text, MAX_TEXT_BYTES);
-    let mut folded = String::with_capacity(text.len());
-    // A letter can expand to many: the result is bounded like the text itself.
-    for letter in text.nfkc().take(MAX_TEXT_BYTES) {
-        match ligature(letter) {
-            Some(letters) => folded.push_str(letters),
-            None if is_latin(letter) => decompose_canonical(letter, |part| {
-                if !is_combining_mark(part) {
-                    folded.push(part);
-                }
-            }),
-            None => folded.push(letter),
-        }
-    }
+    let mut folded = String::new();
+    text::fold(cut(text, MAX_TEXT_BYTES), &mut folded);
     folded
 }
 
@@ -51,7 +37,7 @@ pub(super) fn runs(text: &str) -> impl Iterator<Item = (RunKind, &str)> {
 }
 
 /// Returns the parts of a run that is written in humps, such as `readFile` or `PDFReader`.
-pub(super) fn humps(run: &str) -> impl Iterator<Item = &str> {
+pub(in crate::embed) fn humps(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -82,25 +68,6 @@ impl RunKind {
     }
 }
 
-/// Returns whether a letter is Latin beyond ASCII, or an accent of such a letter.
-fn is_latin(letter: char) -> bool {
-    matches!(letter, '\u{80}'..='\u{24f}' | '\u{300}'..='\u{36f}' | '\u{1e00}'..='\u{1eff}')
-}
-
-/// Returns the ASCII form of Latin letters that are not accented ones.
-fn ligature(letter: char) -> Option<&'static str> {
-    Some(match letter {
-        'ß' => "ss",
-        'æ' | 'Æ' => "ae",
-        'œ' | 'Œ' => "oe",
-        'ø' | 'Ø' => "o",
-        'ł' | 'Ł' => "l",
-        'đ' | 'Đ' => "d",
-        'ı' => "i",
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,7 +92,7 @@ mod tests {
     #[test]
     fn scripts_do_not_run_into_each_other() {
         assert_eq!(split("GitHubの課題"), ["Latin(\"GitHub\")", "Dense(\"の課題\")"]);
-        assert_eq!(split("файл"), ["Alphabet(\"файл\")"]);
+        assert_eq!(split("файл"), ["Alphabet(\"фаил\")"]);
     }
 
     #[test]

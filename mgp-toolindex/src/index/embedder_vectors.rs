@@ -153,9 +153,15 @@ impl EmbedderVectors {
             self.vectors.clear(slot);
             return;
         };
-        if let Err(error) = self.vectors.set(slot, vector) {
+        if !self.vectors.set(slot, vector) {
             self.vectors.clear(slot);
-            tracing::warn!(%error, embedder = self.embedder.id(), "a tool has no vector");
+            let (embedder, dimension) = (self.embedder.id(), self.embedder.dimension());
+            tracing::warn!(
+                embedder,
+                dimension,
+                length = vector.len(),
+                "a tool has no vector of finite numbers"
+            );
         }
     }
 }

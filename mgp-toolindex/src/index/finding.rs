@@ -54,7 +54,7 @@ impl Snapshot {
         request: SearchRequest,
         words: Option<&KeywordReader>,
     ) -> SearchResult {
-        let meanings = self.meanings(request.parts().iter().map(|part| &*part.meant)).await;
+        let meanings = self.meanings(request.parts.iter().map(|part| &*part.meant)).await;
         if meanings.first().is_none_or(Option::is_none) {
             return SearchResult {
                 hits: self.by_words(search, &request),
@@ -63,7 +63,7 @@ impl Snapshot {
         }
         let of_parts: Vec<_> = meanings
             .iter()
-            .zip(request.parts())
+            .zip(&request.parts)
             .map(|(vector, part)| QueryMeaning::of(vector.as_deref()?, self.embedder.grasps(&part.meant)))
             .collect();
         let hits = self.ranked(search, words, Some((&self.vectors, &*of_parts)), &request);

@@ -12,7 +12,7 @@ use crate::text::QueryWords;
 pub(crate) struct KeywordQuery<'a> {
     index: &'a KeywordReader,
     /// The worth of each word: its rarity times its weight in the query.
-    worth: Vec<f32>,
+    pub(crate) worth: Vec<f32>,
     /// The occurrences in each part: the number of the word, and its postings in all text and in names.
     found: Vec<TermPostings>,
 }
@@ -32,7 +32,7 @@ const NAME_SHARE: f32 = 0.5;
 impl<'a> KeywordQuery<'a> {
     pub(super) fn new(index: &'a KeywordReader, words: &QueryWords) -> Self {
         let find = |text: &SegmentField| {
-            let terms = words.terms().iter().enumerate();
+            let terms = words.terms.iter().enumerate();
             terms.filter_map(|(number, term)| Some((number, text.find(&term.text)?))).collect()
         };
         let found: Vec<TermPostings> = index
@@ -40,18 +40,13 @@ impl<'a> KeywordQuery<'a> {
             .iter()
             .map(|part| TermPostings { words: find(&part.words), name: find(&part.name) })
             .collect();
-        let mut counts = vec![0; words.len()];
+        let mut counts = vec![0; words.terms.len()];
         for (number, term) in found.iter().flat_map(|found| &found.words) {
             counts[*number] += u64::from(term.doc_freq);
         }
         let worth =
-            counts.iter().zip(words.terms()).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
+            counts.iter().zip(&words.terms).map(|(n, term)| term.weight * rarity(*n, index.count)).collect();
         Self { index, worth, found }
-    }
-
-    /// Returns the worth of each word of the query: rarer words are worth more, and unknown words as much as rare ones.
-    pub(crate) fn worth(&self) -> &[f32] {
-        &self.worth
     }
 
     /// Returns the best tools that `fits` lets pass, the best first. `fits` is asked only about tools that could be
@@ -135,9 +130,10 @@ impl<'a> KeywordQuery<'a> {
     fn scans(&self, number: usize) -> Vec<PostingScan<'a>> {
         let (index, part, found) = (self.index, &self.index.parts[number], &self.found[number]);
         let scan =
-            |text: &'a SegmentField, lengths: &'a LengthNorms, share: f32, word: usize, term: &TermInfo| {
+            |text: &'a SegmentField, norms: &'a LengthNorms, share: f32, word: usize, term: &TermInfo| {
                 let postings = text.postings(term).ok()?;
-                Some(PostingScan::new(word, postings, share * self.worth[word], &text.lengths, &lengths.0))
+                let (weight, lengths) = (share * self.worth[word], &*text.lengths);
+                Some(PostingScan { word, postings, at: 0, weight, lengths, factors: norms })
             };
         let words = found.words.iter().map(|(word, term)| scan(&part.words, &index.words, 1.0, *word, term));
         let name =

@@ -18,15 +18,15 @@ pub(crate) struct KeywordReader {
     places: Box<[(u32, u32)]>,
     /// The number of documents, including deleted ones that are not yet merged away.
     pub(super) count: u64,
-    pub(super) words: LengthNorms,
-    pub(super) name: LengthNorms,
+    pub(super) words: Box<LengthNorms>,
+    pub(super) name: Box<LengthNorms>,
 }
 
 /// The frequency of a word in a document at most.
 pub(super) const MAX_OFTEN: usize = crate::text::MAX_OFTEN as usize;
 
 /// The factor of a word's score for the length of its field, by length and by the frequency of the word.
-pub(super) struct LengthNorms(pub(super) Box<[[f32; 256]; MAX_OFTEN]>);
+pub(super) type LengthNorms = [[f32; 256]; MAX_OFTEN];
 
 const NOWHERE: (u32, u32) = (u32::MAX, u32::MAX);
 
@@ -46,8 +46,8 @@ impl KeywordReader {
         }
         let count = parts.iter().map(|part| u64::from(part.len())).sum();
         Self {
-            words: LengthNorms::of(&parts, count, |part| &part.words),
-            name: LengthNorms::of(&parts, count, |part| &part.name),
+            words: length_norms(&parts, count, |part| &part.words),
+            name: length_norms(&parts, count, |part| &part.name),
             places: places.into(),
             count,
             parts,
@@ -64,7 +64,7 @@ impl KeywordReader {
     pub(crate) fn is_in_a_name(&self, word: &str) -> bool {
         let words = QueryWords::of(word);
         let is_found = |term: &str| self.parts.iter().any(|part| part.name.find(term).is_some());
-        !words.terms().is_empty() && words.terms().iter().all(|term| is_found(&term.text))
+        !words.terms.is_empty() && words.terms.iter().all(|term| is_found(&term.text))
     }
 
     /// Returns the slot of a document, if it is not deleted.
@@ -86,21 +86,23 @@ const B: f32 = 0.75;
 /// The constant of BM25 for the frequency of a word.
 const K1: f32 = 1.2;
 
-impl LengthNorms {
-    #[expect(clippy::cast_precision_loss, reason = "a mean needs no more")]
-    fn of(parts: &[Arc<IndexSegment>], count: u64, text: impl Fn(&IndexSegment) -> &SegmentField) -> Self {
-        let total: u64 = parts.iter().map(|part| text(part).terms.total_num_tokens()).sum();
-        let mean = (total as f32 / count.max(1) as f32).max(1.0);
-        let mut factors = Box::new([[0.0; 256]; MAX_OFTEN]);
-        for (often, factors) in (1u8..).zip(factors.iter_mut()) {
-            for (id, factor) in (0..=u8::MAX).zip(factors) {
-                let length = FieldNormReader::id_to_fieldnorm(id) as f32;
-                let often = f32::from(often);
-                *factor = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length / mean));
-            }
+#[expect(clippy::cast_precision_loss, reason = "a mean needs no more")]
+fn length_norms(
+    parts: &[Arc<IndexSegment>],
+    count: u64,
+    text: impl Fn(&IndexSegment) -> &SegmentField,
+) -> Box<LengthNorms> {
+    let total: u64 = parts.iter().map(|part| text(part).terms.total_num_tokens()).sum();
+    let mean = (total as f32 / count.max(1) as f32).max(1.0);
+    let mut factors = Box::new([[0.0; 256]; MAX_OFTEN]);
+    for (often, factors) in (1u8..).zip(factors.iter_mut()) {
+        for (id, factor) in (0..=u8::MAX).zip(factors) {
+            let length = FieldNormReader::id_to_fieldnorm(id) as f32;
+            let often = f32::from(often);
+            *factor = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length / mean));
         }
-        Self(factors)
     }
+    factors
 }
 
 mgp_types::partial_debug!(KeywordReader, self => parts: self.parts.len());

@@ -5,30 +5,20 @@
 
 use tantivy::postings::BlockSegmentPostings;
 
-use super::reader::MAX_OFTEN;
+use super::reader::{LengthNorms, MAX_OFTEN};
 
 /// The documents of a part that have one word in one field, with its worth.
 pub(super) struct PostingScan<'a> {
     /// The number of the word in the query.
     pub(super) word: usize,
-    postings: BlockSegmentPostings,
-    at: usize,
-    weight: f32,
-    lengths: &'a [u8],
-    factors: &'a [[f32; 256]; MAX_OFTEN],
+    pub(super) postings: BlockSegmentPostings,
+    pub(super) at: usize,
+    pub(super) weight: f32,
+    pub(super) lengths: &'a [u8],
+    pub(super) factors: &'a LengthNorms,
 }
 
-impl<'a> PostingScan<'a> {
-    pub(super) const fn new(
-        word: usize,
-        postings: BlockSegmentPostings,
-        weight: f32,
-        lengths: &'a [u8],
-        factors: &'a [[f32; 256]; MAX_OFTEN],
-    ) -> Self {
-        Self { word, postings, at: 0, weight, lengths, factors }
-    }
-
+impl PostingScan<'_> {
     /// Adds the worth of the word to the scores of the documents from `start` on. Stretches must ascend.
     pub(super) fn add(&mut self, start: u32, scores: &mut [f32]) {
         loop {

@@ -120,7 +120,7 @@ fn coverage_is_the_share_of_rare_words_that_a_tool_has() {
     let (_writer, reader) = index(&library());
     let words = QueryWords::of("file path");
     let asked = reader.ask(&words);
-    assert!(asked.worth()[1] > asked.worth()[0]);
+    assert!(asked.worth[1] > asked.worth[0]);
     let coverage = asked.coverage(&[Slot(0), Slot(1), Slot(2)]);
     assert!((coverage[0] - 1.0).abs() < 1e-6);
     assert!(coverage[1] > 0.0 && coverage[1] < 0.5);

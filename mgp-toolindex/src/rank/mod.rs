@@ -22,6 +22,7 @@ mod searched_part;
 mod server_names;
 
 use mgp_types::mgp::MatchEvidence;
+use smallvec::SmallVec;
 
 pub use self::fusion::FusionWeights;
 use self::fusion::order;
@@ -29,8 +30,8 @@ pub(crate) use self::preference::{SPARE, prefer};
 use self::request::RequestPart;
 pub(crate) use self::request::SearchRequest;
 pub(crate) use self::searched_part::QueryMeaning;
-use self::searched_part::{SearchedPart, ToolSimilarity};
-use self::server_names::SpokenWords;
+use self::searched_part::SearchedPart;
+use self::server_names::{is_named, words};
 use crate::keyword::KeywordReader;
 use crate::slot::Slot;
 use crate::vector::{QueryVector, Scores, Vectors};
@@ -100,7 +101,7 @@ impl Ranking<'_> {
 
         let mut evidence: Vec<Vec<MatchEvidence>> = parts
             .iter()
-            .zip(request.parts())
+            .zip(&request.parts)
             .map(|(part, said)| {
                 let mut evidence = part.evidence(&candidates, &self.weights);
                 self.prefer_named_servers(&said.text, &candidates, &mut evidence);
@@ -143,14 +144,14 @@ impl Ranking<'_> {
 
     /// Adds to the evidence for the tools whose server a part of the request names.
     fn prefer_named_servers(&self, text: &str, candidates: &[Slot], evidence: &mut [MatchEvidence]) {
-        let spoken = SpokenWords::of(text);
+        let spoken: SmallVec<[&str; 32]> = words(text).collect();
         // Tools of one server mostly stand behind one another.
         let mut last = None;
         for (slot, evidence) in candidates.iter().zip(evidence) {
             let server = (self.server)(*slot);
             let is_named = match last {
                 Some((before, is_named)) if before == server => is_named,
-                _ => spoken.name(server),
+                _ => is_named(server, &spoken),
             };
             last = Some((server, is_named));
             if is_named {
@@ -171,9 +172,7 @@ impl Ranking<'_> {
         let look_up = |(number, part): (usize, &'a RequestPart)| {
             let meaning = self.meanings.and_then(|(_, all)| all.get(number)?.as_ref());
             let query = meaning.and_then(|_| queries.next());
-            let likeness = meaning.zip(query).zip(scores);
-            let likeness =
-                likeness.map(|((meaning, query), scores)| ToolSimilarity { scores, query, meaning });
+            let grasped = meaning.map_or(1.0, |meaning| meaning.grasped);
             // A name is not looked for in each need: it would be the same one.
             let named = match self.words {
                 Some(words) if number == 0 => {
@@ -181,9 +180,10 @@ impl Ranking<'_> {
                 }
                 _ => Vec::new(),
             };
-            SearchedPart::new(self.words.map(|words| words.ask(&part.words)), part.own_words, named, likeness)
+            let words = self.words.map(|words| words.ask(&part.words));
+            SearchedPart::new(words, part.own_words, named, scores.zip(query), grasped)
         };
-        request.parts().iter().enumerate().map(look_up).collect()
+        request.parts.iter().enumerate().map(look_up).collect()
     }
 }
 

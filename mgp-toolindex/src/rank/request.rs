@@ -12,7 +12,7 @@ use crate::text::QueryWords;
 /// "Find flights to Oslo and book a hotel" is near to no tool as a whole. Each of its halves is.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SearchRequest {
-    parts: Vec<RequestPart>,
+    pub(crate) parts: Vec<RequestPart>,
 }
 
 /// A stretch of a request, and its words.
@@ -44,18 +44,14 @@ impl SearchRequest {
     pub(crate) fn whole(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
         Self { parts: vec![RequestPart::of(text, translated)] }
     }
-
-    /// Returns the whole, and behind it the needs in it if there is more than one.
-    pub(crate) fn parts(&self) -> &[RequestPart] {
-        &self.parts
-    }
 }
 
 impl RequestPart {
     fn of(text: &str, translated: impl Fn(&str) -> Option<String>) -> Self {
         let meant = translated(text).unwrap_or_else(|| text.to_owned());
         let words = QueryWords::of(&meant);
-        let own_words = if meant.len() == text.len() { words.len() } else { QueryWords::of(text).len() };
+        let own_words =
+            if meant.len() == text.len() { words.terms.len() } else { QueryWords::of(text).terms.len() };
         Self { text: text.into(), own_words, words, meant: meant.into() }
     }
 }
@@ -126,7 +122,7 @@ fn telling(text: &str, pieces: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 fn says(text: &str) -> f32 {
-    QueryWords::of(text).terms().iter().map(|term| term.weight).sum()
+    QueryWords::of(text).terms.iter().map(|term| term.weight).sum()
 }
 
 /// Returns the length of the separator after a sentence.
@@ -164,7 +160,7 @@ mod tests {
     use super::*;
 
     fn needs_of(text: &str) -> Vec<String> {
-        SearchRequest::of(text, |_| None).parts()[1..].iter().map(|part| part.text.to_string()).collect()
+        SearchRequest::of(text, |_| None).parts[1..].iter().map(|part| part.text.to_string()).collect()
     }
 
     #[test]
@@ -173,8 +169,8 @@ mod tests {
             ["", "  ", "weather", "read a file from disk", "What is the weather in Oslo?", "明日の天気"]
         {
             let request = SearchRequest::of(text, |_| None);
-            assert_eq!(request.parts().len(), 1, "{text}");
-            assert_eq!(&*request.parts()[0].text, text);
+            assert_eq!(request.parts.len(), 1, "{text}");
+            assert_eq!(&*request.parts[0].text, text);
         }
     }
 
@@ -232,8 +228,8 @@ mod tests {
         #[test]
         fn any_text_has_few_needs_which_are_in_it(text in "(\\PC|[a-z, .;。、\n]| and ){0,200}") {
             let request = SearchRequest::of(&text, |_| None);
-            prop_assert!((1..=9).contains(&request.parts().len()) && request.parts().len() != 2);
-            prop_assert!(request.parts().iter().all(|part| text.contains(&*part.text)));
+            prop_assert!((1..=9).contains(&request.parts.len()) && request.parts.len() != 2);
+            prop_assert!(request.parts.iter().all(|part| text.contains(&*part.text)));
         }
     }
 }

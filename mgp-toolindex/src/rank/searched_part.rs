@@ -15,8 +15,10 @@ pub(super) struct SearchedPart<'a> {
     own_words: usize,
     /// The tools whose name the part is, or nearly so, with the exactness.
     named: Vec<(Slot, f32)>,
-    /// The likeness of all tools to the meaning of the part.
-    likeness: Option<ToolSimilarity<'a>>,
+    /// The likeness of all tools to the meaning of the part, and the number of the query.
+    likeness: Option<(&'a Scores<'a>, usize)>,
+    /// The share of the part that the meaning expresses, from 0 to 1.
+    grasped: f32,
     /// The distribution of the likeness of tools in general.
     typical: Spread,
 }
@@ -26,13 +28,14 @@ impl<'a> SearchedPart<'a> {
         words: Option<KeywordQuery<'a>>,
         own_words: usize,
         named: Vec<(Slot, f32)>,
-        likeness: Option<ToolSimilarity<'a>>,
+        likeness: Option<(&'a Scores<'a>, usize)>,
+        grasped: f32,
     ) -> Self {
-        let typical = likeness.map_or_else(Spread::default, |ToolSimilarity { scores, query, .. }| {
+        let typical = likeness.map_or_else(Spread::default, |(scores, query)| {
             let (count, sum, squares) = scores.moments(query);
             Spread::of(count, sum, squares)
         });
-        Self { words, own_words, named, likeness, typical }
+        Self { words, own_words, named, likeness, grasped, typical }
     }
 
     /// Returns the best of each side, in no order.
@@ -43,22 +46,24 @@ impl<'a> SearchedPart<'a> {
     ) -> impl Iterator<Item = Slot> {
         let words =
             self.words.iter().flat_map(move |asked| asked.best(limit, &mut |slot| may_be_found(slot)));
-        let near = self.likeness.iter().flat_map(move |likeness| likeness.best(limit, may_be_found));
-        words.chain(self.named.iter().copied()).map(|(slot, _)| slot).chain(near)
+        let best = move |(scores, query): (&Scores<'_>, usize)| scores.best(query, limit, may_be_found);
+        let near = self.likeness.into_iter().flat_map(best);
+        words.chain(self.named.iter().copied()).chain(near).map(|(slot, _)| slot)
     }
 
     /// Returns the evidence for each of these tools.
     pub(super) fn evidence(&self, slots: &[Slot], weights: &FusionWeights) -> Vec<MatchEvidence> {
         let words = self.words.as_ref().map_or_else(Vec::new, |asked| {
             // A tool with nearly the wanted name counts as having all its words, however they are spelled.
-            let all: f32 = asked.worth().iter().sum();
+            let all: f32 = asked.worth.iter().sum();
             let scores = asked.scores(slots).into_iter().zip(slots);
             scores.map(|(score, slot)| score.max(self.exactness(*slot) * all)).collect()
         });
-        let likeness: Vec<_> = self
-            .likeness
-            .map_or_else(Vec::new, |likeness| slots.iter().map(|slot| likeness.of(*slot)).collect());
-        evidence(&words, &likeness, self.typical, self.grasped(), weights)
+        let likeness = |(scores, query): (&Scores<'_>, usize)| {
+            slots.iter().map(|slot| scores.of(query, *slot)).collect::<Vec<_>>()
+        };
+        let likeness = self.likeness.map(likeness).unwrap_or_default();
+        evidence(&words, &likeness, self.typical, self.grasped, weights)
     }
 
     /// Returns the fit of each of these tools, from 0 to 1.
@@ -66,8 +71,9 @@ impl<'a> SearchedPart<'a> {
         let covered = self.words.as_ref().map(|asked| asked.coverage(slots));
         let fit = |(place, slot): (usize, &Slot)| {
             let covered = covered.as_ref().map(|covered| covered[place].max(self.exactness(*slot)));
-            let likeness = self.likeness.map(|likeness| likeness.of(*slot).unwrap_or(self.typical.mean));
-            share(covered, likeness, self.typical.mean, self.grasped())
+            let likeness = self.likeness.map(|(scores, query)| scores.of(query, *slot));
+            let likeness = likeness.map(|likeness| likeness.unwrap_or(self.typical.mean));
+            share(covered, likeness, self.typical.mean, self.grasped)
         };
         slots.iter().enumerate().map(fit).collect()
     }
@@ -85,10 +91,6 @@ impl<'a> SearchedPart<'a> {
     /// Returns whether the part is exactly the name of a tool.
     pub(super) fn is_called(&self, slot: Slot) -> bool {
         self.exactness(slot) >= 1.0
-    }
-
-    fn grasped(&self) -> f32 {
-        self.likeness.map_or(1.0, |likeness| likeness.meaning.grasped)
     }
 
     fn exactness(&self, slot: Slot) -> f32 {
@@ -109,30 +111,5 @@ impl QueryMeaning {
     pub(crate) fn of(vector: &[f32], grasped: f32) -> Option<Self> {
         let grasped = if grasped.is_finite() { grasped.clamp(0.0, 1.0) } else { 1.0 };
         Some(Self { query: QueryVector::new(vector)?, grasped })
-    }
-}
-
-/// The likeness of all tools to the meaning of a part of a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ToolSimilarity<'a> {
-    pub(super) scores: &'a Scores<'a>,
-    /// The number of the query.
-    pub(super) query: usize,
-    pub(super) meaning: &'a QueryMeaning,
-}
-
-impl ToolSimilarity<'_> {
-    /// Returns the likeness of a tool; `None` if it has no vector.
-    pub(super) fn of(&self, slot: Slot) -> Option<f32> {
-        self.scores.of(self.query, slot)
-    }
-
-    /// Returns the most alike tools, in no order.
-    pub(super) fn best(
-        &self,
-        limit: usize,
-        may_be_found: &dyn Fn(Slot) -> bool,
-    ) -> impl Iterator<Item = Slot> {
-        self.scores.best(self.query, limit, may_be_found).into_iter().map(|(slot, _)| slot)
     }
 }

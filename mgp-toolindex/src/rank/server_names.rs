@@ -1,30 +1,19 @@
 //! Servers that a request names: "rows of our Notion table" means the tools of the server `notion`.
 
-use smallvec::SmallVec;
-
-/// The words of a part of a request, in which the names of servers are looked for.
-#[derive(Debug)]
-pub(super) struct SpokenWords<'a>(SmallVec<[&'a str; 32]>);
-
 /// Words in the names of servers that name none.
 const GENERIC: [&str; 16] = [
     "mcp", "mgp", "server", "servers", "service", "api", "tool", "tools", "client", "integration", "for",
     "of", "the", "a", "and", "by",
 ];
 
-impl<'a> SpokenWords<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
-        Self(words(text).collect())
-    }
-
-    /// Returns whether each word of a server's name that is not generic is among these.
-    pub(super) fn name(&self, server: &str) -> bool {
-        let mut telling = words(server).filter(|word| !is_among(&GENERIC, word)).peekable();
-        telling.peek().is_some() && telling.all(|word| is_among(&self.0, word))
-    }
+/// Returns whether each word of a server's name that is not generic is among the spoken ones.
+pub(super) fn is_named(server: &str, spoken: &[&str]) -> bool {
+    let mut telling = words(server).filter(|word| !is_among(&GENERIC, word)).peekable();
+    telling.peek().is_some() && telling.all(|word| is_among(spoken, word))
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a text, in which the names of servers are looked for.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
@@ -38,7 +27,7 @@ mod tests {
 
     #[test]
     fn a_server_is_named_by_all_that_tells_it_from_others() {
-        let named = |text, server| SpokenWords::of(text).name(server);
+        let named = |text, server| is_named(server, &words(text).collect::<Vec<_>>());
         assert!(named("rows of our Notion table", "notion"));
         assert!(named("pages in yahoo finance", "MCP Yahoo Finance"));
         assert!(!named("pages in yahoo", "MCP Yahoo Finance"));
@@ -49,7 +38,7 @@ mod tests {
     #[test]
     fn generic_words_name_no_server() {
         for server in ["mcp-server", "the API", "", "--"] {
-            assert!(!SpokenWords::of("the mcp server api").name(server), "{server}");
+            assert!(!is_named(server, &["the", "mcp", "server", "api"]), "{server}");
         }
     }
 }

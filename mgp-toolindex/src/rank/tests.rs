@@ -37,7 +37,7 @@ impl Tools {
             };
             writer.put(slot, &text).unwrap();
             if let Some(vector) = embedder.vector(&format!("{} {description}", name.replace('_', " "))) {
-                vectors.get_or_insert_with(|| Vectors::new(vector.len())).set(slot, &vector).unwrap();
+                assert!(vectors.get_or_insert_with(|| Vectors::new(vector.len())).set(slot, &vector));
             }
         }
         Self {
@@ -64,7 +64,7 @@ impl Tools {
         let meaning = |part: &RequestPart| {
             QueryMeaning::of(&self.embedder.vector(&part.meant)?, self.embedder.grasps(&part.meant))
         };
-        let meanings: Vec<_> = request.parts().iter().map(meaning).collect();
+        let meanings: Vec<_> = request.parts.iter().map(meaning).collect();
         let ranking = Ranking { meanings: Some((&self.vectors, &meanings)), ..self.ranking() };
         self.named(ranking.best(&request, limit, may_be_found))
     }

@@ -174,7 +174,7 @@ pub(crate) fn cut(text: &str, bytes: usize) -> &str {
 /// The words of a query, each once, with its weight.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct QueryWords {
-    terms: Vec<Term>,
+    pub(crate) terms: Vec<Term>,
 }
 
 /// A word in its indexed form.
@@ -198,13 +198,5 @@ impl QueryWords {
             if terms.len() == MAX_TERMS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         Self { terms }
-    }
-
-    pub(crate) const fn len(&self) -> usize {
-        self.terms.len()
-    }
-
-    pub(crate) fn terms(&self) -> &[Term] {
-        &self.terms
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn words(text: &str) -> Vec<String> {
-    QueryWords::of(text).terms().iter().map(|term| term.text.to_string()).collect()
+    QueryWords::of(text).terms.iter().map(|term| term.text.to_string()).collect()
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn words_that_say_nothing_are_left_out() {
 #[test]
 fn han_is_taken_in_pairs_and_alone_and_endings_say_little() {
     let weighed: Vec<_> =
-        QueryWords::of("天気は").terms().iter().map(|term| (term.text.to_string(), term.weight)).collect();
+        QueryWords::of("天気は").terms.iter().map(|term| (term.text.to_string(), term.weight)).collect();
     assert_eq!(
         weighed,
         [("天気".into(), 1.0), ("気は".into(), 0.3), ("天".into(), 0.3), ("気".into(), 0.3)]
@@ -53,8 +53,8 @@ proptest! {
     #[test]
     fn words_are_words_and_few(text in ".{0,400}") {
         let words = QueryWords::of(&text);
-        prop_assert!(words.len() <= 64);
-        for term in words.terms() {
+        prop_assert!(words.terms.len() <= 64);
+        for term in &words.terms {
             prop_assert!(!term.text.is_empty() && !term.text.contains(char::is_whitespace));
             prop_assert!(term.weight > 0.0 && term.weight <= 1.0);
         }

@@ -6,12 +6,12 @@ use super::QueryVector;
 /// be near.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Chunk {
-    codes: Vec<i8>,
+    pub(super) codes: Vec<i8>,
     /// The losses of rounding, in sixteenths of a code: a byte holds that of a number of the first half of a row, in
     /// its lower bits, and of one of the second half.
     losses: Vec<u8>,
     /// The factor of each row's codes; zero for a row without a vector.
-    scales: Vec<f32>,
+    pub(super) scales: Vec<f32>,
 }
 
 /// The largest code. Codes lie evenly on both sides of zero, so that a vector and its opposite have opposite scores.
@@ -67,14 +67,14 @@ impl Chunk {
     /// Returns the correction of a row's score for the losses of rounding.
     pub(super) fn correction(&self, row: usize, query: &QueryVector) -> f32 {
         let Some(scale) = self.scales.get(row) else { return 0.0 };
-        let dimension = query.codes().len();
+        let dimension = query.codes.len();
         let (low, high) = self.losses(row, dimension);
-        let (first, second) = query.codes().split_at(dimension.div_ceil(2));
+        let (first, second) = query.codes.split_at(dimension.div_ceil(2));
         let product: i32 = low.zip(first).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>()
             + high.zip(second).map(|(loss, code)| i32::from(loss) * i32::from(*code)).sum::<i32>();
         #[expect(clippy::cast_precision_loss, reason = "it is a small part of a score")]
         {
-            product as f32 / 16.0 * query.scale() * scale
+            product as f32 / 16.0 * query.scale * scale
         }
     }
 
@@ -85,34 +85,12 @@ impl Chunk {
         let low = row.iter().map(|loss| (loss & 15).cast_signed() - 8);
         (low, row.iter().map(|loss| (loss >> 4).cast_signed() - 8))
     }
-
-    pub(super) fn codes(&self) -> &[i8] {
-        &self.codes
-    }
-
-    pub(super) fn scales(&self) -> &[f32] {
-        &self.scales
-    }
 }
 
-/// The reason why numbers are not the vector of a tool or a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum VectorError {
-    /// The vector was made by another embedder.
-    #[error("the vector has {got} numbers instead of {expected}")]
-    Length { expected: usize, got: usize },
-    /// A number is NaN or infinite.
-    #[error("a number of the vector is not finite")]
-    NotFinite,
-}
-
-/// Returns the length of a valid vector.
-pub(super) fn length(vector: &[f32], dimension: usize) -> Result<f64, VectorError> {
-    if vector.len() != dimension {
-        return Err(VectorError::Length { expected: dimension, got: vector.len() });
-    }
+/// Returns the length of a vector; `None` if it has another dimension, or a number that is not finite.
+pub(super) fn length(vector: &[f32], dimension: usize) -> Option<f64> {
     let square: f64 = vector.iter().map(|number| f64::from(*number) * f64::from(*number)).sum();
-    if square.is_finite() { Ok(square.sqrt()) } else { Err(VectorError::NotFinite) }
+    (vector.len() == dimension && square.is_finite()).then(|| square.sqrt())
 }
 
 /// Rounds without a call into the mathematical library, which old processors would need.

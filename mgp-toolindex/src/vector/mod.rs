@@ -10,7 +10,6 @@ mod scores;
 
 use std::sync::Arc;
 
-pub(crate) use self::chunk::VectorError;
 use self::chunk::{Chunk, ROWS};
 pub(crate) use self::query::QueryVector;
 pub(crate) use self::scores::Scores;
@@ -32,19 +31,19 @@ impl Vectors {
 
     /// Sets the vector of a tool. A vector of zeros has no meaning: the tool has none then. A vector that is longer
     /// than 1 is shortened to 1, so that no tool comes nearer to all queries by the length of the vector that its
-    /// server sends.
-    pub(crate) fn set(&mut self, slot: Slot, vector: &[f32]) -> Result<(), VectorError> {
-        let length = chunk::length(vector, self.dimension)?;
+    /// server sends. Returns whether the numbers are a vector of this dimension.
+    pub(crate) fn set(&mut self, slot: Slot, vector: &[f32]) -> bool {
+        let Some(length) = chunk::length(vector, self.dimension) else { return false };
         if length == 0.0 {
             self.clear(slot);
-            return Ok(());
+            return true;
         }
         let (chunk, row) = place(slot);
         while self.chunks.len() <= chunk {
             self.chunks.push(Arc::default());
         }
         Arc::make_mut(&mut self.chunks[chunk]).set(row, vector, length);
-        Ok(())
+        true
     }
 
     /// Removes the vector of a tool.

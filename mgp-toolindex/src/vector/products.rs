@@ -35,7 +35,7 @@ impl ScoredRows<'_> {
     fn by_compiler(self) {
         for (query, scores) in self.queries.iter().zip(self.scores.chunks_exact_mut(ROWS)) {
             for (at, row, scale) in rows(self.chunk, self.dimension) {
-                scores[at] = likeness(product(row, query.codes()), query, scale);
+                scores[at] = likeness(product(row, &query.codes), query, scale);
             }
         }
     }
@@ -75,7 +75,7 @@ fn score_at_once<const QUERIES: usize>(
     queries: &[QueryVector; QUERIES],
     scores: &mut [f32],
 ) {
-    let codes = queries.each_ref().map(|query| &query.codes()[..dimension]);
+    let codes = queries.each_ref().map(|query| &query.codes[..dimension]);
     for (at, row, scale) in rows(chunk, dimension) {
         let (blocks, rest) = row.as_chunks::<16>();
         let query_blocks = codes.map(|codes| &codes.as_chunks::<16>().0[..blocks.len()]);
@@ -98,7 +98,7 @@ fn score_at_once<const QUERIES: usize>(
 /// Returns the rows with a vector, each with its number and its scale.
 #[inline(always)]
 fn rows(chunk: &Chunk, dimension: usize) -> impl Iterator<Item = (usize, &[i8], f32)> {
-    let rows = chunk.codes().chunks_exact(dimension).zip(chunk.scales()).enumerate();
+    let rows = chunk.codes.chunks_exact(dimension).zip(&chunk.scales).enumerate();
     rows.filter(|(_, (_, scale))| **scale != 0.0).map(|(at, (row, scale))| (at, row, *scale))
 }
 
@@ -111,5 +111,5 @@ fn product(row: &[i8], query: &[i16]) -> i32 {
 #[inline(always)]
 #[expect(clippy::cast_precision_loss, reason = "a score needs no more than 24 bits")]
 fn likeness(product: i32, query: &QueryVector, scale: f32) -> f32 {
-    product as f32 * (query.scale() * scale)
+    product as f32 * (query.scale * scale)
 }

@@ -5,8 +5,8 @@ use super::chunk;
 /// The vector of a query: a direction, more exact than the vectors of tools.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryVector {
-    codes: Box<[i16]>,
-    scale: f32,
+    pub(super) codes: Box<[i16]>,
+    pub(super) scale: f32,
 }
 
 /// The sum of the absolute values of the codes at most, so that no product with codes of a byte exceeds 32 bits,
@@ -16,7 +16,7 @@ const LARGEST_SUM: f64 = (i32::MAX / 128) as f64;
 impl QueryVector {
     /// Creates the direction of a vector; `None` if it has none.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
-        let length = chunk::length(vector, vector.len()).ok().filter(|length| *length != 0.0)?;
+        let length = chunk::length(vector, vector.len()).filter(|length| *length != 0.0)?;
         let magnitudes = || vector.iter().map(|number| f64::from(number.abs()) / length);
         let largest = magnitudes().fold(0.0, f64::max);
         #[expect(clippy::cast_precision_loss, reason = "no vector is that long")]
@@ -30,15 +30,6 @@ impl QueryVector {
         #[expect(clippy::cast_possible_truncation, reason = "its precision is enough")]
         let scale = if steps > 0.0 { (1.0 / steps) as f32 } else { 0.0 };
         Some(Self { codes, scale })
-    }
-
-    pub(super) fn codes(&self) -> &[i16] {
-        &self.codes
-    }
-
-    /// Returns the factor of the product of codes, besides the scale of the row.
-    pub(super) const fn scale(&self) -> f32 {
-        self.scale
     }
 }
 

@@ -26,13 +26,9 @@ const AT_ONCE: usize = 32;
 /// The number of tools, besides a quarter of those wanted, that are scored exactly: their order may change by it.
 const SPARE: usize = 8;
 
-impl<'a> Scores<'a> {
+impl Scores<'_> {
     /// The score of a row without a vector.
     pub(super) const NONE: f32 = f32::NEG_INFINITY;
-
-    pub(super) const fn new(chunks: &'a [Arc<Chunk>], queries: &'a [QueryVector], rough: Vec<f32>) -> Self {
-        Self { chunks, queries, rough }
-    }
 
     /// Returns the likeness of a tool to the query of this number; `None` if the tool has no vector.
     pub(crate) fn of(&self, query: usize, slot: Slot) -> Option<f32> {
@@ -130,7 +126,7 @@ impl<'a> Scores<'a> {
 pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a [QueryVector]) -> Scores<'a> {
     let arch = Arch::new();
     let size = queries.len() * ROWS;
-    let comparable = dimension > 0 && queries.iter().all(|query| query.codes().len() == dimension);
+    let comparable = dimension > 0 && queries.iter().all(|query| query.codes.len() == dimension);
     let mut scores = Vec::with_capacity(chunks.len() * size);
     for chunk in chunks {
         // The space is filled here and not all at once: then it is still in the cache when the scores come.
@@ -140,5 +136,5 @@ pub(super) fn scan<'a>(chunks: &'a [Arc<Chunk>], dimension: usize, queries: &'a 
             ScoredRows { chunk, dimension, queries, scores: &mut scores[start..] }.score(arch);
         }
     }
-    Scores::new(chunks, queries, scores)
+    Scores { chunks, queries, rough: scores }
 }

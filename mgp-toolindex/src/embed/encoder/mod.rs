@@ -100,7 +100,7 @@ impl SentenceEncoder {
 impl Model {
     /// Returns the vectors of texts; that of a text without a piece has zeros.
     fn vectors(&self, texts: &[String]) -> Vec<Vec<f32>> {
-        let mut vectors = vec![vec![0.0; self.network.width()]; texts.len()];
+        let mut vectors = vec![vec![0.0; self.network.width]; texts.len()];
         let (mut together, mut places) = (Vec::new(), Vec::new());
         let mut read = 0;
         for (place, text) in texts.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Embedder for SentenceEncoder {
     }
 
     fn dimension(&self) -> usize {
-        self.model.network.width()
+        self.model.network.width
     }
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {

@@ -22,7 +22,7 @@ pub(super) struct Network {
     norm: Norm,
     layers: Vec<Layer>,
     heads: usize,
-    width: usize,
+    pub(super) width: usize,
 }
 
 #[derive(Debug)]
@@ -62,11 +62,6 @@ impl Network {
             heads: config.num_attention_heads,
             width,
         })
-    }
-
-    /// Returns the number of members of a vector.
-    pub(super) const fn width(&self) -> usize {
-        self.width
     }
 
     /// Returns the vector of each text, of length 1, from the numbers of its pieces: the mean of the vectors of all its

@@ -5,8 +5,9 @@ use std::io::{self, BufRead, Read};
 
 use mgp_types::RawJson;
 use mgp_types::mgp::ToolHints;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{Index, ServerTools, Tool, ToolListing};
 
@@ -108,8 +109,8 @@ impl Corpus {
             while name.is_empty() || !names.insert((&row.server, name.clone())) {
                 name.push(' ');
             }
-            let definition =
-                RowDefinition { name: &name, description: &row.description, input_schema: &row.input_schema };
+            let (description, schema) = (&row.description, &row.input_schema);
+            let definition = json!({ "name": name, "description": description, "inputSchema": schema });
             let mut hints = ToolHints::default();
             hints.categories.clone_from(&row.categories);
             let listing = RawJson::from_value(&definition).ok().and_then(|raw| ToolListing::read(&raw).ok());
@@ -157,14 +158,6 @@ pub fn read_rows<T: DeserializeOwned>(mut from: impl BufRead) -> Result<Vec<T>, 
         }
     }
     Ok(rows)
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RowDefinition<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: &'a RawJson,
 }
 
 #[cfg(test)]

@@ -38,11 +38,9 @@ pub(super) fn derive(text: &ToolText<'_>, annotations: &ToolAnnotations) -> Opti
     if *points < ENOUGH {
         return None;
     }
-    let topic = &TABLE.topics[best];
-    let action = if topic.acts { action(&text.name, annotations) } else { None };
-    CategoryPath::read(
-        &action.map_or_else(|| topic.path.to_owned(), |action| format!("{}/{action}", topic.path)),
-    )
+    let (path, acts) = TABLE.topics[best];
+    let action = if acts { action(&text.name, annotations) } else { None };
+    CategoryPath::read(&action.map_or_else(|| path.to_owned(), |action| format!("{path}/{action}")))
 }
 
 /// Returns the action of a tool, by the first word of its name that tells it, else by the hints of its server.
@@ -66,17 +64,12 @@ fn spoken_of(word: &str) -> &'static [usize] {
 /// The topics and the actions of tools, and the words that tell them.
 #[derive(Default)]
 struct TopicTable {
-    topics: Vec<Topic>,
+    /// The path of each topic, and whether its tools are told apart by what they do.
+    topics: Vec<(&'static str, bool)>,
     /// The numbers of the topics of each word.
     words: HashMap<&'static str, Vec<usize>, RandomState>,
     /// The action of each word.
     actions: HashMap<&'static str, &'static str, RandomState>,
-}
-
-struct Topic {
-    path: &'static str,
-    /// Set if actions divide the topic further.
-    acts: bool,
 }
 
 static TABLE: LazyLock<TopicTable> = LazyLock::new(|| {
@@ -91,7 +84,7 @@ static TABLE: LazyLock<TopicTable> = LazyLock::new(|| {
         for word in words {
             table.words.entry(word).or_default().push(table.topics.len());
         }
-        table.topics.push(Topic { path: name, acts: kind == "acting" });
+        table.topics.push((name, kind == "acting"));
     }
     table
 });

@@ -32,16 +32,14 @@ impl ProposalRank {
     /// Reads the standing from a definition: from members for programs, else from its words.
     pub(crate) fn of(definition: &Object) -> Self {
         let text = |member: &str| definition.text(member).unwrap_or_default().into_owned();
-        let annotations = definition.get("annotations");
-        let title = annotations
-            .as_ref()
-            .and_then(|raw| Object::from_raw(raw).ok())
-            .and_then(|annotations| annotations.text("title").map(Cow::into_owned))
-            .unwrap_or_default();
+        let title = definition.object("annotations");
+        let title =
+            title.and_then(|annotations| annotations.text("title").map(Cow::into_owned)).unwrap_or_default();
         let (name, description) = (text("name"), text("description"));
         let is_deprecated = is_marked(definition)
             || lower_words(&name).any(|word| word == "deprecated")
             || [&description, &text("title"), &title].into_iter().any(|text| says_deprecated(text));
+        let annotations = definition.get("annotations");
         let annotations = annotations.and_then(|raw| raw.to::<ToolAnnotations>().ok()).unwrap_or_default();
         Self { is_deprecated, manner: manner(&annotations, &name, &description) }
     }
@@ -60,9 +58,11 @@ fn is_marked(definition: &Object) -> bool {
         let mut members = object.iter();
         members.any(|(name, value)| name.rsplit('/').next() == Some("deprecated") && is_yes(&value))
     };
-    let within = |member: &str| definition.object(member);
     is_true(definition)
-        || ["annotations", "_meta", "security"].iter().filter_map(|it| within(it)).any(|it| is_true(&it))
+        || ["annotations", "_meta", "security"]
+            .iter()
+            .filter_map(|it| definition.object(it))
+            .any(|it| is_true(&it))
 }
 
 /// Returns whether a mark is set: `true`, or a text with the reason.

@@ -12,7 +12,7 @@ pub(super) const HOLDERS: [&str; 2] = ["$defs", "definitions"];
 /// The definitions of a schema, by the pointers that refer to them.
 #[derive(Debug, Clone)]
 pub(super) struct SchemaDefinitions {
-    all: Vec<SchemaDefinition>,
+    pub(super) all: Vec<SchemaDefinition>,
     places: HashMap<String, usize>,
 }
 
@@ -60,10 +60,6 @@ impl SchemaDefinitions {
         Some(&self.all[*self.places.get(pointer)?].schema)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &SchemaDefinition> {
-        self.all.iter()
-    }
-
     /// Returns the definitions that are reached from some references, with their places, in order; `read` returns the
     /// references of each.
     pub(super) fn reached(
@@ -75,7 +71,7 @@ impl SchemaDefinitions {
         let mut waiting: Vec<usize> = Vec::new();
         let mut reached = Vec::new();
         let mut note = |references: &References, waiting: &mut Vec<usize>| {
-            for place in references.pointers().filter_map(|pointer| self.places.get(pointer)) {
+            for place in references.pointers.iter().filter_map(|pointer| self.places.get(pointer)) {
                 if !std::mem::replace(&mut seen[*place], true) {
                     waiting.push(*place);
                 }
@@ -106,7 +102,7 @@ pub(super) struct References {
     /// The pointers, such as `#/$defs/Name`.
     pointers: HashSet<String>,
     /// Set if a reference leads to a place that is no definition of the root, or has a form that is not followed here.
-    obscure: bool,
+    pub(super) obscure: bool,
 }
 
 /// The keywords below which more permissive schemas forbid more.
@@ -151,16 +147,6 @@ impl References {
         }
         found.obscure |= OBSCURE.iter().any(|word| text.contains(word));
         found
-    }
-
-    /// Returns whether the places of the schema have to stay where they are.
-    pub(super) const fn are_obscure(&self) -> bool {
-        self.obscure
-    }
-
-    /// Returns the pointers to definitions of the root.
-    pub(super) fn pointers(&self) -> impl Iterator<Item = &str> {
-        self.pointers.iter().map(String::as_str)
     }
 
     fn add(&mut self, pointer: &str) {

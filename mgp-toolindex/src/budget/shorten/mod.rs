@@ -5,15 +5,15 @@ mod outline;
 mod places;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mgp_types::json::write_string;
 use mgp_types::{Object, RawJson};
 
 use self::definitions::{HOLDERS, References, SchemaDefinition, SchemaDefinitions};
-use self::outline::Outline;
+use self::outline::outline;
 pub(super) use self::places::clip;
-use self::places::{KeywordContent, RequiredProperties, is_comment};
+use self::places::{KeywordContent, is_comment};
 
 /// A cut: the parts of a definition that stay.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl ShortenableSchema {
         if !self.raw.is_object() {
             return self.raw.clone();
         }
-        let place = SchemaPlace { words: cut.needed_words, fixed: self.references.are_obscure(), depth: 0 };
+        let place = SchemaPlace { words: cut.needed_words, fixed: self.references.obscure, depth: 0 };
         SchemaWriter { cut, schema: self }.root(place)
     }
 }
@@ -118,8 +118,8 @@ impl SchemaWriter<'_> {
             self.schema(&one.schema, SchemaPlace { fixed: place.fixed || one.fixed, ..place })
         };
         let definitions = &self.schema.definitions;
-        if self.schema.references.are_obscure() {
-            return definitions.iter().map(|one| (one, write(one))).collect();
+        if self.schema.references.obscure {
+            return definitions.all.iter().map(|one| (one, write(one))).collect();
         }
         let mut schemas = HashMap::new();
         let reached = definitions.reached(&References::in_text(written.as_bytes()), |place, one| {
@@ -194,8 +194,9 @@ impl SchemaWriter<'_> {
     fn kept(&self, members: &Object, place: SchemaPlace, is_root: bool) -> Properties {
         let raw = members.get("properties");
         let all = raw.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
-        let needed = if place.fixed { RequiredProperties::All } else { RequiredProperties::of(members) };
-        let optional = all.iter().filter(|(name, _)| !needed.has(name)).count();
+        let needed = if place.fixed { None } else { places::required(members) };
+        let is_optional = |name: &str| needed.as_ref().is_some_and(|needed| !needed.contains(name));
+        let optional = all.iter().filter(|(name, _)| is_optional(name)).count();
         let kept_optional = match (is_root, self.cut.optional) {
             (true, _) => optional * self.cut.kept_eighths / 8,
             (false, OptionalParameters::Gone) => 0,
@@ -208,7 +209,7 @@ impl SchemaWriter<'_> {
         let mut left = properties.kept_optional;
         let mut kept = Vec::new();
         for (name, property) in properties.all.iter() {
-            let property = if properties.needed.has(&name) {
+            let property = if properties.needed.as_ref().is_none_or(|needed| needed.contains(&*name)) {
                 self.schema(&property, place.below())
             } else if left > 0 {
                 left -= 1;
@@ -216,7 +217,7 @@ impl SchemaWriter<'_> {
                 if self.cut.optional == OptionalParameters::Whole {
                     self.schema(&property, SchemaPlace { words, ..place.below() })
                 } else {
-                    Outline::of(&property, &self.schema.definitions).write(words)
+                    outline(&property, &self.schema.definitions, words)
                 }
             } else {
                 continue;
@@ -230,7 +231,8 @@ impl SchemaWriter<'_> {
 /// The properties of a schema, and which of them stay.
 struct Properties {
     all: Object,
-    needed: RequiredProperties,
+    /// The properties without which a call may be refused; any of them if `None`.
+    needed: Option<HashSet<String>>,
     /// The number of optional properties that stay, from the front.
     kept_optional: usize,
     some_go: bool,

@@ -6,89 +6,50 @@ use super::definitions::SchemaDefinitions;
 use super::places::HEADER;
 use super::{Member, array, clip, list, object};
 
-/// The part of a parameter that stays without its inner structure. The outline allows all that the parameter's own
-/// schema allows.
-#[derive(Debug, Default)]
-pub(super) struct Outline {
-    description: String,
-    /// The note in place of a long list of values.
-    note: String,
-    /// The members that are kept unchanged.
-    plain: Vec<(&'static str, RawJson)>,
-    items: Option<Box<Self>>,
-    any_of: Vec<Self>,
-}
-
 const DEEPEST: usize = 2;
 const MAX_ALTERNATIVES: usize = 8;
 const KEPT: [&str; 7] = ["type", "format", "const", "minimum", "maximum", "nullable", HEADER];
 
-impl Outline {
-    /// Returns the outline of a schema; references are followed into the definitions.
-    pub(super) fn of(schema: &RawJson, definitions: &SchemaDefinitions) -> Self {
-        Self::at(schema, definitions, 0)
-    }
+/// Returns the part of a parameter that stays without its inner structure, with so many characters of each description.
+/// The outline allows all that the parameter's own schema allows; references are followed into the definitions.
+pub(super) fn outline(schema: &RawJson, definitions: &SchemaDefinitions, words: usize) -> RawJson {
+    at_depth(schema, definitions, words, 0)
+}
 
-    /// Returns the outline as a schema, with so many characters of each description.
-    pub(super) fn write(&self, words: usize) -> RawJson {
-        let mut members: Vec<Member<'_>> =
-            self.plain.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
-        let description = format!("{}{}", clip(&self.description, words), self.note);
-        if !description.is_empty() {
-            members.push(("description".into(), RawJson::from_text(description.trim_start())));
-        }
-        members.extend(self.items.iter().map(|items| ("items".into(), items.write(words))));
-        if !self.any_of.is_empty() {
-            members.push(("anyOf".into(), array(self.any_of.iter().map(|outline| outline.write(words)))));
-        }
-        object(&members)
-    }
-
-    fn at(schema: &RawJson, definitions: &SchemaDefinitions, depth: usize) -> Self {
-        let Ok(members) = Object::from_raw(schema) else { return Self::default() };
-        let mut outline =
-            Self { description: members.text("description").unwrap_or_default().into(), ..Self::default() };
-        for name in KEPT {
-            outline.plain.extend(members.get(name).map(|value| (name, value)));
-        }
-        if is_long(&members) {
-            outline.note = note(&members);
-        } else {
-            outline.plain.extend(members.get("enum").map(|value| ("enum", value)));
-        }
-        if depth == DEEPEST {
-            return outline;
-        }
-        let below = |schema: &RawJson| Self::at(schema, definitions, depth + 1);
-        outline.items = members.get("items").filter(RawJson::is_object).map(|items| Box::new(below(&items)));
-        let alternatives = members.get("anyOf").or_else(|| members.get("oneOf")).map(|raw| list(&raw));
-        if let Some(alternatives) = alternatives.filter(|list| list.len() <= MAX_ALTERNATIVES) {
-            outline.any_of = alternatives.iter().map(below).collect();
-        }
-        if let Some(target) = same_as(&members, definitions) {
-            outline.add(below(&target));
-        }
-        outline
-    }
-
-    /// Adds the demands of another schema that has to be met too.
-    fn add(&mut self, other: Self) {
-        if self.description.is_empty() {
-            self.description = other.description;
-        }
-        if self.note.is_empty() {
-            self.note = other.note;
-        }
-        for (name, value) in other.plain {
-            if !self.plain.iter().any(|(own, _)| *own == name) {
-                self.plain.push((name, value));
+fn at_depth(schema: &RawJson, definitions: &SchemaDefinitions, words: usize, mut depth: usize) -> RawJson {
+    let mut members = Object::from_raw(schema).unwrap_or_default();
+    // The schema that this one refers to has to be met too.
+    while depth < DEEPEST
+        && let Some(target) = same_as(&members, definitions)
+    {
+        depth += 1;
+        members.remove("$ref");
+        members.remove("allOf");
+        for (name, value) in Object::from_raw(&target).unwrap_or_default().iter() {
+            if !members.contains(&name) {
+                members.set(name.into_owned(), value);
             }
         }
-        self.items = self.items.take().or(other.items);
-        if self.any_of.is_empty() {
-            self.any_of = other.any_of;
-        }
     }
+    let kept = |name: &'static str| Some((name.into(), members.get(name)?));
+    let mut outline: Vec<Member<'_>> = KEPT.into_iter().filter_map(kept).collect();
+    let is_long = is_long(&members);
+    outline.extend(kept("enum").filter(|_| !is_long));
+    let note = if is_long { note(&members) } else { String::new() };
+    let description = members.text("description").unwrap_or_default();
+    let description = format!("{}{note}", clip(&description, words));
+    if !description.is_empty() {
+        outline.push(("description".into(), RawJson::from_text(description.trim_start())));
+    }
+    if depth < DEEPEST {
+        let below = |schema: &RawJson| at_depth(schema, definitions, words, depth + 1);
+        let items = members.get("items").filter(RawJson::is_object);
+        outline.extend(items.map(|items| ("items".into(), below(&items))));
+        let alternatives = members.get("anyOf").or_else(|| members.get("oneOf")).map(|raw| list(&raw));
+        let few = alternatives.filter(|list| (1..=MAX_ALTERNATIVES).contains(&list.len()));
+        outline.extend(few.map(|few| ("anyOf".into(), array(few.iter().map(below)))));
+    }
+    object(&outline)
 }
 
 /// Returns the schema that a schema refers to, or the only one that it combines.

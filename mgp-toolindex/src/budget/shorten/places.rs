@@ -38,31 +38,10 @@ pub(super) fn inside(name: &str) -> KeywordContent {
     }
 }
 
-/// The properties without which a call may be refused.
-#[derive(Debug)]
-pub(super) enum RequiredProperties {
-    /// Any property may be needed.
-    All,
-    /// The properties of these names.
-    These(HashSet<String>),
-}
-
-impl RequiredProperties {
-    /// Returns the properties that a schema requires, in any case or in some.
-    pub(super) fn of(members: &Object) -> Self {
-        let mut names = HashSet::new();
-        if members.contains("minProperties") || !collect(members, 0, &mut names) {
-            return Self::All;
-        }
-        Self::These(names)
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::These(names) => names.contains(name),
-        }
-    }
+/// Returns the names of the properties that a schema requires, in any case or in some; `None` if it may require any.
+pub(super) fn required(members: &Object) -> Option<HashSet<String>> {
+    let mut names = HashSet::new();
+    (!members.contains("minProperties") && collect(members, 0, &mut names)).then_some(names)
 }
 
 const DEEPEST_CONDITION: usize = 4;

@@ -1,4 +1,4 @@
-//! Names of environment variables and of servers.
+//! Names of environment variables, secrets and servers.
 
 use std::collections::HashSet;
 
@@ -19,6 +19,16 @@ pub(crate) fn variable(given: &str) -> String {
         name.insert(0, '_');
     }
     name
+}
+
+/// The kind of thing that a reference names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows two kinds of references")]
+pub enum ReferenceKind {
+    /// A variable of the environment: `${NAME}`.
+    Environment,
+    /// A secret of the user: `${secret:NAME}`.
+    Store,
 }
 
 /// A generator of names that are all different.

@@ -4,84 +4,99 @@ use std::{fmt, str::FromStr};
 
 use crate::document::Format;
 
-/// Defines the clients with their names on the command line and the names that their makers give them.
-macro_rules! clients {
-    ($($kind:ident = $name:literal, $title:literal;)+) => {
-        /// An MCP client whose files are read and written.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum ClientKind {
-            $(#[doc = concat!($title, ".")] $kind,)+
-        }
-
-        impl ClientKind {
-            /// All clients.
-            pub const ALL: [Self; 16] = [$(Self::$kind),+];
-
-            /// Returns the name of the client on the command line.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $name,)+
-                }
-            }
-
-            /// Returns the name that the makers of the client give it.
-            pub const fn title(self) -> &'static str {
-                match self {
-                    $(Self::$kind => $title,)+
-                }
-            }
-        }
-    };
-}
-
-clients! {
-    ClaudeDesktop = "claude-desktop", "Claude Desktop";
-    ClaudeCode = "claude-code", "Claude Code";
-    Cursor = "cursor", "Cursor";
-    VsCode = "vscode", "VS Code";
-    Zed = "zed", "Zed";
-    Windsurf = "windsurf", "Windsurf";
-    Gemini = "gemini", "Gemini CLI";
-    Cline = "cline", "Cline";
-    Continue = "continue", "Continue";
-    Goose = "goose", "Goose";
-    Codex = "codex", "Codex";
-    Opencode = "opencode", "opencode";
-    Crush = "crush", "Crush";
-    LmStudio = "lm-studio", "LM Studio";
-    Kiro = "kiro", "Kiro";
-    Sema4 = "sema4", "Sema4";
+/// An MCP client whose files are read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClientKind {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// VS Code.
+    VsCode,
+    /// Zed.
+    Zed,
+    /// Windsurf.
+    Windsurf,
+    /// Gemini CLI.
+    Gemini,
+    /// Cline.
+    Cline,
+    /// Continue.
+    Continue,
+    /// Goose.
+    Goose,
+    /// Codex.
+    Codex,
+    /// opencode.
+    Opencode,
+    /// Crush.
+    Crush,
+    /// LM Studio.
+    LmStudio,
+    /// Kiro.
+    Kiro,
+    /// Sema4.
+    Sema4,
 }
 
 impl ClientKind {
+    /// All clients.
+    pub const ALL: [Self; 16] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::VsCode,
+        Self::Zed,
+        Self::Windsurf,
+        Self::Gemini,
+        Self::Cline,
+        Self::Continue,
+        Self::Goose,
+        Self::Codex,
+        Self::Opencode,
+        Self::Crush,
+        Self::LmStudio,
+        Self::Kiro,
+        Self::Sema4,
+    ];
+
+    /// Returns what `kinds.txt` says about the client.
+    pub(super) fn facts(self) -> [&'static str; 7] {
+        let mut lines = include_str!("kinds.txt").lines().filter(|line| !line.starts_with('#'));
+        let mut facts = lines.nth(self as usize).unwrap_or_default().split(": ");
+        [(); 7].map(|()| facts.next().unwrap_or_default())
+    }
+
+    /// Returns the name of the client on the command line.
+    pub fn name(self) -> &'static str {
+        self.facts()[0]
+    }
+
+    /// Returns the name that the makers of the client give it.
+    pub fn title(self) -> &'static str {
+        self.facts()[1]
+    }
+
     /// Returns the format of the client's file.
-    pub const fn format(self) -> Format {
-        match self {
-            Self::Continue | Self::Goose => Format::Yaml,
-            Self::Codex => Format::Toml,
+    pub fn format(self) -> Format {
+        match self.facts()[2] {
+            "yaml" => Format::Yaml,
+            "toml" => Format::Toml,
             _ => Format::Json,
         }
     }
 
-    /// Returns the keys of the tables that hold the client's servers. Of several, the first is the one to write to.
-    pub(crate) const fn homes(self) -> &'static [&'static [&'static str]] {
-        match self {
-            Self::VsCode => &[&["servers"], &["mcp", "servers"]],
-            Self::Zed => &[&["context_servers"]],
-            Self::Goose => &[&["extensions"]],
-            Self::Codex => &[&["mcp_servers"]],
-            Self::Opencode | Self::Crush => &[&["mcp"]],
-            _ => &[&["mcpServers"]],
-        }
+    /// Returns the tables that may hold servers, the usual one first.
+    pub(crate) fn homes(self) -> Vec<Vec<&'static str>> {
+        self.facts()[3].split(", ").map(|home| home.split('.').collect()).collect()
     }
 
-    /// Returns the unit of the client's `timeout`, in milliseconds.
-    pub(crate) const fn timeout_unit_ms(self) -> f64 {
-        match self {
-            Self::Cline | Self::Goose | Self::Crush => 1000.0,
-            _ => 1.0,
-        }
+    /// Returns the milliseconds in the unit of `timeout`.
+    pub(crate) fn timeout_unit_ms(self) -> f64 {
+        self.facts()[4].parse().unwrap_or(1.0)
     }
 }
 

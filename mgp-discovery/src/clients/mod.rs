@@ -17,9 +17,10 @@ pub use self::{
     export::{ApplyError, ClientEntry, ClientFileChange, ExportError, ExportPlan, plan, roll_back},
     import::{
         Concealer, ImportError, Imported, ImportedServer, LiteralSecrets, MAX_FILE_BYTES, MAX_SERVERS,
-        MovedSecret, OtherSection, ReadOptions, ReferenceKind, Skipped, read,
+        MovedSecret, OtherSection, ReadOptions, Skipped, read,
     },
     kind::{ClientKind, UnknownClient},
     secret::{args_without_secrets, line_without_secrets, without_secrets},
 };
 pub use crate::document::Format;
+pub use crate::names::ReferenceKind;

@@ -1,6 +1,6 @@
 //! Texts with references to variables and secrets.
 
-use crate::names;
+use crate::names::{self, ReferenceKind};
 use crate::secrets::{Environment, Secret, SecretName};
 
 /// A text that may refer to variables and secrets: `${NAME}`, `${env:NAME}`, `${NAME:-otherwise}` with a default for a
@@ -19,9 +19,11 @@ enum Part<'a> {
 
 /// A reference of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reference<'a> {
-    Variable { name: &'a str, otherwise: Option<&'a str> },
-    Secret { name: &'a str },
+pub(crate) struct Reference<'a> {
+    pub(crate) held_in: ReferenceKind,
+    pub(crate) name: &'a str,
+    /// The text for which a variable stands that is not set or empty.
+    pub(crate) otherwise: Option<&'a str>,
 }
 
 /// A malformed reference. Its text may be part of a secret, so the message does not repeat it.
@@ -63,7 +65,7 @@ impl<'a> Template<'a> {
         for part in &self.0 {
             match part {
                 Part::Text(literal) => text.push_str(literal),
-                Part::Reference(Reference::Variable { name, otherwise }) => {
+                Part::Reference(Reference { held_in: ReferenceKind::Environment, name, otherwise }) => {
                     let value = environment.variable(name);
                     match (value, otherwise) {
                         (Some(value), None) => text.push_str(&value),
@@ -76,7 +78,7 @@ impl<'a> Template<'a> {
                         }
                     }
                 }
-                Part::Reference(Reference::Secret { name }) => {
+                Part::Reference(Reference { held_in: ReferenceKind::Store, name, .. }) => {
                     match environment.secret(name).map_err(|error| error.to_string())? {
                         Some(secret) => text.push_str(secret.expose()),
                         None => {
@@ -99,7 +101,7 @@ impl<'a> Template<'a> {
     /// Returns the names of the secrets in the text.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Reference(Reference::Secret { name }) => Some(*name),
+            Part::Reference(Reference { held_in: ReferenceKind::Store, name, .. }) => Some(*name),
             _ => None,
         })
     }
@@ -138,7 +140,8 @@ impl<'a> Reference<'a> {
     /// Reads what stands within the braces of a reference.
     pub(crate) fn read(inside: &'a str) -> Option<Self> {
         if let Some(name) = inside.strip_prefix("secret:") {
-            return SecretName::is_name(name).then_some(Self::Secret { name });
+            let secret = Self { held_in: ReferenceKind::Store, name, otherwise: None };
+            return SecretName::is_name(name).then_some(secret);
         }
         let inside = inside.strip_prefix("env:").unwrap_or(inside);
         let (name, otherwise) = match inside.split_once(":-") {
@@ -147,7 +150,8 @@ impl<'a> Reference<'a> {
         };
         // The brace that would end an inner reference has ended the outer one.
         let is_nested = otherwise.is_some_and(|text| text.contains("${"));
-        (names::is_variable(name) && !is_nested).then_some(Self::Variable { name, otherwise })
+        let variable = Self { held_in: ReferenceKind::Environment, name, otherwise };
+        (names::is_variable(name) && !is_nested).then_some(variable)
     }
 }
 

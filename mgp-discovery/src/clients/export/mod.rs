@@ -132,10 +132,10 @@ pub fn plan(
     let mark = &text[..text.len() - plain.len()];
     let root = import::parse(kind, plain)?;
     let home = home(kind, &path, &root);
-    refuse_other_forms(plain, &root, home)?;
+    refuse_other_forms(plain, &root, &home)?;
     let changed = match kind.format() {
-        Format::Json => edit::json(plain, home, change, &entry)?,
-        Format::Toml => edit::toml(plain, home, change, &entry)?,
+        Format::Json => edit::json(plain, &home, change, &entry)?,
+        Format::Toml => edit::toml(plain, &home, change, &entry)?,
         Format::Yaml => {
             let (snippet, without) = (render::yaml(kind, change, &entry), change.without.clone());
             return Err(ExportError::Yaml { snippet, without });
@@ -175,12 +175,13 @@ fn refuse_other_forms(text: &str, root: &DocumentNode, home: &[&str]) -> Result<
 }
 
 /// Returns the path of keys under which the client looks for servers.
-fn home(kind: ClientKind, path: &Path, root: &DocumentNode) -> &'static [&'static str] {
-    let homes = kind.homes();
+fn home(kind: ClientKind, path: &Path, root: &DocumentNode) -> Vec<&'static str> {
+    let mut homes = kind.homes();
     let settings = path.file_name().is_some_and(|name| name == "settings.json");
     let first = if kind == ClientKind::VsCode && settings { homes.len() - 1 } else { 0 };
     // A file of an unusual name may have them under another key already.
-    homes.iter().find(|home| root.at(home).is_some()).unwrap_or(&homes[first])
+    let at = homes.iter().position(|home| root.at(home).is_some()).unwrap_or(first);
+    homes.swap_remove(at)
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use super::{MovedSecret, ReferenceKind, places};
+use super::{MovedSecret, places};
 use crate::{
     clients::secret,
     config::{Environment, Reference, model::ServerConfig, unspelled},
-    names,
+    names::{self, ReferenceKind},
 };
 
 /// Replaces values that look like secrets by references to the user's secrets, and tells servers apart by them.
@@ -34,8 +34,8 @@ impl<'e> Concealer<'e> {
             let mut rest = text;
             while let Some(at) = rest.find("${") {
                 rest = &rest[at..];
-                if let Some(reference) = TextReference::at_start(rest) {
-                    self.values.entry(reference.name()).or_default();
+                if let Some((reference, _)) = at_start(rest) {
+                    self.values.entry(name_of(&reference)).or_default();
                 }
                 rest = &rest[2..];
             }
@@ -85,12 +85,12 @@ impl<'e> Concealer<'e> {
                 return None;
             }
             for (reference, literal) in counterparts(own.value, &other)? {
-                let before = known.insert(reference.name(), literal.clone());
+                let before = known.insert(name_of(&reference), literal.clone());
                 let value = before.or_else(|| self.value_of(&reference));
                 if value.is_some_and(|value| value != literal) {
                     return None;
                 }
-                let (held_in, name) = reference.name();
+                let (held_in, name) = name_of(&reference);
                 let (place, value) = (other.place.clone(), literal.into());
                 moved.push(MovedSecret { held_in, name, place, value });
             }
@@ -99,8 +99,8 @@ impl<'e> Concealer<'e> {
         Some(moved)
     }
 
-    fn value_of(&self, reference: &TextReference<'_>) -> Option<String> {
-        let name = reference.name();
+    fn value_of(&self, reference: &Reference<'_>) -> Option<String> {
+        let name = name_of(reference);
         let remembered = self.values.get(&name).cloned().flatten();
         remembered.or_else(|| self.set(&name)).or_else(|| reference.otherwise.map(str::to_owned))
     }
@@ -146,35 +146,19 @@ impl<'e> Concealer<'e> {
 // The names are shown without their values.
 mgp_types::partial_debug!([] Concealer<'_>, self => names: self.values.keys());
 
-/// A reference in a text of ours.
-struct TextReference<'t> {
-    held_in: ReferenceKind,
-    name: &'t str,
-    otherwise: Option<&'t str>,
-    len: usize,
+/// Returns the reference at the start of a text of ours, and its length.
+fn at_start(text: &str) -> Option<(Reference<'_>, usize)> {
+    let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
+    Some((Reference::read(inner)?, inner.len() + 3))
 }
 
-impl<'t> TextReference<'t> {
-    fn at_start(text: &'t str) -> Option<Self> {
-        let (inner, _) = text.strip_prefix("${")?.split_once('}')?;
-        let (held_in, name, otherwise) = match Reference::read(inner)? {
-            Reference::Secret { name } => (ReferenceKind::Store, name, None),
-            Reference::Variable { name, otherwise } => (ReferenceKind::Environment, name, otherwise),
-        };
-        Some(Self { held_in, name, otherwise, len: inner.len() + 3 })
-    }
-
-    fn name(&self) -> ReferenceName {
-        (self.held_in, self.name.to_owned())
-    }
+fn name_of(reference: &Reference<'_>) -> ReferenceName {
+    (reference.held_in, reference.name.to_owned())
 }
 
 /// Returns our references that stand where the other text has secrets, with those secrets; `None` if the texts differ
 /// otherwise.
-fn counterparts<'t>(
-    own: &'t str,
-    other: &places::ImportedText<'_>,
-) -> Option<Vec<(TextReference<'t>, String)>> {
+fn counterparts<'t>(own: &'t str, other: &places::ImportedText<'_>) -> Option<Vec<(Reference<'t>, String)>> {
     let mut counterparts = Vec::new();
     if own == other.value.as_str() {
         return Some(counterparts);
@@ -187,8 +171,8 @@ fn counterparts<'t>(
             own = rest;
             continue;
         }
-        let reference = TextReference::at_start(own)?;
-        own = &own[reference.len..];
+        let (reference, length) = at_start(own)?;
+        own = &own[length..];
         if said.as_deref() != Some(reference.name) || reference.held_in == ReferenceKind::Store {
             counterparts.push((reference, literal));
         }
@@ -227,8 +211,8 @@ fn found(text: &places::ImportedText<'_>) -> Vec<FoundSecret> {
 /// Returns the `${NAME:-…}` around a part of a text, and its name.
 fn enclosing_reference<'t>(text: &'t str, part: &Range<usize>) -> Option<(Range<usize>, &'t str)> {
     let start = text[..part.start].rfind("${")?;
-    let reference = TextReference::at_start(&text[start..])?;
-    let end = start + reference.len;
+    let (reference, length) = at_start(&text[start..])?;
+    let end = start + length;
     (end > part.end && reference.otherwise.is_some()).then_some((start..end, reference.name))
 }
 

@@ -14,17 +14,14 @@ use crate::{
     names,
 };
 
-/// A server that was read, without its id.
-pub(super) struct ReadServer {
-    pub(super) config: ServerConfig,
-    pub(super) notes: Vec<String>,
-}
-
-/// Reads an entry.
+/// Reads an entry as a server without an id, with notes about it.
 ///
 /// # Errors
 /// The reason why the entry is not usable as a server.
-pub(super) fn read(context: &ReferenceContext<'_>, entry: &ImportEntry<'_>) -> Result<ReadServer, String> {
+pub(super) fn read(
+    context: &ReferenceContext<'_>,
+    entry: &ImportEntry<'_>,
+) -> Result<(ServerConfig, Vec<String>), String> {
     let DocumentValue::Map(members) = &entry.node.value else {
         return Err(format!("the entry should be a table, but is {}", entry.node.kind()));
     };
@@ -135,7 +132,7 @@ impl EntryReader<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<ReadServer, String> {
+    fn finish(mut self) -> Result<(ServerConfig, Vec<String>), String> {
         let config = &mut self.config;
         if config.command.as_deref().is_some_and(str::is_empty) {
             config.command = None;
@@ -161,7 +158,7 @@ impl EntryReader<'_> {
         if is_mgp(config) {
             return Err("the entry is mgp itself".to_owned());
         }
-        Ok(ReadServer { config: self.config, notes: self.notes })
+        Ok((self.config, self.notes))
     }
 
     fn command(&mut self, node: &DocumentNode) -> Result<(), String> {

@@ -14,7 +14,7 @@ use super::ClientKind;
 use crate::Position;
 use crate::config::{Secret, model::ServerConfig};
 use crate::document::{self, DocumentMember, DocumentNode, DocumentValue, SyntaxError};
-use crate::names::{self, UniqueNames};
+use crate::names::{self, ReferenceKind, UniqueNames};
 
 /// The settings of reading a file.
 #[derive(Debug, Clone, Default)]
@@ -98,16 +98,6 @@ pub struct MovedSecret {
     pub value: Secret,
 }
 
-/// The kind of thing that a reference names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows two kinds of references")]
-pub enum ReferenceKind {
-    /// A variable of the environment: `${NAME}`.
-    Environment,
-    /// A secret of the user: `${secret:NAME}`.
-    Store,
-}
-
 /// An entry that is not usable as a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -176,24 +166,18 @@ pub fn read(kind: ClientKind, text: &str, options: &ReadOptions) -> Result<Impor
         let at = Position::of(text, found.start);
         let name = found.name.clone();
         match entry::read(&context, &found) {
-            Ok(mut read) => {
-                read.config.id = ids.name(&names::server_id(&name), "-");
+            Ok((mut config, mut notes)) => {
+                config.id = ids.name(&names::server_id(&name), "-");
                 if let Some(elsewhere @ OtherSection::Project(project)) = &found.elsewhere {
-                    read.notes.push(elsewhere.to_string());
-                    read.config.cwd.get_or_insert_with(|| project.clone());
+                    notes.push(elsewhere.to_string());
+                    // The client starts the server in the project.
+                    config.cwd.get_or_insert_with(|| project.clone());
                 }
                 if found.repeated {
-                    read.notes
-                        .push("the name is repeated; this is the last one, which clients use".to_owned());
+                    notes.push("the name is repeated; this is the last one, which clients use".to_owned());
                 }
-                imported.servers.push(ImportedServer {
-                    name,
-                    at,
-                    config: read.config,
-                    notes: read.notes,
-                    secrets: Vec::new(),
-                    elsewhere: found.elsewhere,
-                });
+                let (secrets, elsewhere) = (Vec::new(), found.elsewhere);
+                imported.servers.push(ImportedServer { name, at, config, notes, secrets, elsewhere });
             }
             Err(why) => imported.skipped.push(Skipped { name, at, why }),
         }
@@ -241,7 +225,8 @@ pub(crate) fn entries<'a>(
     root: &'a DocumentNode,
 ) -> Result<Vec<ImportEntry<'a>>, ImportError> {
     let mut found = Vec::new();
-    let homes = kind.homes().iter().filter_map(|home| root.at(home).map(|node| (home.join("."), node)));
+    let homes = kind.homes();
+    let homes = homes.iter().filter_map(|home| root.at(home).map(|node| (home.join("."), node)));
     for (index, (home, node)) in homes.enumerate() {
         // A change applies to the first table that exists.
         let elsewhere = (index > 0).then(|| OtherSection::Table(home.clone()));

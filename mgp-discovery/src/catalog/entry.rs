@@ -82,32 +82,17 @@ impl CatalogPrompt {
 
 impl CatalogResource {
     /// Reads a listed resource or template; `None` if the definition has no URI.
-    pub(super) fn read(server: &ServerId, kind: ResourceKind, definition: Object) -> Option<Self> {
-        let uri: Arc<str> = definition.text(kind.member()).filter(|uri| !uri.is_empty())?.into();
-        let template = (kind == ResourceKind::Template).then(|| UriTemplate::read(&uri));
+    pub(super) fn read(server: &ServerId, is_template: bool, definition: Object) -> Option<Self> {
+        let uri = definition.text(uri_member(is_template)).filter(|uri| !uri.is_empty())?;
+        let uri: Arc<str> = uri.into();
+        let template = is_template.then(|| UriTemplate::read(&uri));
         Some(Self { server: server.clone(), uri, definition, template })
     }
-
-    pub(super) const fn kind(&self) -> ResourceKind {
-        if self.template.is_some() { ResourceKind::Template } else { ResourceKind::Resource }
-    }
 }
 
-/// A resource, or a template for URIs of resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResourceKind {
-    Resource,
-    Template,
-}
-
-impl ResourceKind {
-    /// Returns the member of a definition that has the URI, or the template.
-    pub(super) const fn member(self) -> &'static str {
-        match self {
-            Self::Resource => "uri",
-            Self::Template => "uriTemplate",
-        }
-    }
+/// Returns the member of a definition that has the URI, or the template.
+pub(super) const fn uri_member(is_template: bool) -> &'static str {
+    if is_template { "uriTemplate" } else { "uri" }
 }
 
 /// Returns the definition with the text of one member replaced.

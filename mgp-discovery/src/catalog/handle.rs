@@ -10,7 +10,7 @@ use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId};
 use parking_lot::Mutex;
 
-use super::entry::{CatalogResource, ResourceKind};
+use super::entry::CatalogResource;
 use super::name::is_reserved_server;
 use super::offer::ServerOffer;
 use super::snapshot::{CatalogSnapshot, ChangedKind};
@@ -66,9 +66,8 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_resources(&self, server: ServerId, resources: Vec<Object>) -> Result<bool, CatalogError> {
-        let kind = ResourceKind::Resource;
         self.put(server, ChangedKind::Resources, |offer, server| {
-            offer.with_resources(server, kind, resources)
+            offer.with_resources(server, false, resources)
         })
     }
 
@@ -77,9 +76,8 @@ impl Catalog {
     /// # Errors
     /// The id of the server is reserved, or empty.
     pub fn put_templates(&self, server: ServerId, templates: Vec<Object>) -> Result<bool, CatalogError> {
-        let kind = ResourceKind::Template;
         self.put(server, ChangedKind::Templates, |offer, server| {
-            offer.with_resources(server, kind, templates)
+            offer.with_resources(server, true, templates)
         })
     }
 
@@ -114,17 +112,10 @@ impl Catalog {
         let _change = self.0.change.lock();
         let latest = self.snapshot();
         let mut servers = latest.servers.clone();
-        let Some(offer) = servers.remove(server) else { return false };
-        let changed: Vec<_> = [
-            (ChangedKind::Tools, offer.tools.is_empty()),
-            (ChangedKind::Prompts, offer.prompts.is_empty()),
-            (ChangedKind::Resources, offer.resources.is_empty()),
-            (ChangedKind::Templates, offer.templates.is_empty()),
-        ]
-        .into_iter()
-        .filter_map(|(kind, is_empty)| (!is_empty).then_some(kind))
-        .collect();
-        self.0.latest.store(Arc::new(latest.next(servers, &changed)));
+        if servers.remove(server).is_none() {
+            return false;
+        }
+        self.0.latest.store(Arc::new(latest.next(servers, &ChangedKind::ALL)));
         true
     }
 

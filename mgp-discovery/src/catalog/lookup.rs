@@ -1,7 +1,6 @@
 //! Look-ups of tools and prompts by name.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -13,51 +12,40 @@ use crate::nearest::{distance, letters};
 /// Finds the item of a list that a name stands for.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
-    names: HashMap<Arc<str>, NameMatch, RandomState>,
+    /// The items by their names; `None` by a name that several have, and that none is shown by.
+    names: HashMap<Arc<str>, Option<u32>, RandomState>,
     /// The items by their digest, for names that were shortened: their length depends on the client, their end does
     /// not.
     digests: HashMap<Box<str>, u32, RandomState>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum NameMatch {
-    Shown(u32),
-    Only(u32),
-    Several,
-}
-
 impl Lookup {
     /// Creates the look-up. Of two items that are shown by one name, the first has that name.
     pub(super) fn of<N>(listed: &[Arc<N>], of: impl Fn(&N) -> &CatalogNames) -> Self {
-        let mut names = HashMap::with_capacity_and_hasher(listed.len() * 5, RandomState::default());
+        let map = |names| HashMap::with_capacity_and_hasher(listed.len() * names, RandomState::default());
+        let (mut names, mut shown) = (map(5), map(2));
         let mut digests = HashMap::with_capacity_and_hasher(listed.len(), RandomState::default());
         for (place, entry) in (0..).zip(listed) {
             let entry = of(entry);
-            for shown in [&entry.dots, &entry.underscores] {
-                names.entry(Arc::clone(shown)).or_insert(NameMatch::Shown(place));
+            for name in [&entry.dots, &entry.underscores] {
+                shown.entry(Arc::clone(name)).or_insert(Some(place));
+            }
+            for form in &entry.others {
+                let only = names.entry(Arc::clone(form)).or_insert(Some(place));
+                *only = only.filter(|other| *other == place);
             }
             digests.entry(entry.digest.clone()).or_insert(place);
         }
-        for (place, entry) in (0..).zip(listed) {
-            for form in &of(entry).others {
-                match names.entry(Arc::clone(form)) {
-                    Entry::Vacant(vacant) => drop(vacant.insert(NameMatch::Only(place))),
-                    Entry::Occupied(mut taken) => match *taken.get() {
-                        NameMatch::Only(other) if other != place => drop(taken.insert(NameMatch::Several)),
-                        NameMatch::Only(_) | NameMatch::Shown(_) | NameMatch::Several => {}
-                    },
-                }
-            }
-        }
+        names.extend(shown);
         Self { names, digests }
     }
 
     pub(super) fn place(&self, name: &str) -> Option<usize> {
-        match self.names.get(name) {
-            Some(NameMatch::Shown(place) | NameMatch::Only(place)) => Some(*place as usize),
-            Some(NameMatch::Several) => None,
-            None => self.digests.get(digest_in_name(name)?).map(|place| *place as usize),
-        }
+        let place = match self.names.get(name) {
+            Some(place) => *place,
+            None => self.digests.get(digest_in_name(name)?).copied(),
+        };
+        place.map(|place| place as usize)
     }
 }
 

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use mgp_types::Object;
 use mgp_types::mgp::{ResolvedTool, ServerId, ToolName};
 
-use super::entry::{CatalogPrompt, CatalogResource, CatalogTool, ResourceKind};
+use super::entry::{CatalogPrompt, CatalogResource, CatalogTool};
 
 /// All that one server offers. Snapshots share an offer for as long as it does not change.
 #[derive(Debug, Clone, Default)]
@@ -54,24 +54,25 @@ impl ServerOffer {
     pub(super) fn with_resources(
         &self,
         server: &ServerId,
-        kind: ResourceKind,
+        is_template: bool,
         listed: Vec<Object>,
     ) -> Option<Self> {
-        let (what, old) = match kind {
-            ResourceKind::Resource => ("resources", &self.resources),
-            ResourceKind::Template => ("resource templates", &self.templates),
+        let (what, old) = if is_template {
+            ("resource templates", &self.templates)
+        } else {
+            ("resources", &self.resources)
         };
         let listed = bounded(server, what, listed);
-        let read = listed.into_iter().filter_map(|resource| CatalogResource::read(server, kind, resource));
+        let read = listed.into_iter();
+        let read = read.filter_map(|resource| CatalogResource::read(server, is_template, resource));
         let new = once(server, what, read, |resource| resource.uri.clone());
         if new.iter().map(|one| &one.definition).eq(old.iter().map(|one| &one.definition)) {
             return None;
         }
-        let new = new.into_iter().map(Arc::new).collect();
-        Some(match kind {
-            ResourceKind::Resource => Self { resources: new, ..self.clone() },
-            ResourceKind::Template => Self { templates: new, ..self.clone() },
-        })
+        let mut offer = self.clone();
+        let place = if is_template { &mut offer.templates } else { &mut offer.resources };
+        *place = new.into_iter().map(Arc::new).collect();
+        Some(offer)
     }
 
     pub(super) fn tool(&self, name: &str) -> Option<&Arc<CatalogTool>> {

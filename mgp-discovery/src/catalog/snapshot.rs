@@ -9,7 +9,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{NameStyle, ServerId};
 
 use super::entry::{
-    CatalogPrompt, CatalogResource, CatalogTool, ResourceKind, TextByStyle, list, with_text, written_once,
+    CatalogPrompt, CatalogResource, CatalogTool, TextByStyle, list, uri_member, with_text, written_once,
 };
 use super::lookup::{Lookup, near};
 use super::offer::ServerOffer;
@@ -47,6 +47,10 @@ pub(super) enum ChangedKind {
     Prompts,
     Resources,
     Templates,
+}
+
+impl ChangedKind {
+    pub(super) const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
 }
 
 impl CatalogSnapshot {
@@ -180,12 +184,12 @@ impl CatalogSnapshot {
     /// Returns the definition of a resource or template as clients see it.
     pub fn listed(&self, resource: &CatalogResource) -> RawJson {
         let CatalogResource { server, uri, definition, .. } = resource;
-        let (kind, owners) = match resource.kind() {
-            kind @ ResourceKind::Resource => (kind, &self.resources),
-            kind @ ResourceKind::Template => (kind, &self.templates),
-        };
+        let is_template = resource.template.is_some();
+        let owners = if is_template { &self.templates } else { &self.resources };
         match owners.get(uri) {
-            Some(owner) if owner != server => with_text(definition, kind.member(), &qualified(server, uri)),
+            Some(owner) if owner != server => {
+                with_text(definition, uri_member(is_template), &qualified(server, uri))
+            }
             _ => definition.to_raw(),
         }
     }

@@ -11,24 +11,17 @@ use super::{
 use crate::catalog::{LONGEST_ID, is_reserved_server, is_written_as_id};
 use crate::config::model::TransportKind;
 
-/// A server that the policy allows, apart from its code.
-#[derive(Debug)]
-pub(super) struct AdmittedServer {
-    pub(super) server: ServerRegistration,
-    /// The requested variables that are not passed on.
-    pub(super) left_out: Vec<String>,
-}
-
 const MAX_WORDS: usize = 32;
 
-/// Checks a registration against the policy.
+/// Checks a registration against the policy, and returns the server that the policy allows, apart from its code, with the
+/// requested variables that are not passed on.
 pub(super) fn admit(
     policy: &RegistrationPolicy,
     by: &Principal,
     wanted: RegisterServer,
     terms: RegistrationTerms,
     now: Timestamp,
-) -> Result<AdmittedServer, RegistryError> {
+) -> Result<(ServerRegistration, Vec<String>), RegistryError> {
     if !policy.admits(by) {
         return Err(forbidden("only operators and the agents listed for it may register servers"));
     }
@@ -65,7 +58,7 @@ pub(super) fn admit(
         lifetime: terms.lifetime,
     };
     check_code(&server)?;
-    Ok(AdmittedServer { server, left_out })
+    Ok((server, left_out))
 }
 
 /// Checks whether a server that was allowed before still is.

@@ -4,23 +4,12 @@ use mgp_types::mgp::{Actor, AuditEvent, AuditTarget, EventType, Outcome, ServerI
 
 use super::{LaunchMethod, Lifetime, RegistryError, ServerRegistration};
 
-/// An action on a registered server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RegistrationAction {
-    Register,
-    Approve,
-    Deny,
-    Deregister,
-    Keep,
-    /// The server waits again because its code has changed.
-    Hold,
-}
-
 /// A change of the registered servers: the action and the principal that acts, the chain of requests to which the action belongs, and
 /// the reason that the principal gives.
 #[derive(Debug, Clone)]
 pub(super) struct RegistrationChange {
-    action: RegistrationAction,
+    /// The end of the name of the action's event, such as `registered`.
+    action: &'static str,
     actor: Actor,
     trace: TraceId,
     /// The reason of the action, in the words of the principal.
@@ -28,25 +17,19 @@ pub(super) struct RegistrationChange {
 }
 
 impl RegistrationChange {
-    pub(super) fn new(actor: Actor, trace: Option<TraceId>, action: RegistrationAction) -> Self {
+    pub(super) fn new(actor: Actor, trace: Option<TraceId>, action: &'static str) -> Self {
         Self { action, actor, trace: trace.unwrap_or_else(TraceId::random), reason: None }
     }
 
     /// Returns the event of a change that was made, or failed.
     pub(super) fn done(&self, server: &ServerRegistration, outcome: Outcome) -> AuditEvent {
         let event = self
-            .event(self.action.kind(), &server.id, outcome)
+            .event(self.kind(), &server.id, outcome)
             .with_detail("trust_level", &server.trust)
             .with_detail("registrant", &server.registrant)
             .with_detail("session_only", &(server.lifetime != Lifetime::Kept));
-        let event = match &self.reason {
-            Some(reason) => event.with_detail("reason", reason),
-            None => event,
-        };
-        if !matches!(
-            self.action,
-            RegistrationAction::Register | RegistrationAction::Approve | RegistrationAction::Hold
-        ) {
+        let event = self.reason.iter().fold(event, |event, reason| event.with_detail("reason", reason));
+        if !["registered", "approved", "held"].contains(&self.action) {
             return event;
         }
         let event = match &server.launch {
@@ -74,9 +57,7 @@ impl RegistrationChange {
             RegistryError::Code(rejection) => self
                 .event(EventType::CodeRejected, id, Outcome::Blocked)
                 .with_detail("violations", &rejection.violations),
-            other => {
-                self.event(self.action.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string())
-            }
+            other => self.event(self.kind(), id, Outcome::Blocked).with_detail("reason", &other.to_string()),
         }
     }
 
@@ -84,18 +65,8 @@ impl RegistrationChange {
         let target = AuditTarget::new(Some(id.clone()), None);
         AuditEvent::new(Timestamp::now(), self.trace, kind, self.actor.clone(), target, outcome)
     }
-}
 
-impl RegistrationAction {
-    fn kind(self) -> EventType {
-        let name = match self {
-            Self::Register => "dev.cloto.mgp.server_registered",
-            Self::Approve => "dev.cloto.mgp.server_approved",
-            Self::Deny => "dev.cloto.mgp.server_denied",
-            Self::Deregister => "dev.cloto.mgp.server_deregistered",
-            Self::Keep => "dev.cloto.mgp.server_kept",
-            Self::Hold => "dev.cloto.mgp.server_held",
-        };
-        EventType::Custom(name.into())
+    fn kind(&self) -> EventType {
+        EventType::Custom(format!("dev.cloto.mgp.server_{}", self.action).into())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mgp_types::mgp::{Actor, ServerId};
 
 use super::admission::{check_again, script};
-use super::event::{RegistrationAction, RegistrationChange};
+use super::event::RegistrationChange;
 use super::registration_table::Claim;
 use super::{
     Approval, ApprovedCode, InspectedCode, Inspection, LaunchMethod, Registry, RegistryError,
@@ -71,9 +71,7 @@ impl Registry {
         let (id, files) = (&server.id, server.changes(found).join(", "));
         tracing::warn!(server = %id, files, "changed code is held back: `mgp registrations approve {id}` starts it");
         let held = ServerRegistration { approval: Approval::Pending, ..server.clone() }.with_code(found);
-        self.put(&RegistrationChange::new(Actor::kernel(), None, RegistrationAction::Hold), claim, held)
-            .await
-            .map(drop)
+        self.put(&RegistrationChange::new(Actor::kernel(), None, "held"), claim, held).await.map(drop)
     }
 
     /// Returns the server with the findings about its code, its command line and the system that is to confine it.

@@ -9,8 +9,8 @@ use mgp_types::mgp::{
 };
 use mgp_types::{Context, Principal, PrincipalRole};
 
-use super::admission::{AdmittedServer, admit, words};
-use super::event::{RegistrationAction, RegistrationChange};
+use super::admission::{admit, words};
+use super::event::RegistrationChange;
 use super::registration_table::{Claim, RegistrationTable};
 use super::store::off_the_runtime;
 use super::{
@@ -91,11 +91,11 @@ impl Registry {
         wanted: RegisterServer,
         terms: RegistrationTerms,
     ) -> Result<RegisteredServer, RegistryError> {
-        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Register);
+        let change = RegistrationChange::new(Actor::of(by), trace, "registered");
         let id = wanted.id.clone();
         let work = async {
             let policy = self.0.policy.load_full();
-            let AdmittedServer { server, left_out } = admit(&policy, by, wanted, terms, Timestamp::now())?;
+            let (server, left_out) = admit(&policy, by, wanted, terms, Timestamp::now())?;
             let claim = self.0.table.claim_new(&server.id)?;
             let mut server = self.judged(server).await?;
             if server.trust == TrustLevel::Sandboxed
@@ -128,7 +128,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<RegisteredServer, RegistryError> {
-        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Approve);
+        let change = RegistrationChange::new(Actor::of(by), trace, "approved");
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -155,7 +155,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deny);
+        let change = RegistrationChange::new(Actor::of(by), trace, "denied");
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -179,7 +179,7 @@ impl Registry {
         trace: Option<TraceId>,
         id: &ServerId,
     ) -> Result<(), RegistryError> {
-        let change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Keep);
+        let change = RegistrationChange::new(Actor::of(by), trace, "kept");
         let work = async {
             operator(by)?;
             let (claim, server) = self.0.table.claim(id)?;
@@ -202,7 +202,7 @@ impl Registry {
         wanted: &DeregisterServer,
     ) -> Result<DeregisteredServer, RegistryError> {
         let reason = words(wanted.reason.clone(), "reason")?;
-        let mut change = RegistrationChange::new(Actor::of(by), trace, RegistrationAction::Deregister);
+        let mut change = RegistrationChange::new(Actor::of(by), trace, "deregistered");
         change.reason = reason;
         let work = async {
             // The answer for a server of another registrant is that for an unknown one: an agent does not learn which
@@ -232,7 +232,7 @@ impl Registry {
                 // The server may have been kept, or removed, since.
                 Ok((claim, server)) if server.lifetime != Lifetime::Kept => {
                     self.remove(
-                        &RegistrationChange::new(Actor::kernel(), None, RegistrationAction::Deregister),
+                        &RegistrationChange::new(Actor::kernel(), None, "deregistered"),
                         claim,
                         &server,
                     )

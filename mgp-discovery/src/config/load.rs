@@ -85,7 +85,7 @@ impl Config {
         let own = locations.own_file().map_or(Ok(None), |path| {
             read(path, locations.required())?.map(|text| ReadFile::parse(path, &text)).transpose()
         });
-        let folder = folder.map(|file| ReadFile::parse(file.path(), &utf8(file.path(), file.bytes())?));
+        let folder = folder.map(|file| ReadFile::parse(&file.path, &utf8(&file.path, &file.bytes)?));
         let (own, folder) = (read_or_noted(own), read_or_noted(folder.transpose()));
         if !problems.is_empty() {
             return Err(ConfigError::new(problems));
@@ -124,7 +124,7 @@ impl ReadFile {
         if !errors.is_empty() {
             return Err(ConfigError::new(errors));
         }
-        let config: Config = toml_edit::de::from_document(source.document().clone()).map_err(|error| {
+        let config: Config = toml_edit::de::from_document(source.document.clone()).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             Problem::at(Severity::Error, file, text, span, error.message().to_owned())
         })?;
@@ -150,7 +150,7 @@ fn joined(own: Option<ReadFile>, folder: Option<ReadFile>, environment: &dyn Env
         .collect();
     let known: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
     for read in [&folder, &own].into_iter().flatten() {
-        loaded.files.push(read.source.file().into());
+        loaded.files.push(read.source.file.clone());
         loaded.warnings.extend(read.warnings.iter().cloned());
         loaded.warnings.extend(semantics::check_names(&read.config, &read.source, &known));
     }
@@ -191,7 +191,7 @@ impl LoadedConfig {
             if self.sources.contains_key(&server.id) || self.config.server(&server.id).is_none() {
                 continue;
             }
-            self.sources.insert(server.id.clone(), source.file().into());
+            self.sources.insert(server.id.clone(), source.file.clone());
             if let Some(fault) = server.enabled.then(|| server.expanded(environment).err()).flatten() {
                 self.warnings.push(unusable(source, index, &server.id, &fault));
                 self.faulty.insert(server.id.clone(), fault);

@@ -56,7 +56,7 @@ fn root() -> ValuePath {
 
 impl Merge<'_> {
     fn says(&self, section: &str, key: &str) -> bool {
-        self.source.root().at(&[section, key]).is_some()
+        self.source.root.at(&[section, key]).is_some()
     }
 
     fn apply(&mut self, place: ValuePath) {
@@ -73,7 +73,7 @@ impl Merge<'_> {
         let is_said =
             |node: &DocumentNode| !matches!(&node.value, DocumentValue::List(all) if all.is_empty());
         for KeyShape { name: section, shape, .. } in &shape::root().keys {
-            let Some(said) = source.root().get(section).filter(|_| section != "servers") else { continue };
+            let Some(said) = source.root.get(section).filter(|_| section != "servers") else { continue };
             let places: Vec<ValuePath> = match shape {
                 Shape::Table(TableShape { keys, .. }) => keys
                     .iter()
@@ -187,7 +187,7 @@ impl Merge<'_> {
 
     /// Merges roots: those of the folder count within the user's, or, where the user names none, within the folder.
     fn roots(&mut self, wanted: &[String]) {
-        let folder = self.source.file().parent().unwrap_or_else(|| Path::new("."));
+        let folder = self.source.file.parent().unwrap_or_else(|| Path::new("."));
         let real = |root: &String| fs::canonicalize(folder.join(root)).ok();
         let users = &self.merged.config.validators.roots;
         let bounds: Vec<PathBuf> = if users.is_empty() {

@@ -48,7 +48,8 @@ pub enum Severity {
 }
 
 /// The errors of a configuration, of which no part is used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n\n"))]
 pub struct ConfigError {
     problems: Vec<Problem>,
 }
@@ -162,18 +163,6 @@ impl From<Problem> for ConfigError {
     }
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            let before = if index == 0 { "" } else { "\n\n" };
-            write!(f, "{before}{problem}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 const LONGEST_QUOTE: usize = 160;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,8 +218,6 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let column = text[line_start..start].chars().count();
     let width = text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1);
-    let line = text[..start].matches('\n').count() + 1;
-
     // Of a very long line the relevant part is quoted.
     let skipped = if column < LONGEST_QUOTE { 0 } else { column - LONGEST_QUOTE / 2 };
     let shown: String =
@@ -239,7 +226,7 @@ fn locate(text: &str, span: std::ops::Range<usize>) -> (Position, Quoted) {
     let width = width.min(LONGEST_QUOTE - before);
     let mut quoted = Quoted { line: shown.trim_end().into(), before, width, is_cut: skipped > 0 };
     quoted.veil(before..before + width);
-    (Position { line, column: column + 1 }, quoted)
+    (Position::of(text, start), quoted)
 }
 
 /// Replaces characters that a terminal would act upon; a tab is one column.

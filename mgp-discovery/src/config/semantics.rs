@@ -26,7 +26,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
         let place = servers.index(index);
         checks.id(&server.id, &place);
         if let Some(first) = seen.insert(server.id.as_str(), index).filter(|_| !server.id.is_empty()) {
-            let what = format!("the {} server in this file is called `{}` too", ordinal(first), server.id);
+            let what = format!("`servers[{first}]` is called `{}` too", server.id);
             checks.error(&place.key("id"), what, "give one of the two servers another id, or remove it");
         }
         checks.server(server, &place);
@@ -36,7 +36,7 @@ pub(super) fn check(config: &Config, source: &ConfigSource) -> Vec<Problem> {
     checks.rules(config);
     checks.settings(config);
     checks.authorization(config);
-    checks.0.into_vec()
+    checks.0.found
 }
 
 /// Returns a warning for each name of a server that no file declares.
@@ -74,7 +74,7 @@ pub(super) fn check_names(config: &Config, source: &ConfigSource, known: &BTreeS
             }
         }
     }
-    checks.0.into_vec()
+    checks.0.found
 }
 
 struct Checks<'a>(FileProblems<'a>);
@@ -299,15 +299,6 @@ fn is_embedder(words: &str) -> bool {
         None => matches!(words, "auto" | "static"),
         Some(("encoder" | "fastembed", directory)) => !directory.is_empty(),
         Some(_) => false,
-    }
-}
-
-fn ordinal(index: usize) -> String {
-    match index {
-        0 => "first".into(),
-        1 => "second".into(),
-        2 => "third".into(),
-        more => format!("{}th", more + 1),
     }
 }
 

@@ -9,9 +9,9 @@ use crate::nearest::nearest;
 
 /// Returns the values of a wrong type and the unknown keys of a file.
 pub(super) fn check(source: &ConfigSource) -> Vec<Problem> {
-    let mut walk = Walk { text: source.text(), problems: FileProblems::of(source) };
-    walk.table(shape::root(), source.root(), &ValuePath::default());
-    walk.problems.into_vec()
+    let mut walk = Walk { text: source.document.raw(), problems: FileProblems::of(source) };
+    walk.table(shape::root(), &source.root, &ValuePath::default());
+    walk.problems.found
 }
 
 /// Returns the settings of earlier versions, each with what holds in its place.

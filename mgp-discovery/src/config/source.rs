@@ -21,16 +21,16 @@ const HELP: [(&str, &str); 7] = [
 
 /// A TOML file, with the positions of its values.
 pub(super) struct ConfigSource {
-    file: PathBuf,
-    document: Document<String>,
-    root: DocumentNode,
+    pub(super) file: PathBuf,
+    pub(super) document: Document<String>,
+    pub(super) root: DocumentNode,
 }
 
 /// The problems of a file, of each severity as many as a person would read: finding the line of each in a file with a
 /// mistake in every line would take the square of its length.
 pub(super) struct FileProblems<'a> {
     source: &'a ConfigSource,
-    found: Vec<Problem>,
+    pub(super) found: Vec<Problem>,
 }
 
 impl<'a> FileProblems<'a> {
@@ -60,10 +60,6 @@ impl<'a> FileProblems<'a> {
         if self.found.iter().filter(|other| other.severity == severity).count() < MAX_PROBLEMS {
             self.found.push(problem(self.source));
         }
-    }
-
-    pub(super) fn into_vec(self) -> Vec<Problem> {
-        self.found
     }
 }
 
@@ -96,23 +92,6 @@ impl ConfigSource {
                 Err(help.into_iter().fold(problem, Problem::instead).into())
             }
         }
-    }
-
-    pub(super) fn document(&self) -> &Document<String> {
-        &self.document
-    }
-
-    pub(super) fn text(&self) -> &str {
-        self.document.raw()
-    }
-
-    /// Returns the whole file as a tree.
-    pub(super) fn root(&self) -> &DocumentNode {
-        &self.root
-    }
-
-    pub(super) fn file(&self) -> &Path {
-        &self.file
     }
 
     /// Returns a problem of a value, or of its parent where there is no such value.

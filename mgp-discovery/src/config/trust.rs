@@ -17,8 +17,8 @@ use crate::{AtomicFile, FileReaders};
 /// The `mgp.toml` of a folder, read once: the bytes that are shown, judged and used are the same.
 #[derive(Debug, Clone)]
 pub struct FolderFile {
-    path: PathBuf,
-    bytes: Vec<u8>,
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// The user's trust in the `mgp.toml` of a folder.
@@ -84,11 +84,6 @@ impl FolderFile {
     /// Returns the path of the file, in a folder whose path is canonical.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Returns the bytes of the file.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Returns the SHA-256 of the file, in hexadecimal.

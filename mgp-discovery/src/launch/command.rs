@@ -2,7 +2,7 @@
 
 use super::{
     LaunchError, PreparedLaunch, command_line,
-    document::{Argument, ArgumentKind, NamedInput, Package},
+    document::{Argument, ArgumentKind, Input, NamedInput, Package},
     fill::{Filler, authored},
     permission,
 };
@@ -243,13 +243,6 @@ fn arguments(
 
 /// Returns whether an option stands alone, without a value.
 fn is_flag(argument: &Argument) -> bool {
-    let input = &argument.input;
-    input.value.is_none()
-        && input.default.is_none()
-        && input.format.is_none()
-        && input.choices.is_empty()
-        && argument.value_hint.is_none()
-        && !input.is_required
-        && !input.is_secret
-        && !argument.is_repeated
+    let said = Input { description: None, ..argument.input.clone() };
+    said == Input::default() && argument.value_hint.is_none() && !argument.is_repeated
 }

@@ -13,7 +13,7 @@ pub(super) struct Filler<'a> {
     names: UniqueNames,
     /// The names of the values that can be answered.
     asked: Vec<String>,
-    missing: Vec<RequiredInput>,
+    pub(super) missing: Vec<RequiredInput>,
     variables: Vec<String>,
     wrong: Option<LaunchError>,
 }
@@ -31,11 +31,6 @@ impl<'a> Filler<'a> {
             variables: Vec::new(),
             wrong: None,
         }
-    }
-
-    /// Returns whether a value is still missing.
-    pub(super) fn is_missing(&self) -> bool {
-        !self.missing.is_empty()
     }
 
     /// Returns the variables that have to be set, if all values are answered.

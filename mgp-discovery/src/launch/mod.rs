@@ -99,7 +99,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
     }
     let url = filler.template("the url", &remote.url, &remote.variables)?;
     // Without all answers, the address is not known yet.
-    if !filler.is_missing() && !url.starts_with("https://") && !url.starts_with("http://") {
+    if filler.missing.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(LaunchError::malformed("http address", &url));
     }
     let mut notes = Vec::new();

@@ -1,6 +1,8 @@
 //! The sections about agents, access, permissions, confirmation, checks, audit and limits.
 
-use mgp_types::mgp::{AccessPermission, ApprovalPolicy, DefaultPolicy, Glob, Permission, RiskLevel, Scope};
+use mgp_types::mgp::{
+    AccessPermission, ApprovalPolicy, CallEffect, DefaultPolicy, Glob, Permission, RiskLevel, Scope,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +77,7 @@ impl BudgetSpan {
 pub struct AccessSettings {
     /// The decision where no rule applies: `opt-out` allows, `opt-in` denies; if left out, `opt-in` where keys are
     /// required, else `opt-out`.
-    #[schemars(schema_with = "words::default_policy")]
+    #[schemars(with = "String", extend("enum" = ["opt-in", "opt-out"]))]
     pub default: Option<DefaultPolicy>,
     /// The rules from the start of the kernel on. Operators add others while it runs.
     pub rules: Vec<AccessRule>,
@@ -92,7 +94,7 @@ pub struct AccessRule {
     /// The name of the tool at its server, where `*` stands for any characters; all tools if left out.
     pub tool: Option<String>,
     /// The decision.
-    #[schemars(schema_with = "words::access_permission")]
+    #[schemars(with = "String", extend("enum" = ["allow", "deny"]))]
     pub permission: AccessPermission,
     /// The kind of file in which the rule stands.
     #[serde(skip)]
@@ -125,7 +127,7 @@ pub struct PermissionSettings {
     /// The policy for permissions that `grants` does not list: `interactive` asks a human; `auto_approve` grants those
     /// that the specification names and `never_automatic` does not, and asks for all others; `deny_all` denies what no
     /// operator granted beforehand; `config_only` denies in any case. `interactive` if left out.
-    #[schemars(schema_with = "words::approval_policy")]
+    #[schemars(with = "String", extend("enum" = ["interactive", "auto_approve", "deny_all", "config_only"]))]
     pub policy: Option<ApprovalPolicy>,
     /// The permissions that are granted from the start.
     pub grants: Vec<PermissionRule>,
@@ -330,10 +332,10 @@ pub(super) struct AskRuleShape {
     /// The id of the agent; all agents if left out.
     agent: Option<String>,
     /// The effect of the calls; all effects if left out.
-    #[schemars(default, schema_with = "words::call_effect")]
+    #[schemars(default, with = "String", extend("enum" = CallEffect::WORDS))]
     effect: Option<String>,
     /// The decision: `once` asks once a day for each tool and effect, `refuse` refuses the call.
-    #[schemars(schema_with = "words::asking")]
+    #[schemars(extend("enum" = ["never", "once", "always", "refuse"]))]
     ask: String,
 }
 

@@ -197,7 +197,7 @@ pub struct ServerSecurity {
     #[schemars(schema_with = "words::permissions")]
     pub permissions: Vec<Permission>,
     /// The lowest risk that the server's tools are treated with.
-    #[schemars(schema_with = "words::risk_level")]
+    #[schemars(with = "String", extend("enum" = ["safe", "moderate", "dangerous"]))]
     pub risk_at_least: Option<RiskLevel>,
     /// Asks a human to confirm every call.
     pub confirmation: bool,
@@ -247,7 +247,11 @@ pub struct AllowedRule {
     /// The name of the tool at its server; or `prompt:NAME`, `template:URI_TEMPLATE` or `resource:URI`.
     pub tool: String,
     /// The name of the rule, as `mgp pin list` shows it.
-    #[schemars(schema_with = "words::definition_rule")]
+    // An unknown rule cannot be switched off.
+    #[schemars(extend("enum" = [
+        "hidden-instruction", "secret-request", "exfiltration", "encoded-instruction", "cross-tool",
+        "invisible-character",
+    ]))]
     pub rule: String,
 }
 

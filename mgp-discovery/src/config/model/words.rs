@@ -1,6 +1,6 @@
 //! The schemas of words that are defined in `mgp-types`.
 
-use mgp_types::mgp::{CallEffect, Extension, Permission};
+use mgp_types::mgp::{Extension, Permission};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -13,42 +13,10 @@ pub(super) fn restart_policy(_: &mut SchemaGenerator) -> Schema {
     one_of(&["never", "on_failure", "always"])
 }
 
-pub(super) fn asking(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["never", "once", "always", "refuse"])
-}
-
-pub(super) fn call_effect(_: &mut SchemaGenerator) -> Schema {
-    one_of(&CallEffect::WORDS)
-}
-
-pub(super) fn risk_level(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["safe", "moderate", "dangerous"])
-}
-
-pub(super) fn access_permission(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["allow", "deny"])
-}
-
-pub(super) fn default_policy(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["opt-in", "opt-out"])
-}
-
-pub(super) fn approval_policy(_: &mut SchemaGenerator) -> Schema {
-    one_of(&["interactive", "auto_approve", "deny_all", "config_only"])
-}
-
 /// Returns a closed list of validators, because an unknown validator cannot be applied.
 pub(super) fn validators(_: &mut SchemaGenerator) -> Schema {
     let each = one_of(&["sandbox", "readonly", "network_restricted", "code_safety", "none"]);
     json_schema!({ "type": "array", "items": each })
-}
-
-/// Returns a closed list of rules, because an unknown rule cannot be switched off.
-pub(super) fn definition_rule(_: &mut SchemaGenerator) -> Schema {
-    one_of(&[
-        "hidden-instruction", "secret-request", "exfiltration", "encoded-instruction", "cross-tool",
-        "invisible-character",
-    ])
 }
 
 pub(super) fn permission(_: &mut SchemaGenerator) -> Schema {

@@ -16,15 +16,11 @@ pub type ServerCore = Mrtr<Router>;
 /// A factory of services, one per connection: the server behind an era of its own. Any transport takes it.
 #[derive(Clone)]
 pub struct ServerAccept<S> {
-    service: S,
-    identity: Arc<ServerIdentity>,
+    pub(crate) service: S,
+    pub(crate) identity: Arc<ServerIdentity>,
 }
 
 impl<S> ServerAccept<S> {
-    pub(crate) fn new(service: S, identity: Arc<ServerIdentity>) -> Self {
-        Self { service, identity }
-    }
-
     /// Returns the description of the server that every client gets.
     pub fn identity(&self) -> &Arc<ServerIdentity> {
         &self.identity

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::Arc;
 
 use mgp_types::mcp::{Completion, Map};
 use mgp_types::{BoxFuture, Error};
 
 use crate::cx::Cx;
-use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
 
 /// A request for completion.
@@ -96,47 +96,15 @@ where
     }
 }
 
-/// The completions of a server.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Completers(HashMap<(ArgumentOwner, Box<str>), ErasedCompleter>);
+/// The completions of a server, by the argument that each completes.
+pub(crate) type Completers = HashMap<(ArgumentOwner, Box<str>), ErasedCompleter>;
 
-type ErasedCompleter = Erased<(CompletionRequest, CallInput), CompletionFuture>;
+/// A handler with its type erased.
+pub(crate) type ErasedCompleter = Arc<dyn Fn(CompletionRequest, CallInput) -> CompletionFuture + Send + Sync>;
 
 /// The prompt or resource template whose argument is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum ArgumentOwner {
     Prompt(Box<str>),
     Template(Box<str>),
-}
-
-impl Completers {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn insert<H: CompletionHandler<M>, M>(
-        &mut self,
-        owner: ArgumentOwner,
-        argument: &str,
-        handler: H,
-    ) {
-        let erased = Erased::new(move |(wanted, input)| handler.complete(wanted, input));
-        self.0.insert((owner, argument.into()), erased);
-    }
-
-    /// Runs the completion of an argument; `None` if it has none.
-    pub(crate) fn run(
-        &self,
-        owner: ArgumentOwner,
-        argument: Box<str>,
-        wanted: CompletionRequest,
-        input: CallInput,
-    ) -> Option<CompletionFuture> {
-        Some(self.0.get(&(owner, argument))?.call((wanted, input)))
-    }
-
-    /// Returns the prompts and templates with a completion, to check that they exist.
-    pub(crate) fn owners(&self) -> impl Iterator<Item = (&ArgumentOwner, &str)> {
-        self.0.keys().map(|(owner, argument)| (owner, &**argument))
-    }
 }

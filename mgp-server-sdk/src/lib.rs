@@ -87,7 +87,6 @@ mod catalog;
 mod change;
 mod completion;
 mod cx;
-mod erased;
 mod error;
 mod handle;
 mod list;

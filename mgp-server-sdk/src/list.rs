@@ -19,7 +19,7 @@ pub(crate) trait ListEntry: Send + Sync + 'static {
     type Wire: ForRevision + Serialize + Clone;
 
     /// Returns the key by which the entry is looked up.
-    fn key(&self) -> &Arc<str>;
+    fn key(&self) -> &str;
 
     /// Returns the entry as it is listed in `dialect`.
     fn wire(&self, dialect: ListDialect) -> Self::Wire;
@@ -115,7 +115,7 @@ impl<T: ListEntry> EntryList<T> {
     pub(crate) fn insert(&mut self, entry: T) {
         let entry = Arc::new(entry);
         self.forget_pages();
-        if self.index.insert(entry.key().clone(), entry.clone()).is_some()
+        if self.index.insert(entry.key().into(), entry.clone()).is_some()
             && let Some(old) = self.entries.values_mut().find(|old| old.key() == entry.key())
         {
             *old = entry;
@@ -131,7 +131,7 @@ impl<T: ListEntry> EntryList<T> {
             return false;
         }
         self.forget_pages();
-        self.entries.retain(|_, entry| &**entry.key() != key);
+        self.entries.retain(|_, entry| entry.key() != key);
         true
     }
 

@@ -1,13 +1,13 @@
 //! Methods and notifications that the specification does not define.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use mgp_types::{BoxFuture, Error, Request, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::cx::Cx;
-use crate::erased::Erased;
 use crate::tool::{CallInput, ToolError, form};
 
 /// An async function that serves a method of a vendor.
@@ -128,4 +128,4 @@ fn taken(future: impl Future<Output = ()> + Send + 'static) -> MethodFuture {
 }
 
 /// A handler of a method or notification with its type erased.
-pub(crate) type ErasedMethod = Erased<CallInput, Result<MethodFuture, Error>>;
+pub(crate) type ErasedMethod = Arc<dyn Fn(CallInput) -> Result<MethodFuture, Error> + Send + Sync>;

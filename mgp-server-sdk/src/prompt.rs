@@ -13,16 +13,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cx::Cx;
-use crate::erased::Erased;
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};
+use crate::method::MethodFuture;
 use crate::tool::{CallInput, ToolError, form};
 use crate::{schema, strings};
 
 /// A prompt with its handler.
-#[derive(Debug)]
 pub(crate) struct PromptEntry {
-    name: Arc<str>,
     wire: mcp::Prompt,
     handler: ErasedPrompt,
 }
@@ -42,11 +40,7 @@ impl PromptEntry {
             }
         }
         wire.arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
-        Ok(Self {
-            name: wire.name.as_str().into(),
-            wire,
-            handler: ErasedPrompt::new(move |wanted| handler.get(wanted)),
-        })
+        Ok(Self { wire, handler: Arc::new(move |wanted| handler.get(wanted)) })
     }
 
     pub(crate) fn has_argument(&self, name: &str) -> bool {
@@ -54,11 +48,7 @@ impl PromptEntry {
     }
 
     /// Runs the handler, which makes the messages.
-    pub(crate) fn get(
-        &self,
-        input: CallInput,
-        revision: Revision,
-    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    pub(crate) fn get(&self, input: CallInput, revision: Revision) -> Result<MethodFuture, Error> {
         let arguments: Map<String> =
             match input.request.params.get("arguments").filter(|given| !given.is_null()) {
                 None => Map::new(),
@@ -71,7 +61,7 @@ impl PromptEntry {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));
             }
         }
-        Ok(Box::pin(answer(self.handler.call(PromptRequest { input, arguments })?, revision)))
+        Ok(Box::pin(answer((self.handler)(PromptRequest { input, arguments })?, revision)))
     }
 }
 
@@ -79,8 +69,8 @@ impl ListEntry for PromptEntry {
     const MEMBER: &'static str = "prompts";
     type Wire = mcp::Prompt;
 
-    fn key(&self) -> &Arc<str> {
-        &self.name
+    fn key(&self) -> &str {
+        &self.wire.name
     }
 
     fn wire(&self, dialect: ListDialect) -> mcp::Prompt {
@@ -195,9 +185,7 @@ pub struct PromptRequest {
 
 impl PromptRequest {
     fn arguments<A: DeserializeOwned>(&self) -> Result<A, Error> {
-        let arguments = self.arguments.iter().map(|(name, value)| (name, &**value));
-        strings::read(arguments)
-            .map_err(|fault| Error::invalid_params(format!("invalid prompt arguments: {fault}")))
+        strings::read("prompt arguments", self.arguments.iter().map(|(name, value)| (name, &**value)))
     }
 }
 
@@ -237,7 +225,7 @@ forms! {
 }
 
 /// A handler with its type erased.
-type ErasedPrompt = Erased<PromptRequest, Result<PromptFuture, Error>>;
+type ErasedPrompt = Arc<dyn Fn(PromptRequest) -> Result<PromptFuture, Error> + Send + Sync>;
 
 /// A value that a prompt's handler may return.
 #[diagnostic::on_unimplemented(

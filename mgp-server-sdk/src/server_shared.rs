@@ -1,6 +1,7 @@
 //! The state that all connections of a server share.
 
 use std::sync::{Arc, Weak};
+#[cfg(not(feature = "ext"))]
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -33,16 +34,12 @@ pub(crate) struct ServerShared {
 
 impl ServerShared {
     pub(crate) fn new(catalog: Catalog, mut about: ServerDescription, tasks: TaskStore) -> Arc<Self> {
-        let now = offers(&catalog);
         // A section that had entries once stays offered: a capability cannot be taken back from a session.
-        about.dynamic.tools |= now.tools;
-        about.dynamic.prompts |= now.prompts;
-        about.dynamic.resources |= now.resources;
-        about.dynamic.tasks |= now.tasks;
+        about.dynamic = offers(about.dynamic, &catalog);
         Arc::new_cyclic(|server: &Weak<Self>| Self {
             catalog: ArcSwap::from_pointee(catalog),
             changing: Mutex::new(()),
-            listeners: tasks.listeners().clone(),
+            listeners: tasks.listeners.clone(),
             context: Arc::new(ServerContext { about, tasks: Arc::new(tasks), server: server.clone() }),
         })
     }
@@ -68,7 +65,11 @@ impl ServerShared {
 
     /// Replaces the present catalog by a changed one, unless other changes take too long.
     pub(crate) fn try_change<R>(&self, change: impl FnOnce(&mut Catalog) -> R) -> Result<R, crate::Error> {
-        let changing = self.changing.try_lock_for(self.lock_timeout()).ok_or(crate::Error::Busy)?;
+        #[cfg(feature = "ext")]
+        let limit = self.context.about.registry.timeouts.unwrap_or_default().lock;
+        #[cfg(not(feature = "ext"))]
+        let limit = Duration::from_millis(500);
+        let changing = self.changing.try_lock_for(limit).ok_or(crate::Error::Busy)?;
         Ok(self.change_locked(changing, change))
     }
 
@@ -82,17 +83,6 @@ impl ServerShared {
         outcome
     }
 
-    #[cfg(feature = "ext")]
-    fn lock_timeout(&self) -> Duration {
-        self.context.about.registry.timeouts.unwrap_or_default().of_lock()
-    }
-
-    #[cfg(not(feature = "ext"))]
-    #[expect(clippy::unused_self, reason = "the time is a setting with the feature `ext`")]
-    const fn lock_timeout(&self) -> Duration {
-        Duration::from_millis(500)
-    }
-
     pub(crate) fn announce(&self, change: &Change) {
         #[cfg(feature = "ext")]
         self.catalog().forget_contents(change);
@@ -100,16 +90,7 @@ impl ServerShared {
     }
 
     pub(crate) fn offered(&self) -> OfferedFeatures {
-        let catalog = self.catalog();
-        let now = offers(&catalog);
-        let dynamic = &self.context.about.dynamic;
-        OfferedFeatures {
-            tools: now.tools || dynamic.tools,
-            prompts: now.prompts || dynamic.prompts,
-            resources: now.resources || dynamic.resources,
-            completions: now.completions,
-            tasks: now.tasks || dynamic.tasks,
-        }
+        offers(self.context.about.dynamic, &self.catalog())
     }
 
     /// Returns the answer to `server/discover`, from which the era layer makes that of `initialize`, too.
@@ -143,40 +124,29 @@ impl ServerShared {
     }
 }
 
-fn offers(catalog: &Catalog) -> OfferedFeatures {
+fn offers(always: OfferedFeatures, catalog: &Catalog) -> OfferedFeatures {
     OfferedFeatures {
-        tools: !catalog.tools.is_empty(),
-        prompts: !catalog.prompts.is_empty(),
-        resources: !(catalog.resources.is_empty() && catalog.templates.is_empty()),
-        completions: !catalog.completers.is_empty(),
-        tasks: catalog.tools.iter().any(|tool| tool.mode != TaskMode::Never),
+        tools: always.tools || !catalog.tools.is_empty(),
+        prompts: always.prompts || !catalog.prompts.is_empty(),
+        resources: always.resources || !(catalog.resources.is_empty() && catalog.templates.is_empty()),
+        completions: always.completions || !catalog.completers.is_empty(),
+        tasks: always.tasks || catalog.tools.iter().any(|tool| tool.mode != TaskMode::Never),
     }
 }
 
 /// Returns the tasks capability of 2025-11-25.
 fn session_tasks() -> ServerTasksCapability {
-    let mut tools = ToolTaskRequests::new();
-    tools.call = Some(Marker::new());
-    let mut requests = ServerTaskRequests::new();
-    requests.tools = Some(tools);
-    let mut tasks = ServerTasksCapability::new();
-    tasks.list = Some(Marker::new());
-    tasks.cancel = Some(Marker::new());
-    tasks.requests = Some(requests);
-    tasks
+    let tools = ToolTaskRequests::new().with_call(Marker::new());
+    let requests = ServerTaskRequests::new().with_tools(tools);
+    ServerTasksCapability::new().with_list(Marker::new()).with_cancel(Marker::new()).with_requests(requests)
 }
 
 fn list() -> ListCapability {
-    let mut list = ListCapability::new();
-    list.list_changed = Some(true);
-    list
+    ListCapability::new().with_list_changed(true)
 }
 
 fn resources() -> ResourcesCapability {
-    let mut resources = ResourcesCapability::new();
-    resources.subscribe = Some(true);
-    resources.list_changed = Some(true);
-    resources
+    ResourcesCapability::new().with_subscribe(true).with_list_changed(true)
 }
 
 #[derive(Serialize)]

@@ -5,18 +5,7 @@ use parking_lot::Mutex;
 
 /// The place where a handler notes the arguments that take its effect back: an extension of the request of a step.
 #[derive(Debug, Default)]
-pub(crate) struct StepUndo(Mutex<Option<Object>>);
-
-impl StepUndo {
-    pub(crate) fn note(&self, arguments: Object) {
-        *self.0.lock() = Some(arguments);
-    }
-
-    /// Takes what the handler noted.
-    pub(crate) fn take(&self) -> Option<Object> {
-        self.0.lock().take()
-    }
-}
+pub(crate) struct StepUndo(pub(crate) Mutex<Option<Object>>);
 
 /// The declarations of a tool about taking its effect back.
 #[derive(Debug, Default)]

@@ -1,27 +1,17 @@
 //! Reading typed values from texts: the variables of a template, the arguments of a prompt.
 
-use std::fmt;
-
-use serde::de::value::MapDeserializer;
-use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
+use mgp_types::Error;
+use serde::de::value::{Error as TextFault, MapDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
-/// Reads a `T` with these members. Members that are numbers or booleans are read from their text.
+/// Reads a `T` with these members of `what`. Members that are numbers or booleans are read from their text.
 pub(crate) fn read<'a, T: DeserializeOwned>(
+    what: &str,
     members: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<T, TextFault> {
+) -> Result<T, Error> {
     T::deserialize(MapDeserializer::new(members.map(|(name, text)| (name, Text(text)))))
-}
-
-/// The reason why texts could not be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct TextFault(String);
-
-impl de::Error for TextFault {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self(message.to_string())
-    }
+        .map_err(|fault: TextFault| Error::invalid_params(format!("invalid {what}: {fault}")))
 }
 
 /// One text that may stand for another kind of value.
@@ -40,7 +30,7 @@ macro_rules! parsed {
     ($($method:ident $visit:ident $kind:literal;)+) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TextFault> {
             let value = self.0.parse();
-            visitor.$visit(value.map_err(|_| TextFault(format!("`{}` is not {}", self.0, $kind)))?)
+            visitor.$visit(value.map_err(|_| TextFault::custom(format_args!("`{}` is not {}", self.0, $kind)))?)
         })+
     };
 }
@@ -116,13 +106,13 @@ mod tests {
     #[test]
     fn texts_become_what_the_type_wants() {
         let members = [("id", "7"), ("name", "x"), ("kind", "big"), ("other", "ignored")];
-        let shape: Shape = read(members.into_iter()).unwrap();
+        let shape: Shape = read("members", members.into_iter()).unwrap();
         assert_eq!(shape, Shape { id: 7, name: Some("x".into()), kind: Kind::Big, missing: None });
     }
 
     #[test]
     fn a_fault_says_what_is_expected() {
-        let fault = read::<Shape>([("id", "seven")].into_iter()).unwrap_err();
-        assert_eq!(fault.to_string(), "`seven` is not an integer");
+        let fault = read::<Shape>("members", [("id", "seven")].into_iter()).unwrap_err();
+        assert!(fault.message().contains("`seven` is not an integer"), "{fault}");
     }
 }

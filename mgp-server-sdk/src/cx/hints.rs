@@ -3,7 +3,7 @@
 use mgp_types::ext::{ExtensionId, Intent, MAX_SOURCES, Provenance, Quota, Suggestion};
 use mgp_types::mcp::Meta;
 use mgp_types::{Error, Object, RawJson};
-use serde::Serialize;
+use serde_json::json;
 
 use super::Cx;
 use crate::step_undo::StepUndo;
@@ -23,23 +23,27 @@ impl Cx {
     /// The cost goes to clients that declared the extension if the server did so, too, as all hints about results do
     /// ([`Server::hints`](crate::Server::hints)); for others the function does nothing.
     pub fn cost(&self, units: f64, unit_label: &str) {
-        self.0.hints.lock().cost(units, unit_label);
+        let cost = json!({"units": units, "unit_label": unit_label});
+        self.hint(ExtensionId::CostTransparency, "cost", RawJson::from_value(&cost).ok());
     }
 
     /// Tells what is left of the caller's quota after the call: `_meta.quota` of the result.
     pub fn quota(&self, quota: Quota) {
-        self.0.hints.lock().quota = Some(quota);
+        self.hint(ExtensionId::CostTransparency, "quota", RawJson::from_value(&quota).ok());
     }
 
     /// Adds a source of the result: `_meta.provenance`. Sources beyond the 64th are left out.
     pub fn source(&self, source: Provenance) {
-        self.0.hints.lock().source(source);
+        let sources = &mut self.0.hints.lock().sources;
+        if sources.len() < MAX_SOURCES {
+            sources.push(source);
+        }
     }
 
     /// Suggests a tool that suits the [purpose](Self::intent) better: `_meta.suggestion` of the result. Without a purpose
     /// of the call it does nothing.
     pub fn suggest(&self, suggestion: Suggestion) {
-        self.0.hints.lock().suggestion = Some(suggestion);
+        self.hint(ExtensionId::IntentHints, "suggestion", Some(suggestion.to_raw()));
     }
 
     /// Tells the arguments with which the tool of [`Tool::undone_by`](crate::Tool::undone_by) takes the effect of this call
@@ -47,17 +51,30 @@ impl Cx {
     /// a tool that no other takes back, it does nothing.
     pub fn undo_with(&self, arguments: Object) {
         if let Some(undo) = self.extensions().get::<StepUndo>() {
-            undo.note(arguments);
+            *undo.0.lock() = Some(arguments);
         }
     }
 
     /// Returns the hints of the result that the caller understands.
     pub(crate) fn result_hints(&self) -> Meta {
-        let mut hints = std::mem::take(&mut *self.0.hints.lock());
-        if !matches!(self.intent(), Ok(Some(_))) {
-            hints.suggestion = None;
+        let ResultHints { members, sources } = std::mem::take(&mut *self.0.hints.lock());
+        let mut meta = Meta::new();
+        for (id, name, value) in members {
+            let is_asked = id != ExtensionId::IntentHints || matches!(self.intent(), Ok(Some(_)));
+            if is_asked && self.shares(id) {
+                meta.insert(name, value);
+            }
         }
-        hints.for_caller(|id| self.shares(id))
+        if !sources.is_empty() && self.shares(ExtensionId::Provenance) {
+            meta.insert("provenance", Provenance::to_raw(&sources));
+        }
+        meta
+    }
+
+    fn hint(&self, id: ExtensionId, name: &'static str, value: Option<RawJson>) {
+        let members = &mut self.0.hints.lock().members;
+        members.retain(|(_, known, _)| *known != name);
+        members.extend(value.map(|value| (id, name, value)));
     }
 
     /// Returns whether caller and server declared the extension.
@@ -69,47 +86,9 @@ impl Cx {
 /// The hints that a handler gave for the result of its call.
 #[derive(Debug, Default)]
 pub(super) struct ResultHints {
-    cost: Option<RawJson>,
-    pub(super) quota: Option<Quota>,
+    /// The members of the result's metadata that one hint sets, each with the extension that it is of.
+    members: Vec<(ExtensionId, &'static str, RawJson)>,
     sources: Vec<Provenance>,
-    pub(super) suggestion: Option<Suggestion>,
-}
-
-impl ResultHints {
-    pub(super) fn cost(&mut self, units: f64, unit_label: &str) {
-        #[derive(Serialize)]
-        struct ActualCost<'a> {
-            units: f64,
-            unit_label: &'a str,
-        }
-        self.cost = RawJson::from_value(&ActualCost { units, unit_label }).ok();
-    }
-
-    pub(super) fn source(&mut self, source: Provenance) {
-        if self.sources.len() < MAX_SOURCES {
-            self.sources.push(source);
-        }
-    }
-
-    /// Returns the hints of the extensions that both sides have, as metadata.
-    pub(super) fn for_caller(self, both: impl Fn(ExtensionId) -> bool) -> Meta {
-        let mut meta = Meta::new();
-        if both(ExtensionId::CostTransparency) {
-            let quota = self.quota.and_then(|quota| RawJson::from_value(&quota).ok());
-            for (name, value) in [("cost", self.cost), ("quota", quota)] {
-                if let Some(value) = value {
-                    meta.insert(name, value);
-                }
-            }
-        }
-        if both(ExtensionId::Provenance) && !self.sources.is_empty() {
-            meta.insert("provenance", Provenance::to_raw(&self.sources));
-        }
-        if let Some(suggestion) = self.suggestion.filter(|_| both(ExtensionId::IntentHints)) {
-            meta.insert("suggestion", suggestion.to_raw());
-        }
-        meta
-    }
 }
 
 /// The extensions of hints.

@@ -72,13 +72,12 @@ impl Cx {
         // Where no layer knows the caller, the session is an empty one.
         let unknown = || Arc::new(Session::new(Revision::LATEST));
         let session = request.context.session.clone().unwrap_or_else(unknown);
-        let streams = OnceLock::new();
         Self(Arc::new(CxInner {
             session,
             request,
             extras,
             progress: Mutex::new(None),
-            streams,
+            streams: OnceLock::new(),
             parts: Mutex::default(),
             #[cfg(feature = "ext")]
             hints: Mutex::default(),

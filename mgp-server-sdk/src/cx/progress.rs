@@ -39,19 +39,14 @@ impl Cx {
             .map_err(|error| Error::internal("the progress is not JSON").with_source(error))?;
         if self.shares(ExtensionId::ProgressNotifications) {
             params.set("type", RawJson::from_text("progress"));
-            params.set("operation_id", RawJson::from_text(self.operation()));
+            // A call that goes on with another one has the id of that.
+            let own = || &**self.0.operation.get_or_init(|| mgp_types::random_name().into());
+            let operation = self.checkpoints().map_or_else(own, |checkpoints| &checkpoints.operation);
+            params.set("operation_id", RawJson::from_text(operation));
             if let Some(millis) = progress.estimated_remaining_ms {
                 params.set("estimated_remaining_seconds", written(&millis.div_ceil(1000))?);
             }
         }
         Ok(params)
-    }
-
-    /// Returns the id of the call in reports and checkpoints; a call that goes on with another one has the id of that.
-    fn operation(&self) -> &str {
-        match self.checkpoints() {
-            Some(checkpoints) => checkpoints.operation(),
-            None => self.0.operation.get_or_init(|| mgp_types::random_name().into()),
-        }
     }
 }

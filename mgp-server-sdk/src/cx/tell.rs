@@ -5,8 +5,6 @@ use mgp_types::mcp::{
     ContentBlock, ForRevision, LogLevel, LoggingMessageParams, NotificationBody, Number, ProgressParams,
     ProgressToken,
 };
-#[cfg(not(feature = "ext"))]
-use mgp_types::mgp::StreamProgress;
 use mgp_types::mgp::{CallOptions, Extension, written};
 use mgp_types::{Method, Object, RawJson, Request, Severity};
 use serde::Serialize;
@@ -58,17 +56,14 @@ impl Cx {
         {
             let mut report = part.report(message, self.0.began.elapsed());
             report.partial_result = partial_result;
-            if let Ok(params) = self.progress_params(&report) {
+            #[cfg(feature = "ext")]
+            let params = self.progress_params(&report);
+            #[cfg(not(feature = "ext"))]
+            let params = Object::from_value(&report);
+            if let Ok(params) = params {
                 self.pass(Method::STREAM_PROGRESS, params).await;
             }
         }
-    }
-
-    #[cfg(not(feature = "ext"))]
-    #[expect(clippy::unused_self, reason = "with extensions the caller decides on the words")]
-    fn progress_params(&self, progress: &StreamProgress) -> Result<Object, mgp_types::Error> {
-        Object::from_value(progress)
-            .map_err(|error| mgp_types::Error::internal("the progress is not JSON").with_source(error))
     }
 
     /// Returns whether the caller wants parts of the result as they come, and this server can send them

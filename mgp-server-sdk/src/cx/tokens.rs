@@ -73,7 +73,7 @@ impl Cx {
     /// # Errors
     /// 4021: the checkpoint has another form, for instance that of an older version of the server.
     pub fn resumed_from<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
-        let Some(cursor) = self.checkpoints().and_then(CallCheckpoints::resumed) else { return Ok(None) };
+        let Some(cursor) = self.checkpoints().and_then(|kept| kept.resumed.as_ref()) else { return Ok(None) };
         cursor.to().map(Some).map_err(|error| {
             let message = "the checkpoint has another form; make the call again without `_meta.resume`";
             Error::new(mgp_types::code::CHECKPOINT_INVALID, message).with_source(error)

@@ -139,7 +139,10 @@ impl ReferenceStore {
         let Some((members, signature)) = signed(request) else { return false };
         let seconds = u64::try_from(now.as_millis() / 1000).unwrap_or(u64::MAX);
         let is_for_reader = members.aud.is_empty() || request.audience == Some(members.aud);
-        self.verifies(members, signature) && seconds <= members.exp && now < held.expires_at && is_for_reader
+        self.0.signer.verifies(members, signature)
+            && seconds <= members.exp
+            && now < held.expires_at
+            && is_for_reader
     }
 }
 

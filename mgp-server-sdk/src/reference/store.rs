@@ -33,12 +33,12 @@ use super::signature::{AddressSigner, SignedMembers};
 /// # Ok::<(), mgp_types::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct ReferenceStore(Arc<StoreShared>);
+pub struct ReferenceStore(pub(super) Arc<StoreShared>);
 
-struct StoreShared {
+pub(super) struct StoreShared {
     origin: Box<str>,
     base_url: Box<str>,
-    signer: AddressSigner,
+    pub(super) signer: AddressSigner,
     /// The bytes in memory that are held at most.
     max_memory: u64,
     held: Mutex<HashMap<Box<str>, HeldData>>,
@@ -190,10 +190,6 @@ impl ReferenceStore {
 
     pub(super) fn find(&self, ref_id: &str) -> Option<HeldData> {
         self.0.held.lock().get(ref_id).cloned()
-    }
-
-    pub(super) fn verifies(&self, members: SignedMembers<'_>, signature: &str) -> bool {
-        self.0.signer.verifies(members, signature)
     }
 
     /// Returns the data of a reference and its media type, for clients that read it as a resource.

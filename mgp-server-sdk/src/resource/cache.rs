@@ -1,6 +1,6 @@
 //! The cache of what resources contained when they were read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,11 +35,8 @@ pub struct ResourceCache {
 
 #[derive(Default)]
 struct CachedContents {
-    entries: HashMap<Arc<ContentsKey>, Entry>,
-    /// The keys by the number of their last use.
-    by_use: BTreeMap<u64, Arc<ContentsKey>>,
+    entries: HashMap<ContentsKey, Entry>,
     uses: u64,
-    bytes: usize,
     hits: u64,
     misses: u64,
     /// The number of reported changes: contents that were read before a change are not cached after it.
@@ -137,10 +134,7 @@ impl ResourceCache {
     fn drop_all(&self, is_stale: impl Fn(&ContentsKey) -> bool) {
         let mut contents = self.contents.lock();
         contents.changes += 1;
-        let stale: Vec<_> = contents.entries.keys().filter(|key| is_stale(key)).cloned().collect();
-        for key in &stale {
-            contents.remove(key);
-        }
+        contents.entries.retain(|key, _| !is_stale(key));
     }
 }
 
@@ -152,44 +146,32 @@ impl PendingContents {
         if contents.changes != self.changes || size > self.cache.max_bytes || self.cache.max_entries == 0 {
             return;
         }
-        contents.remove(&self.key);
-        while contents.entries.len() >= self.cache.max_entries || contents.bytes + size > self.cache.max_bytes
-        {
-            let Some(oldest) = contents.by_use.values().next().cloned() else { break };
-            contents.remove(&oldest);
+        contents.entries.remove(&self.key);
+        let mut bytes: usize = contents.entries.values().map(|entry| entry.result.as_bytes().len()).sum();
+        while contents.entries.len() >= self.cache.max_entries || bytes + size > self.cache.max_bytes {
+            let oldest = contents.entries.iter().min_by_key(|(_, entry)| entry.last_use);
+            let oldest = oldest.map(|(key, _)| key.clone());
+            let Some(entry) = oldest.and_then(|oldest| contents.entries.remove(&oldest)) else { break };
+            bytes -= entry.result.as_bytes().len();
         }
-        let last_use = contents.uses;
-        let key = Arc::new(self.key);
-        let entry = Entry { result: result.detached(), until: Instant::now() + self.lifetime, last_use };
         contents.uses += 1;
-        contents.bytes += size;
-        contents.by_use.insert(last_use, key.clone());
-        contents.entries.insert(key, entry);
+        let (until, last_use) = (Instant::now() + self.lifetime, contents.uses);
+        contents.entries.insert(self.key, Entry { result: result.detached(), until, last_use });
     }
 }
 
 impl CachedContents {
     /// Returns valid contents, which are thereby used last.
     fn take_use(&mut self, key: &ContentsKey) -> Option<(RawJson, Duration)> {
+        self.uses += 1;
         let entry = self.entries.get_mut(key)?;
         let left = entry.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            self.remove(key);
+            self.entries.remove(key);
             return None;
         }
-        let (old, new) = (std::mem::replace(&mut entry.last_use, self.uses), self.uses);
-        self.uses += 1;
-        if let Some(key) = self.by_use.remove(&old) {
-            self.by_use.insert(new, key);
-        }
+        entry.last_use = self.uses;
         Some((entry.result.clone(), left))
-    }
-
-    fn remove(&mut self, key: &ContentsKey) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.bytes -= entry.result.as_bytes().len();
-            self.by_use.remove(&entry.last_use);
-        }
     }
 }
 

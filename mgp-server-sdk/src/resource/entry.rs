@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mgp_types::mcp::{self, ForRevision, ReadResourceResult};
 use mgp_types::mgp::written;
-use mgp_types::{BoxFuture, CacheHint, Error, Object, RawJson, Response, Revision, code};
+use mgp_types::{CacheHint, Error, Object, RawJson, Response, Revision, code};
 
 #[cfg(feature = "ext")]
 use super::cache::{Lookup, ResourceCache};
@@ -13,27 +13,23 @@ use super::template::ParsedTemplate;
 use super::{KeptContents, Resource, ResourceTemplate};
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};
+use crate::method::MethodFuture;
 use crate::tool::CallInput;
 
 /// A resource with its handler.
-#[derive(Debug)]
 pub(crate) struct ResourceEntry {
-    uri: Arc<str>,
     wire: mcp::Resource,
     pub(crate) source: ContentsSource,
 }
 
 /// A family of resources with its handler.
-#[derive(Debug)]
 pub(crate) struct TemplateEntry {
-    text: Arc<str>,
     pub(crate) template: ParsedTemplate,
     wire: mcp::ResourceTemplate,
     pub(crate) source: ContentsSource,
 }
 
 /// The handler that reads contents, and how long they stay cached.
-#[derive(Debug)]
 pub(crate) struct ContentsSource {
     reader: ErasedReader,
     media_type: Option<String>,
@@ -48,7 +44,7 @@ impl ResourceEntry {
             return Err(fault("the URI has no scheme".into()));
         }
         let source = ContentsSource::new(handler, wire.mime_type.clone(), kept).map_err(fault)?;
-        Ok(Self { uri: wire.uri.as_str().into(), wire, source })
+        Ok(Self { wire, source })
     }
 }
 
@@ -61,7 +57,7 @@ impl TemplateEntry {
         let fault = |reason: String| Fault::new(format!("resource template `{}`", wire.uri_template), reason);
         let template = ParsedTemplate::parse(&wire.uri_template).map_err(fault)?;
         let source = ContentsSource::new(handler, wire.mime_type.clone(), kept).map_err(fault)?;
-        Ok(Self { text: wire.uri_template.as_str().into(), template, wire, source })
+        Ok(Self { template, wire, source })
     }
 }
 
@@ -69,8 +65,8 @@ impl ListEntry for ResourceEntry {
     const MEMBER: &'static str = "resources";
     type Wire = mcp::Resource;
 
-    fn key(&self) -> &Arc<str> {
-        &self.uri
+    fn key(&self) -> &str {
+        &self.wire.uri
     }
 
     fn wire(&self, dialect: ListDialect) -> mcp::Resource {
@@ -82,8 +78,8 @@ impl ListEntry for TemplateEntry {
     const MEMBER: &'static str = "resourceTemplates";
     type Wire = mcp::ResourceTemplate;
 
-    fn key(&self) -> &Arc<str> {
-        &self.text
+    fn key(&self) -> &str {
+        &self.wire.uri_template
     }
 
     fn wire(&self, dialect: ListDialect) -> mcp::ResourceTemplate {
@@ -101,7 +97,7 @@ impl ContentsSource {
         if kept.cached_in.is_some() && kept.hint.is_none() {
             return Err("nothing says how long its contents stay cached: say so with `cache`".into());
         }
-        Ok(Self { reader: ErasedReader::new(move |asked| handler.read(asked)), media_type, kept })
+        Ok(Self { reader: Arc::new(move |asked| handler.read(asked)), media_type, kept })
     }
 
     #[cfg(feature = "ext")]
@@ -115,13 +111,13 @@ impl ContentsSource {
         uri: String,
         variables: Vec<(Arc<str>, String)>,
         revision: Revision,
-    ) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+    ) -> Result<MethodFuture, Error> {
         let asked = ReadRequest { input, uri: uri.clone(), media_type: self.media_type.clone(), variables };
         #[cfg(feature = "ext")]
         if let (Some(cache), Some(hint)) = (&self.kept.cached_in, &self.kept.hint) {
             return through(cache, &self.reader, asked, hint, revision);
         }
-        Ok(Box::pin(answer(self.reader.call(asked)?, uri, self.kept.hint.clone(), revision)))
+        Ok(Box::pin(answer((self.reader)(asked)?, uri, self.kept.hint.clone(), revision)))
     }
 }
 
@@ -133,7 +129,7 @@ fn through(
     asked: ReadRequest,
     hint: &CacheHint,
     revision: Revision,
-) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+) -> Result<MethodFuture, Error> {
     let (uri, mut hint) = (asked.uri.clone(), hint.clone());
     let pending = match cache.look_up(&asked.input.request, &uri, &hint, revision) {
         Lookup::Hit(result, left) => {
@@ -146,7 +142,7 @@ fn through(
         Lookup::Miss(pending) => Some(pending),
         Lookup::Bypass => None,
     };
-    let answer = answer(reader.call(asked)?, uri, Some(hint), revision);
+    let answer = answer(reader(asked)?, uri, Some(hint), revision);
     Ok(Box::pin(async move {
         let response = answer.await?;
         if let Some(pending) = pending {

@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 
 use super::IntoContents;
 use crate::cx::Cx;
-use crate::erased::Erased;
 use crate::strings;
 use crate::tool::{CallInput, form};
 
@@ -49,9 +48,7 @@ pub struct ReadRequest {
 
 impl ReadRequest {
     fn variables<V: DeserializeOwned>(&self) -> Result<V, Error> {
-        let variables = self.variables.iter().map(|(name, value)| (&**name, &**value));
-        strings::read(variables)
-            .map_err(|fault| Error::invalid_params(format!("invalid resource URI: {fault}")))
+        strings::read("resource URI", self.variables.iter().map(|(name, value)| (&**name, &**value)))
     }
 }
 
@@ -84,4 +81,4 @@ forms! {
 }
 
 /// A handler with its type erased.
-pub(crate) type ErasedReader = Erased<ReadRequest, Result<ReadFuture, Error>>;
+pub(crate) type ErasedReader = Arc<dyn Fn(ReadRequest) -> Result<ReadFuture, Error> + Send + Sync>;

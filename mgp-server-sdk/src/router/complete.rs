@@ -2,17 +2,15 @@
 
 use mgp_types::mcp::{CompleteParams, CompleteResult, Completion, Reference};
 use mgp_types::mgp::written;
-use mgp_types::{BoxFuture, Error, Response};
+use mgp_types::{Error, Response};
 
 use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionRequest};
+use crate::method::MethodFuture;
 use crate::tool::CallInput;
 
 /// Completes an argument; an argument without a completion has no values.
-pub(super) fn complete(
-    catalog: &Catalog,
-    input: CallInput,
-) -> Result<BoxFuture<'static, Result<Response, Error>>, Error> {
+pub(super) fn complete(catalog: &Catalog, input: CallInput) -> Result<MethodFuture, Error> {
     let params: CompleteParams = input.request.body()?;
     let owner = match &params.reference {
         Reference::Prompt(prompt) => {
@@ -29,7 +27,8 @@ pub(super) fn complete(
     };
     let arguments = params.context.and_then(|context| context.arguments).unwrap_or_default();
     let wanted = CompletionRequest { value: params.argument.value, arguments };
-    let values = catalog.completers.run(owner, params.argument.name.into(), wanted, input);
+    let completer = catalog.completers.get(&(owner, params.argument.name.into()));
+    let values = completer.map(|completer| completer(wanted, input));
     Ok(Box::pin(async move {
         let completion = match values {
             Some(values) => bounded(values.await?),

@@ -4,8 +4,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mgp_types::{BoxFuture, Error, Response, Revision};
+use mgp_types::{Error, Response, Revision};
 
+use crate::method::MethodFuture;
 use crate::tool::ToolFuture;
 
 /// The future of [`Router`](super::Router).
@@ -19,7 +20,7 @@ pub struct RouterFuture(RouterState);
 enum RouterState {
     Ready(Option<Result<Response, Error>>),
     Tool { future: ToolFuture, revision: Revision, looked: bool },
-    Boxed { future: BoxFuture<'static, Result<Response, Error>>, looked: bool },
+    Boxed { future: MethodFuture, looked: bool },
 }
 
 impl RouterFuture {
@@ -29,15 +30,12 @@ impl RouterFuture {
     }
 
     /// Creates the future of a handler.
-    pub(super) fn handed(future: Result<BoxFuture<'static, Result<Response, Error>>, Error>) -> Self {
-        match future {
-            Ok(future) => Self(RouterState::Boxed { future, looked: false }),
-            Err(error) => Err(error).into(),
-        }
+    pub(super) fn handed(future: MethodFuture) -> Self {
+        Self(RouterState::Boxed { future, looked: false })
     }
 
     /// Creates the future of work that waits more than it computes.
-    pub(super) fn boxed(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+    pub(super) fn boxed(future: MethodFuture) -> Self {
         Self(RouterState::Boxed { future, looked: true })
     }
 }

@@ -44,16 +44,13 @@ impl Router {
     }
 
     #[inline]
-    fn route(&mut self, request: Request) -> RouterFuture {
-        let session = match request.context.session() {
-            Ok(session) => session,
-            Err(error) => return Err(error).into(),
-        };
+    fn route(&mut self, request: Request) -> Result<RouterFuture, Error> {
+        let session = request.context.session()?;
         let revision = session.revision;
         let dialect = ListDialect::of(session);
         let shared = &self.shared;
-        match request.method.as_str() {
-            "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request),
+        Ok(match request.method.as_str() {
+            "tools/call" if self.offers(|offered| offered.tools) => call::tool(shared, request)?,
             "tools/list" if self.offers(|offered| offered.tools) => {
                 self.list(dialect, |catalog| catalog.tools.page(dialect, cursor(&request).as_deref()))
             }
@@ -67,21 +64,22 @@ impl Router {
                 self.list(dialect, |catalog| catalog.templates.page(dialect, cursor(&request).as_deref()))
             }
             "prompts/get" if self.offers(|offered| offered.prompts) => {
-                call::prompt(shared, request, revision)
+                RouterFuture::handed(call::prompt(shared, request, revision)?)
             }
             "resources/read" if self.offers(|offered| offered.resources) => {
-                call::resource(shared, request, revision)
+                RouterFuture::handed(call::resource(shared, request, revision)?)
             }
             "resources/subscribe" if self.offers(|offered| offered.resources) => {
-                self.subscribe(&request).into()
+                shared.listeners.subscribe(session, &call::uri_of(&request)?)?;
+                Ok(Response::empty()).into()
             }
             "resources/unsubscribe" if self.offers(|offered| offered.resources) => {
-                let uri = request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"));
-                uri.map(|uri| shared.listeners.unsubscribe(session, &uri)).map(|()| Response::empty()).into()
+                shared.listeners.unsubscribe(session, &call::uri_of(&request)?);
+                Ok(Response::empty()).into()
             }
             "completion/complete" if self.offers(|offered| offered.completions) => {
                 let input = CallInput { request, extras: CallExtras::of(&shared.context) };
-                RouterFuture::handed(complete::complete(&shared.catalog(), input))
+                RouterFuture::handed(complete::complete(&shared.catalog(), input)?)
             }
             "logging/setLevel" => set_level(session, &request).into(),
             "server/discover" => {
@@ -92,19 +90,19 @@ impl Router {
                 described.into()
             }
             "subscriptions/listen" => RouterFuture::boxed(Box::pin(listen::listen(shared.clone(), request))),
-            method if method.starts_with("tasks/") && shared.offered().tasks => self.tasks(request),
-            _ => self.other(request),
-        }
+            method if method.starts_with("tasks/") && shared.offered().tasks => self.tasks(request)?,
+            _ => self.other(request)?,
+        })
     }
 
-    fn tasks(&mut self, request: Request) -> RouterFuture {
+    fn tasks(&mut self, request: Request) -> Result<RouterFuture, Error> {
         let Some(session) = &request.context.session else { return self.other(request) };
         let tasks = &self.shared.context.tasks;
         let stateless = session.describes_each_request();
         if !stateless && !call::has_tasks(session) {
             return self.other(request);
         }
-        match (request.method.as_str(), stateless) {
+        Ok(match (request.method.as_str(), stateless) {
             ("tasks/get", true) => task::get(tasks, &request).into(),
             ("tasks/update", true) => task::update(tasks, &request).into(),
             ("tasks/cancel", true) => task::cancel(tasks, &request).into(),
@@ -114,29 +112,29 @@ impl Router {
             ("tasks/result", false) => {
                 RouterFuture::boxed(Box::pin(task::session_era::result(tasks.clone(), request)))
             }
-            _ => self.other(request),
-        }
+            _ => self.other(request)?,
+        })
     }
 
     /// Handles a method that the specification does not define.
-    fn other(&mut self, request: Request) -> RouterFuture {
+    fn other(&mut self, request: Request) -> Result<RouterFuture, Error> {
         let method = self.shared.catalog().methods.get(request.method.as_str()).cloned();
         if let Some(method) = method {
             let input = CallInput { request, extras: CallExtras::of(&self.shared.context) };
-            return RouterFuture::handed(method.call(input));
+            return Ok(RouterFuture::handed(method(input)?));
         }
-        match &mut self.fallback {
+        Ok(match &mut self.fallback {
             #[cfg(feature = "ext")]
             Some(fallback) if request.method == Method::TOOLS_LIST => {
                 RouterFuture::boxed(self.shared.context.about.registry.limit_list(fallback.call(request)))
             }
             Some(fallback) => RouterFuture::boxed(fallback.call(request)),
             None if request.kind == RequestKind::Notify => Ok(Response::empty()).into(),
-            None => Err(Error::method_not_found(&request.method)).into(),
-        }
+            None => return Err(Error::method_not_found(&request.method)),
+        })
     }
 
-    fn notified(&mut self, request: Request) -> RouterFuture {
+    fn notified(&mut self, request: Request) -> Result<RouterFuture, Error> {
         if request.method == Method::INITIALIZED
             && let Some(session) = &request.context.session
         {
@@ -166,12 +164,6 @@ impl Router {
         })
         .into()
     }
-
-    fn subscribe(&self, request: &Request) -> Result<Response, Error> {
-        let uri = request.params.text("uri").ok_or_else(|| Error::invalid_params("`uri` is missing"))?;
-        self.shared.listeners.subscribe(request.context.session()?, &uri)?;
-        Ok(Response::empty())
-    }
 }
 
 impl Service<Request> for Router {
@@ -184,10 +176,11 @@ impl Service<Request> for Router {
     }
 
     fn call(&mut self, request: Request) -> RouterFuture {
-        match request.kind {
+        let future = match request.kind {
             RequestKind::Call => self.route(request),
             RequestKind::Notify => self.notified(request),
-        }
+        };
+        future.unwrap_or_else(|error| Err(error).into())
     }
 }
 

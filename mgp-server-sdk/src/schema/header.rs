@@ -2,42 +2,27 @@
 
 #[cfg(feature = "http")]
 use mgp_transport::http::header;
-use mgp_types::RawJson;
+#[cfg(feature = "http")]
 use mgp_types::mcp::MirroredArgument;
 #[cfg(feature = "http")]
 use mgp_types::mgp::UnlistedCall;
 #[cfg(feature = "http")]
-use mgp_types::{Error, Params, Request};
+use mgp_types::{Error, Params, RawJson, Request};
 use serde_json::Value;
 
 const KEYWORD: &str = "x-mcp-header";
 
-/// The arguments of a tool that clients repeat in headers, by `x-mcp-header` in its schema.
-#[derive(Debug, Default)]
-#[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP has headers"))]
-pub(crate) struct HeaderParams(Vec<MirroredArgument>);
-
-impl HeaderParams {
-    /// Returns the arguments that `schema` wants repeated.
-    ///
-    /// # Errors
-    /// The schema breaks a rule of the specification.
-    pub(crate) fn of(schema: &RawJson) -> Result<Self, String> {
-        MirroredArgument::all_of(schema).map(Self).map_err(str::to_owned)
-    }
-
-    /// Checks that the headers of a request over HTTP agree with its arguments. The headers of an [`UnlistedCall`] repeat
-    /// none: its client need not know what the tool wants.
-    ///
-    /// # Errors
-    /// -32020 if a header is missing, malformed, or contradicts its argument.
-    #[cfg(feature = "http")]
-    pub(crate) fn check(&self, request: &Request) -> Result<(), Error> {
-        let parts = request.extensions.get::<http::request::Parts>();
-        match parts.filter(|_| request.extensions.get::<UnlistedCall>().is_none()) {
-            Some(parts) => self.0.iter().try_for_each(|param| check(param, &request.params, &parts.headers)),
-            None => Ok(()),
-        }
+/// Checks that the headers of a request over HTTP agree with the arguments that they repeat. The headers of an
+/// [`UnlistedCall`] repeat none: its client need not know what the tool wants.
+///
+/// # Errors
+/// -32020 if a header is missing, malformed, or contradicts its argument.
+#[cfg(feature = "http")]
+pub(crate) fn check_headers(mirrored: &[MirroredArgument], request: &Request) -> Result<(), Error> {
+    let parts = request.extensions.get::<http::request::Parts>();
+    match parts.filter(|_| request.extensions.get::<UnlistedCall>().is_none()) {
+        Some(parts) => mirrored.iter().try_for_each(|param| check(param, &request.params, &parts.headers)),
+        None => Ok(()),
     }
 }
 
@@ -57,7 +42,7 @@ pub fn check_repeated_arguments(schema: &RawJson, request: &Request) -> Result<(
     {
         return Ok(());
     }
-    HeaderParams::of(schema).map_or(Ok(()), |params| params.check(request))
+    MirroredArgument::all_of(schema).map_or(Ok(()), |mirrored| check_headers(&mirrored, request))
 }
 
 #[cfg(feature = "http")]

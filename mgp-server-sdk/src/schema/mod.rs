@@ -11,10 +11,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub(crate) use self::form::form_of;
-pub(crate) use self::header::HeaderParams;
+#[cfg(feature = "http")]
+pub(crate) use self::header::check_headers;
 #[cfg(feature = "http")]
 pub use self::header::check_repeated_arguments;
-pub(crate) use self::validate::{Validator, is_checked_by_parsing};
+pub(crate) use self::validate::{Validator, compile, is_checked_by_parsing};
 
 /// Returns the schema of the values that `T` is read from.
 pub(crate) fn read_by<T: JsonSchema>() -> Schema {

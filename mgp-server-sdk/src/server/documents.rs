@@ -9,7 +9,6 @@ use mgp_types::mgp::method;
 use tower_layer::Stack;
 
 use super::Server;
-use crate::method::ErasedMethod;
 use crate::router::manifest;
 
 impl<L> Server<L> {
@@ -18,7 +17,7 @@ impl<L> Server<L> {
     pub fn offer_manifest(self) -> Self {
         let mut server = self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object());
         let methods = Arc::make_mut(&mut server.parts.catalog.methods);
-        methods.insert(method::MANIFEST_GET.into(), ErasedMethod::new(|input| Ok(Box::pin(manifest(input)))));
+        methods.insert(method::MANIFEST_GET.into(), Arc::new(|input| Ok(Box::pin(manifest(input)))));
         server
     }
 

@@ -17,11 +17,8 @@ impl<L> Server<L> {
     pub fn idempotency(self, keys: &IdempotencyBook) -> Server<Stack<IdempotencyLayer, L>> {
         let (usual, most) = (IdempotencyTtl::default().seconds(), IdempotencyTtl::MAX.seconds());
         let settings = format!(r#"{{"default_ttl_seconds":{usual},"max_ttl_seconds":{most}}}"#);
-        self.extension(
-            ExtensionId::Idempotency.id(),
-            RawJson::parse(settings).unwrap_or(RawJson::empty_object()),
-        )
-        .layer(IdempotencyLayer::new(keys.clone()))
+        self.extension(ExtensionId::Idempotency.id(), RawJson::from_written(settings.into_bytes()))
+            .layer(IdempotencyLayer::new(keys.clone()))
     }
 
     /// Serves transactions: the methods `transaction/begin`, `commit`, `rollback` and `status`, and calls that are steps of
@@ -64,7 +61,7 @@ impl<L> Server<L> {
             let fault = "they are stored, and the keys of calls are not: open both books in a store";
             self.parts.faults.push(Fault::new("transactions", fault));
         }
-        let settings = RawJson::parse(r#"{"max_timeout_seconds":3600}"#).unwrap_or(RawJson::empty_object());
+        let settings = RawJson::from_written(br#"{"max_timeout_seconds":3600}"#.to_vec());
         let layer = TransactionLayer::new(transactions.clone(), keys.clone(), self.handle());
         self.extension(ExtensionId::Transactions.id(), settings).idempotency(keys).layer(layer)
     }

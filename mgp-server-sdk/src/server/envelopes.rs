@@ -61,8 +61,8 @@ impl<L> Server<L> {
     }
 
     fn declaring_envelopes(self) -> Self {
-        let settings = RawJson::parse(format!(r#"{{"version":"{ENVELOPE_VERSION}"}}"#));
-        self.extension(ExtensionId::Envelopes.id(), settings.unwrap_or(RawJson::empty_object()))
+        let settings = format!(r#"{{"version":"{ENVELOPE_VERSION}"}}"#);
+        self.extension(ExtensionId::Envelopes.id(), RawJson::from_written(settings.into_bytes()))
     }
 }
 

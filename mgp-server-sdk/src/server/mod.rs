@@ -38,7 +38,7 @@ use crate::catalog::Catalog;
 use crate::completion::{ArgumentOwner, CompletionHandler};
 use crate::error::{Error, Fault, Faults};
 use crate::handle::ServerHandle;
-use crate::method::{ErasedMethod, MethodHandler, NotificationHandler};
+use crate::method::{MethodHandler, NotificationHandler};
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::router::Router;
@@ -254,32 +254,39 @@ impl<L> Server<L> {
 
     /// Completes an argument of a prompt.
     pub fn complete_prompt<H: CompletionHandler<M>, M>(
-        mut self,
+        self,
         prompt: &str,
         argument: &str,
         handler: H,
     ) -> Self {
-        let completers = Arc::make_mut(&mut self.parts.catalog.completers);
-        completers.insert(ArgumentOwner::Prompt(prompt.into()), argument, handler);
-        self
+        self.complete(ArgumentOwner::Prompt(prompt.into()), argument, handler)
     }
 
     /// Completes a variable of a resource template.
     pub fn complete_resource<H: CompletionHandler<M>, M>(
-        mut self,
+        self,
         template: &str,
         variable: &str,
         handler: H,
     ) -> Self {
-        let completers = Arc::make_mut(&mut self.parts.catalog.completers);
-        completers.insert(ArgumentOwner::Template(template.into()), variable, handler);
+        self.complete(ArgumentOwner::Template(template.into()), variable, handler)
+    }
+
+    fn complete<H: CompletionHandler<M>, M>(
+        mut self,
+        owner: ArgumentOwner,
+        argument: &str,
+        handler: H,
+    ) -> Self {
+        let completer = Arc::new(move |wanted, input| handler.complete(wanted, input));
+        Arc::make_mut(&mut self.parts.catalog.completers).insert((owner, argument.into()), completer);
         self
     }
 
     /// Serves a method of a vendor.
     pub fn method<H: MethodHandler<M>, M>(mut self, name: impl Into<Box<str>>, handler: H) -> Self {
         Arc::make_mut(&mut self.parts.catalog.methods)
-            .insert(name.into(), ErasedMethod::new(move |input| handler.serve(input)));
+            .insert(name.into(), Arc::new(move |input| handler.serve(input)));
         self
     }
 
@@ -290,7 +297,7 @@ impl<L> Server<L> {
         handler: H,
     ) -> Self {
         Arc::make_mut(&mut self.parts.catalog.methods)
-            .insert(name.into(), ErasedMethod::new(move |input| handler.take(input)));
+            .insert(name.into(), Arc::new(move |input| handler.take(input)));
         self
     }
 
@@ -339,7 +346,8 @@ impl<L> Server<L> {
     {
         let Self { parts, layers } = self;
         let (core, identity) = parts.build()?;
-        Ok(ServerAccept::new(TraceLayer::new().layer(layers.layer(core)), Arc::new(identity)))
+        let service = TraceLayer::new().layer(layers.layer(core));
+        Ok(ServerAccept { service, identity: Arc::new(identity) })
     }
 }
 
@@ -410,26 +418,19 @@ fn without_undo(catalog: &Catalog) -> Vec<Fault> {
 
 /// Returns the faults of completions for prompts and templates that do not exist.
 fn dangling(catalog: &Catalog) -> Vec<Fault> {
-    let missing = catalog.completers.owners().filter_map(|(owner, argument)| match owner {
-        ArgumentOwner::Prompt(name) => {
-            let known = catalog.prompts.get(name).is_some_and(|prompt| prompt.has_argument(argument));
-            (!known).then(|| {
-                Fault::new(
-                    format!("prompt `{name}`"),
-                    format!("there is no argument `{argument}` to complete"),
-                )
-            })
-        }
-        ArgumentOwner::Template(text) => {
-            let known =
-                catalog.templates.get(text).is_some_and(|template| template.template.has_variable(argument));
-            (!known).then(|| {
-                Fault::new(
-                    format!("resource template `{text}`"),
-                    format!("there is no variable `{argument}` to complete"),
-                )
-            })
-        }
+    let missing = catalog.completers.keys().filter_map(|(owner, argument)| {
+        let (known, subject, what) = match owner {
+            ArgumentOwner::Prompt(name) => {
+                let known = catalog.prompts.get(name).is_some_and(|prompt| prompt.has_argument(argument));
+                (known, format!("prompt `{name}`"), "argument")
+            }
+            ArgumentOwner::Template(text) => {
+                let known =
+                    catalog.templates.get(text).is_some_and(|entry| entry.template.has_variable(argument));
+                (known, format!("resource template `{text}`"), "variable")
+            }
+        };
+        (!known).then(|| Fault::new(subject, format!("there is no {what} `{argument}` to complete")))
     });
     missing.collect()
 }

@@ -9,7 +9,6 @@ use super::Server;
 use crate::catalog::Catalog;
 use crate::cx::HINTS;
 use crate::error::Fault;
-use crate::method::ErasedMethod;
 use crate::router::validate;
 use crate::server_context::ServerDescription;
 use crate::signature::{Timeouts, ToolValidator};
@@ -30,7 +29,7 @@ impl<L> Server<L> {
     pub fn offer_validation(mut self) -> Self {
         let methods = Arc::make_mut(&mut self.parts.catalog.methods);
         for name in ["tools/validate", "mgp/tools/validate"] {
-            methods.insert(name.into(), ErasedMethod::new(|input| Ok(Box::pin(validate(input)))));
+            methods.insert(name.into(), Arc::new(|input| Ok(Box::pin(validate(input)))));
         }
         self
     }

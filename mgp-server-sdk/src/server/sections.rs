@@ -23,10 +23,8 @@ impl<L> Server<L> {
     pub fn streaming(mut self) -> Server<Stack<StreamLayer, L>> {
         self.parts.about.streams = true;
         #[cfg(feature = "ext")]
-        let declaring = self.extension(ExtensionId::ProgressNotifications.id(), RawJson::empty_object());
-        #[cfg(not(feature = "ext"))]
-        let declaring = self;
-        declaring.offering(Extension::Streaming).layer(StreamLayer::new())
+        self.parts.about.extensions.insert(ExtensionId::ProgressNotifications.id(), RawJson::empty_object());
+        self.offering(Extension::Streaming).layer(StreamLayer::new())
     }
 
     /// Lets clients subscribe to the events of `publisher` (MGP §13.2). With the feature `ext` they also do so in the words of

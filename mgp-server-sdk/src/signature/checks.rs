@@ -187,7 +187,5 @@ pub(crate) fn failure(found: &[Violation]) -> CallToolResult {
         members.extend(first);
     }
     error["errors"] = serde_json::to_value(found).unwrap_or_default();
-    let mut meta = Meta::new();
-    meta.insert("error", to_raw(&error));
-    CallToolResult::error(text).with_meta(meta)
+    CallToolResult::error(text).with_meta(Meta::new().with("error", to_raw(&error)))
 }

@@ -17,7 +17,7 @@ pub struct Timeouts {
     tool: Duration,
     pub(super) validation: Duration,
     discovery: Duration,
-    lock: Duration,
+    pub(crate) lock: Duration,
 }
 
 impl Timeouts {
@@ -43,10 +43,6 @@ impl Timeouts {
     pub const fn lock_timeout(mut self, limit: Duration) -> Self {
         self.lock = limit;
         self
-    }
-
-    pub(crate) const fn of_lock(&self) -> Duration {
-        self.lock
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::mcp::task::TaskStatus;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{Context, Error, Method, Object, Principal, RawJson, Session};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -23,7 +23,8 @@ pub(crate) struct Task {
     pub(super) ttl: Duration,
     pub(super) poll_interval: Duration,
     state: Mutex<TaskState>,
-    changed: Notify,
+    /// A wait for any change that begins before a look at the task misses none.
+    pub(super) changed: Notify,
     abort: OnceLock<AbortHandle>,
 }
 
@@ -35,11 +36,12 @@ pub(super) struct TaskOwner {
     session: Option<Weak<Session>>,
 }
 
+/// The state of a task at one moment.
 #[derive(Debug)]
-struct TaskState {
-    message: Option<String>,
-    updated_at: Timestamp,
-    outcome: Option<Outcome>,
+pub(super) struct TaskState {
+    pub(super) message: Option<String>,
+    pub(super) updated_at: Timestamp,
+    pub(super) outcome: Option<Outcome>,
     /// The questions without an answer.
     questions: Vec<Question>,
     /// The keys of all questions so far; no key is used twice.
@@ -61,15 +63,6 @@ pub(super) struct Question {
     pub(super) method: Method,
     pub(super) params: Object,
     pub(super) answer: oneshot::Sender<Result<RawJson, Error>>,
-}
-
-/// A task at one moment.
-pub(super) struct TaskView {
-    pub(super) status: TaskStatus,
-    pub(super) message: Option<String>,
-    pub(super) updated_at: Timestamp,
-    pub(super) outcome: Option<Outcome>,
-    pub(super) questions: Vec<(Box<str>, Method, Object)>,
 }
 
 impl TaskOwner {
@@ -132,22 +125,9 @@ impl Task {
         }
     }
 
-    pub(super) fn view(&self) -> TaskView {
-        let state = self.state.lock();
-        let questions = state.waiting();
-        TaskView {
-            status: state.status(),
-            message: state.message.clone(),
-            updated_at: state.updated_at,
-            outcome: state.outcome.clone(),
-            questions: questions
-                .map(|question| (question.key.clone(), question.method.clone(), question.params.clone()))
-                .collect(),
-        }
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.state.lock().outcome.is_some()
+    /// Locks the state of the task.
+    pub(super) fn state(&self) -> MutexGuard<'_, TaskState> {
+        self.state.lock()
     }
 
     /// Hands the running work to the task, which aborts it when it is cancelled or dropped.
@@ -230,11 +210,6 @@ impl Task {
         self.changed.notify_waiters();
     }
 
-    /// Waits for any change. A wait that begins before a look at the task misses no change.
-    pub(super) fn changed(&self) -> tokio::sync::futures::Notified<'_> {
-        self.changed.notified()
-    }
-
     fn stop(&self) {
         if let Some(abort) = self.abort.get() {
             abort.abort();
@@ -243,7 +218,7 @@ impl Task {
 }
 
 impl TaskState {
-    fn status(&self) -> TaskStatus {
+    pub(super) fn status(&self) -> TaskStatus {
         match &self.outcome {
             None if self.waiting().next().is_some() => TaskStatus::InputRequired,
             None => TaskStatus::Working,
@@ -254,7 +229,7 @@ impl TaskState {
     }
 
     /// Returns the questions whose askers still wait.
-    fn waiting(&self) -> impl Iterator<Item = &Question> {
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Question> {
         self.questions.iter().filter(|question| !question.answer.is_closed())
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mgp_types::mcp::task_extension::{CreateTaskResult, DetailedTask, EXTENSION_ID, UpdateTaskParams};
-use mgp_types::mcp::{InputRequest, Map, ResultType};
+use mgp_types::mcp::{InputRequest, InputRequests, Map, ResultType};
 use mgp_types::{Error, Method, Object, RawJson, Request, Response, Session};
 
-use super::entry::{Outcome, Task, millis};
+use super::entry::{Outcome, Question, Task, millis};
 use super::store::{TaskStore, error_json};
 
 /// Refuses a client that did not declare the extension on this request.
@@ -52,11 +52,17 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 
 /// Returns the result of a call that goes on as the task.
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
-    let view = task.view();
-    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
-    let result =
-        CreateTaskResult::new(ResultType::Task, &*task.id, view.status, created, updated, millis(task.ttl))
-            .with_poll_interval_ms(millis(task.poll_interval));
+    let state = task.state();
+    let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
+    let result = CreateTaskResult::new(
+        ResultType::Task,
+        &*task.id,
+        state.status(),
+        created,
+        updated,
+        millis(task.ttl),
+    )
+    .with_poll_interval_ms(millis(task.poll_interval));
     Response::with_body(&result)
 }
 
@@ -72,36 +78,35 @@ fn find(store: &TaskStore, request: &Request) -> Result<Arc<Task>, Error> {
 }
 
 fn detailed(task: &Task, plain: bool) -> DetailedTask {
-    let view = task.view();
-    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
-    let mut detailed = DetailedTask::new(&*task.id, view.status, created, updated, millis(task.ttl))
+    let state = task.state();
+    let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
+    let mut detailed = DetailedTask::new(&*task.id, state.status(), created, updated, millis(task.ttl))
         .with_poll_interval_ms(millis(task.poll_interval));
-    detailed.status_message = view.message;
-    match view.outcome {
-        None if view.questions.is_empty() => {}
+    detailed.status_message.clone_from(&state.message);
+    match &state.outcome {
         None => {
-            let asked =
-                view.questions.into_iter().map(|(key, method, params)| (key, asked(&method, &params)));
-            detailed.input_requests = Some(asked.collect());
+            let asked: InputRequests =
+                state.waiting().map(|question| (question.key.clone(), asked(question))).collect();
+            detailed.input_requests = Some(asked).filter(|asked| !asked.is_empty());
         }
         Some(Outcome::Result { result, .. }) => detailed.result = Some(complete(result)),
-        Some(Outcome::Failed(error)) => detailed.error = Some(error_json(&error, plain)),
+        Some(Outcome::Failed(error)) => detailed.error = Some(error_json(error, plain)),
         Some(Outcome::Cancelled) => {}
     }
     detailed
 }
 
-fn asked(method: &Method, params: &Object) -> InputRequest {
+fn asked(question: &Question) -> InputRequest {
     let mut request = Object::new();
-    request.set("method", RawJson::from_text(method.as_str()));
-    request.set("params", params.to_raw());
+    request.set("method", RawJson::from_text(question.method.as_str()));
+    request.set("params", question.params.to_raw());
     let request = request.to_raw();
     request.to().unwrap_or(InputRequest::Unknown(request))
 }
 
 /// Returns the result in the form of the call's own answer.
-fn complete(result: RawJson) -> RawJson {
-    let Ok(mut members) = Object::from_raw(&result) else { return result };
+fn complete(result: &RawJson) -> RawJson {
+    let Ok(mut members) = Object::from_raw(result) else { return result.clone() };
     members.set("resultType", RawJson::from_text("complete"));
     members.to_raw()
 }

@@ -1,7 +1,6 @@
 //! The methods of the experimental tasks of 2025-11-25.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_types::mcp::task::{self, CreateTaskResult, ListTasksResult, TaskMetadata, TaskStatus};
 use mgp_types::{Error, Method, Object, Request, Response};
@@ -10,18 +9,10 @@ use super::entry::{Outcome, Question, Task, millis};
 use super::run::relate;
 use super::store::TaskStore;
 
-/// The wish of a client that a call runs as a task.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TaskRequest {
-    /// The time for which the task should be kept.
-    pub(crate) ttl: Option<Duration>,
-}
-
 /// Returns the client's wish for a task, if it has one.
-pub(crate) fn wanted(request: &Request) -> Result<Option<TaskRequest>, Error> {
+pub(crate) fn wanted(request: &Request) -> Result<Option<TaskMetadata>, Error> {
     let Some(task) = request.params.get("task").filter(|task| !task.is_null()) else { return Ok(None) };
-    let task: TaskMetadata = task.to().map_err(|_| Error::invalid_params("`task` is malformed"))?;
-    Ok(Some(TaskRequest { ttl: task.ttl.map(|ttl| Duration::from_millis(u64::try_from(ttl).unwrap_or(0))) }))
+    task.to().map(Some).map_err(|_| Error::invalid_params("`task` is malformed"))
 }
 
 /// Serves `tasks/get`.
@@ -52,9 +43,10 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 pub(crate) async fn result(store: Arc<TaskStore>, request: Request) -> Result<Response, Error> {
     let task = store.named(&request)?;
     loop {
-        let mut changed = std::pin::pin!(task.changed());
+        let mut changed = std::pin::pin!(task.changed.notified());
         changed.as_mut().enable();
-        match task.view().outcome {
+        let outcome = task.state().outcome.clone();
+        match outcome {
             Some(Outcome::Result { result, .. }) => {
                 let mut result = Object::from_raw(&result)?;
                 relate(&mut result, &task.id);
@@ -109,15 +101,15 @@ impl Drop for OpenQuestion<'_> {
 }
 
 fn wire(task: &Task) -> task::Task {
-    let view = task.view();
+    let state = task.state();
     // Here a result that reports an error is a failure of the task.
-    let status = match view.outcome {
+    let status = match state.outcome {
         Some(Outcome::Result { is_error: true, .. }) => TaskStatus::Failed,
-        _ => view.status,
+        _ => state.status(),
     };
-    let (created, updated) = (task.created_at.to_string(), view.updated_at.to_string());
+    let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
     let mut wire = task::Task::new(&*task.id, status, created, updated, millis(task.ttl))
         .with_poll_interval(millis(task.poll_interval));
-    wire.status_message = view.message;
+    wire.status_message.clone_from(&state.message);
     wire
 }

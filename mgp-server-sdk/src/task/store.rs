@@ -51,17 +51,13 @@ impl Default for TaskLimits {
 pub(crate) struct TaskStore {
     limits: TaskLimits,
     tasks: Mutex<HashMap<Arc<str>, Arc<Task>>>,
-    listeners: Arc<Listeners>,
+    pub(crate) listeners: Arc<Listeners>,
     next: AtomicU64,
 }
 
 impl TaskStore {
     pub(crate) fn new(limits: TaskLimits) -> Self {
         Self { limits, tasks: Mutex::default(), listeners: Arc::default(), next: AtomicU64::new(0) }
-    }
-
-    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
-        &self.listeners
     }
 
     /// Returns the task with this id, if the request comes from its owner.
@@ -88,12 +84,13 @@ impl TaskStore {
         own
     }
 
-    /// Creates a task of the request's sender.
+    /// Creates a task of the request's sender that is kept for `ttl` milliseconds.
     ///
     /// # Errors
     /// The sender or the server has too many tasks.
-    pub(crate) fn create(&self, context: &Context, ttl: Option<Duration>) -> Result<Arc<Task>, Error> {
-        let ttl = ttl.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
+    pub(crate) fn create(&self, context: &Context, ttl: Option<i64>) -> Result<Arc<Task>, Error> {
+        let wanted = ttl.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0)));
+        let ttl = wanted.unwrap_or(self.limits.ttl).min(self.limits.max_ttl);
         let owner = TaskOwner::of(context);
         let mut tasks = self.tasks.lock();
         self.sweep(&mut tasks);
@@ -149,14 +146,9 @@ impl TaskStore {
     pub(crate) fn tell(self: &Arc<Self>, change: &Change) {
         let tasks = self.clone();
         self.listeners.announce(change, move |change| match change {
-            Change::Task(id) => tasks.session_notification(id),
+            Change::Task(id) => session_era::notification(&*tasks.get(id)?),
             other => Some(notification(other)),
         });
-    }
-
-    /// Returns the notification about a task for its session.
-    fn session_notification(&self, id: &str) -> Option<Request> {
-        session_era::notification(&*self.get(id)?)
     }
 
     /// Returns the notification about a task for a request that listens.
@@ -182,7 +174,7 @@ impl TaskStore {
 
     /// Forgets the oldest finished task of those; returns whether there was one.
     fn evict(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>, of: impl Fn(&Task) -> bool) -> bool {
-        let over = tasks.values().filter(|task| of(task) && task.is_over());
+        let over = tasks.values().filter(|task| of(task) && task.state().outcome.is_some());
         let Some(oldest) = over.min_by_key(|task| task.number).map(|task| task.id.clone()) else {
             return false;
         };

@@ -16,9 +16,10 @@ use super::{TokenKeys, TokenSettings, TokenTool, call_binding, meta, refusal};
 pub(crate) struct CallCheckpoints {
     keys: Arc<TokenKeys>,
     binding: TokenBinding,
-    operation: Box<str>,
+    /// The id of the operation that the call is about.
+    pub(crate) operation: Box<str>,
     /// The place from which the call goes on.
-    resumed: Option<RawJson>,
+    pub(crate) resumed: Option<RawJson>,
     /// The number of the first part of this call.
     first: u64,
     sent: AtomicU64,
@@ -92,15 +93,6 @@ impl CallCheckpoints {
         }
         (self.operation, self.first, self.resumed) = (sealed.operation, sealed.next, Some(sealed.cursor));
         Ok(())
-    }
-
-    /// Returns the id of the operation that the call is about.
-    pub(crate) fn operation(&self) -> &str {
-        &self.operation
-    }
-
-    pub(crate) fn resumed(&self) -> Option<&RawJson> {
-        self.resumed.as_ref()
     }
 
     /// Returns the members by which a message tells of the checkpoint `cursor`, `ahead` parts after those that were sent.

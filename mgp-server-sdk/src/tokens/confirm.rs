@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mgp_transport::token::{SingleUseTokens, TokenBinding, TokenPurpose};
+use mgp_transport::token::TokenPurpose;
 use mgp_types::ext::{
     CONFIRMATION_TOKEN, ConfirmationRequired, ExtensionId, Impact, ToolDeclaration, USER_CONFIRMED,
 };
@@ -59,7 +59,9 @@ fn by_token(
     let meta = meta(&request.params);
     let Some(token) = meta.get(CONFIRMATION_TOKEN) else {
         let question = question(declared, request)?;
-        let token = seal(tokens, &binding)?;
+        let token = tokens
+            .seal(b"", &binding, TTL)
+            .map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))?;
         return Ok(Confirmation::Required(Box::new(required(declared, &question, token))));
     };
     if meta.bytes(USER_CONFIRMED) != Some(b"true") {
@@ -72,23 +74,12 @@ fn by_token(
     if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }
 }
 
-fn seal(tokens: &SingleUseTokens, binding: &TokenBinding) -> Result<String, Error> {
-    tokens
-        .seal(b"", binding, TTL)
-        .map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))
-}
-
 /// Returns the answer to a call that was not made.
 fn required(declared: &ToolDeclaration, question: &str, token: String) -> CallToolResult {
-    let mut answer = ConfirmationRequired::new(question, impact(declared), token);
+    let mut answer = ConfirmationRequired::new(question, declared.risk_level.unwrap_or(Impact::Safe), token);
     answer.expires_at = Some(Timestamp::now().saturating_add(TTL));
-    let mut meta = Meta::new();
-    meta.insert(ConfirmationRequired::MEMBER, answer.to_raw());
+    let meta = Meta::new().with(ConfirmationRequired::MEMBER, answer.to_raw());
     CallToolResult::error(format!("Confirmation required: {question}")).with_meta(meta)
-}
-
-fn impact(declared: &ToolDeclaration) -> Impact {
-    declared.risk_level.unwrap_or(Impact::Safe)
 }
 
 fn question(declared: &ToolDeclaration, request: &Request) -> Result<String, Error> {

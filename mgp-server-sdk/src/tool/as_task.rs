@@ -2,7 +2,6 @@
 
 use std::future::{Future, ready};
 use std::sync::Arc;
-use std::time::Duration;
 
 use mgp_types::{Error, Outbox, Request, Response, Revision};
 
@@ -16,18 +15,27 @@ use crate::task::{self, TaskRun};
 pub(crate) fn start_task(
     server: &Arc<ServerContext>,
     tool: &ToolEntry,
+    request: Request,
+    ttl: Option<i64>,
+) -> Result<Response, Error> {
+    run_as_task(server, request, ttl, |request, extras| {
+        tool.start(CallInput { request, extras })
+            .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
+    })
+}
+
+fn run_as_task(
+    server: &Arc<ServerContext>,
     mut request: Request,
-    ttl: Option<Duration>,
+    ttl: Option<i64>,
+    start: impl FnOnce(Request, CallExtras) -> ToolFuture,
 ) -> Result<Response, Error> {
     let revision = request.context.session()?.revision;
     let store = &server.tasks;
     let task = store.create(&request.context, ttl)?;
     detach(&mut request);
     let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(server) };
-    let work = tool
-        .start(CallInput { request, extras })
-        .unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))) as ToolFuture);
-    store.run(&task, outcome(work, revision))?;
+    store.run(&task, outcome(start(request, extras), revision))?;
     task::created(&task, revision)
 }
 
@@ -44,22 +52,18 @@ impl Cx {
         F: FnOnce(Self) -> Fut,
         Fut: Future<Output: IntoToolResult> + Send + 'static,
     {
-        let session = self.session().clone();
-        let can = session.describes_each_request() && task::declared(&session).is_ok();
+        let session = self.session();
+        let can = session.describes_each_request() && task::declared(session).is_ok();
         let extras = self.extras();
         let server = match &extras.server {
             Some(server) if can && extras.may_become_task => server.clone(),
             _ => return work(self).await.into_tool_result(),
         };
-        let store = &server.tasks;
-        let mut request = self.request().clone();
-        let task = store.create(&request.context, None)?;
-        detach(&mut request);
-        let extras = CallExtras { task: Some(TaskRun::new(&task, store)), ..CallExtras::of(&server) };
-        let future = work(Self::new(request, extras));
-        let work = Box::pin(async move { future.await.into_tool_result() });
-        store.run(&task, outcome(work, session.revision))?;
-        task::created(&task, session.revision).map(ToolResult::written)
+        let created = run_as_task(&server, self.request().clone(), None, |request, extras| {
+            let future = work(Self::new(request, extras));
+            Box::pin(async move { future.await.into_tool_result() })
+        });
+        created.map(ToolResult::written)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mgp_types::mcp::{ForRevision, Meta, TaskSupport, ToolExecution};
+use mgp_types::mcp::{ForRevision, Meta, MirroredArgument, TaskSupport, ToolExecution};
 use mgp_types::mgp::{EXTENSION_ID, ToolSecurity};
 #[cfg(feature = "http")]
 use mgp_types::{Error, Request};
@@ -20,12 +20,11 @@ use super::handler::{CallInput, ToolFuture};
 use super::{TaskMode, Tool, arguments};
 use crate::error::Fault;
 use crate::list::{ListDialect, ListEntry};
-use crate::schema::{self, HeaderParams, Validator, to_raw};
+use crate::schema::{self, Validator, to_raw};
 #[cfg(feature = "ext")]
 use crate::tokens::TokenTool;
 
 /// A tool with its handler and its checks.
-#[derive(Debug)]
 pub(crate) struct ToolEntry {
     pub(super) name: Arc<str>,
     pub(super) wire: mcp::Tool,
@@ -36,7 +35,7 @@ pub(crate) struct ToolEntry {
     /// The validator for the demands that reading the arguments does not check.
     validator: Option<Validator>,
     #[cfg(feature = "http")]
-    headers: HeaderParams,
+    headers: Vec<MirroredArgument>,
     #[cfg(feature = "ext")]
     pub(super) extensions: EntryExtensions,
 }
@@ -46,7 +45,7 @@ impl ToolEntry {
         let types = H::types();
         Self::build(
             tool,
-            ErasedTool::new(move |input| handler.start(input)),
+            Arc::new(move |input| handler.start(input)),
             types.arguments,
             types.output.map(|schema| to_raw(&schema.to_value())),
         )
@@ -88,13 +87,13 @@ impl ToolEntry {
             !has_schema && (is_raw || schema::is_checked_by_parsing(&without_additional(&schema)));
         let input_schema = if has_schema { wire.input_schema.clone() } else { to_raw(&schema) };
         #[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP has headers"))]
-        let headers = HeaderParams::of(&input_schema).map_err(fault)?;
+        let headers = MirroredArgument::all_of(&input_schema).map_err(|reason| fault(reason.into()))?;
         #[cfg(feature = "ext")]
         let is_checked = is_checked || extensions.signature.is_some();
         let validator = if is_checked || !validated {
             None
         } else {
-            Some(Validator::compile(&input_schema).map_err(fault)?)
+            Some(schema::compile(&input_schema).map_err(fault)?)
         };
         // What a handler returns by type fits the schema of the type.
         #[cfg(feature = "ext")]
@@ -129,7 +128,9 @@ impl ToolEntry {
     pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
         match &self.validator {
             None => Ok(()),
-            Some(validator) => validator.check(arguments::bytes(params)).map_err(ArgumentFault),
+            Some(validator) => {
+                validator.check(arguments::bytes(params)).map_err(|fault| ArgumentFault(fault.to_string()))
+            }
         }
     }
 
@@ -138,13 +139,13 @@ impl ToolEntry {
     #[inline]
     pub(crate) fn start(&self, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
         self.check(&input.request.params)?;
-        self.handler.call(input)
+        (self.handler)(input)
     }
 
     /// Checks that the head of an HTTP request agrees with the arguments.
     #[cfg(feature = "http")]
     pub(crate) fn check_headers(&self, request: &Request) -> Result<(), Error> {
-        self.headers.check(request)
+        schema::check_headers(&self.headers, request)
     }
 }
 
@@ -152,7 +153,7 @@ impl ListEntry for ToolEntry {
     const MEMBER: &'static str = "tools";
     type Wire = mcp::Tool;
 
-    fn key(&self) -> &Arc<str> {
+    fn key(&self) -> &str {
         &self.name
     }
 
@@ -184,13 +185,12 @@ fn without_additional(schema: &Value) -> Value {
 }
 
 fn support(mode: TaskMode) -> Option<ToolExecution> {
-    let mut execution = ToolExecution::new();
-    execution.task_support = Some(match mode {
+    let support = match mode {
         TaskMode::Never | TaskMode::Manual => return None,
         TaskMode::Optional => TaskSupport::Optional,
         TaskMode::Required => TaskSupport::Required,
-    });
-    Some(execution)
+    };
+    Some(ToolExecution::new().with_task_support(support))
 }
 
 fn check_name(name: &str) -> Result<(), &'static str> {

@@ -100,7 +100,11 @@ impl<E: std::error::Error + 'static> From<E> for ToolError {
             return Self(ToolErrorReason::Protocol(Error::internal(busy.to_string()).with_recovery(again)));
         }
         let rejection = (&error as &dyn Any).downcast_ref::<CodeRejection>();
-        Self::new(rejection.and_then(as_json).unwrap_or_else(|| error.to_string()))
+        Self::new(
+            rejection
+                .and_then(|rejection| serde_json::to_string(rejection).ok())
+                .unwrap_or_else(|| error.to_string()),
+        )
     }
 }
 
@@ -113,10 +117,6 @@ fn text_of(error: &StructuredError) -> String {
     }
 }
 
-fn as_json(rejection: &CodeRejection) -> Option<String> {
-    serde_json::to_string(rejection).ok()
-}
-
 impl IntoToolResult for ToolError {
     fn into_tool_result(self) -> Result<ToolResult, Error> {
         match self.0 {
@@ -124,8 +124,7 @@ impl IntoToolResult for ToolError {
             ToolErrorReason::Protocol(error) => Err(error),
             #[cfg(feature = "ext")]
             ToolErrorReason::Structured(error) => {
-                let mut meta = Meta::new();
-                meta.insert("error", error.to_object().to_raw());
+                let meta = Meta::new().with("error", error.to_object().to_raw());
                 Ok(CallToolResult::error(text_of(&error)).with_meta(meta).into())
             }
         }

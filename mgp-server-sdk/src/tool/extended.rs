@@ -221,7 +221,7 @@ impl ToolEntry {
             return Ok(self.start_checked(input));
         }
         self.check(&input.request.params)?;
-        self.handler.call(input)
+        (self.handler)(input)
     }
 
     /// Makes the future of one call of a tool that was made of a signature: its handler runs once nothing is wrong with
@@ -256,7 +256,7 @@ impl ToolEntry {
 }
 
 fn call(handler: &ErasedTool, input: CallInput) -> ToolFuture {
-    handler.call(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
+    handler(input).unwrap_or_else(|fault| Box::pin(ready(Ok(ToolResult::refused(fault)))))
 }
 
 /// Judges the result of a call. One that does not fit the schema of its tool is an error where the server requires schemas;
@@ -313,8 +313,7 @@ impl ToolResult {
     /// Creates the failure that tells the caller of arguments that do not fit: a text, and a structured error beside it.
     pub(crate) fn refused(fault: ArgumentFault) -> Self {
         let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, fault.0.as_str());
-        let mut meta = Meta::new();
-        meta.insert("error", error.to_object().to_raw());
+        let meta = Meta::new().with("error", error.to_object().to_raw());
         CallToolResult::error(fault.0).with_meta(meta).into()
     }
 
@@ -367,8 +366,6 @@ impl IntoToolResult for EnvelopeResult {
         result.structured_content = self.data().map(Object::to_raw);
         let mut envelope = Object::new();
         envelope.set("result", self.to_raw());
-        let mut meta = Meta::new();
-        meta.insert(ExtensionId::Envelopes.id(), envelope.to_raw());
-        Ok(result.with_meta(meta).into())
+        Ok(result.with_meta(Meta::new().with(ExtensionId::Envelopes.id(), envelope.to_raw())).into())
     }
 }

@@ -16,9 +16,9 @@ use crate::tokens::{
 /// Puts what the caller carries for the server around the handler of a tool: the state of its session, a place to go on
 /// from, and the confirmation of a person.
 pub(super) fn with_tokens(tool: TokenTool, handler: ErasedTool) -> ErasedTool {
-    ErasedTool::new(move |input: CallInput| match input.extras.server.clone() {
+    Arc::new(move |input: CallInput| match input.extras.server.clone() {
         Some(server) => open_tokens(&tool, &server.about.tokens, &handler, input),
-        None => handler.call(input),
+        None => handler(input),
     })
 }
 
@@ -67,10 +67,10 @@ fn open_tokens(
 /// Runs the handler, and writes the state of the session into its result.
 fn carry(handler: &ErasedTool, input: CallInput) -> Result<ToolFuture, ArgumentFault> {
     let Some(tokens) = input.extras.tokens.clone().filter(|tokens| tokens.session.is_some()) else {
-        return handler.call(input);
+        return handler(input);
     };
     let outbox = input.request.context.outbox.clone();
-    let future = handler.call(input)?;
+    let future = handler(input)?;
     Ok(Box::pin(async move {
         let result = future.await?;
         match &tokens.session {

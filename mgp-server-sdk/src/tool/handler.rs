@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use mgp_types::{Error, Object, RawJson, Request};
 use schemars::{JsonSchema, Schema};
@@ -10,7 +11,6 @@ use serde::de::DeserializeOwned;
 use super::arguments::{self, ArgumentFault};
 use super::{IntoToolResult, ToolResult};
 use crate::cx::{CallExtras, Cx};
-use crate::erased::Erased;
 use crate::schema;
 
 /// An async function that a tool runs.
@@ -86,18 +86,6 @@ pub struct CallInput {
 }
 
 impl CallInput {
-    fn arguments<A: DeserializeOwned>(&self) -> Result<A, ArgumentFault> {
-        arguments::read(&self.request.params)
-    }
-
-    fn raw(&self) -> Result<RawJson, ArgumentFault> {
-        arguments::raw(&self.request.params)
-    }
-
-    fn members(&self) -> Result<Object, ArgumentFault> {
-        arguments::members(&self.request.params)
-    }
-
     pub(crate) fn into_cx(self) -> Cx {
         Cx::new(self.request, self.extras)
     }
@@ -153,22 +141,22 @@ forms! {
         streaming(handler(cx.clone()), cx)
     };
     form::Args<A>, [A] (A), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
-        let arguments = input.arguments()?;
+        let arguments = arguments::read(&input.request.params)?;
         drop(input);
         plain(handler(arguments))
     };
     form::ArgsContext<A>, [A] (A, Cx), ArgumentMode::Typed(schema::read_by::<A>()), |handler, input| {
-        let (arguments, cx) = (input.arguments()?, input.into_cx());
+        let (arguments, cx) = (arguments::read(&input.request.params)?, input.into_cx());
         streaming(handler(arguments, cx.clone()), cx)
     };
-    form::Members, [] (Object), ArgumentMode::Raw, |handler, input| plain(handler(input.members()?));
+    form::Members, [] (Object), ArgumentMode::Raw, |handler, input| plain(handler(arguments::members(&input.request.params)?));
     form::MembersContext, [] (Object, Cx), ArgumentMode::Raw, |handler, input| {
-        let (members, cx) = (input.members()?, input.into_cx());
+        let (members, cx) = (arguments::members(&input.request.params)?, input.into_cx());
         streaming(handler(members, cx.clone()), cx)
     };
-    form::Raw, [] (RawJson), ArgumentMode::Raw, |handler, input| plain(handler(input.raw()?));
+    form::Raw, [] (RawJson), ArgumentMode::Raw, |handler, input| plain(handler(arguments::raw(&input.request.params)?));
     form::RawContext, [] (RawJson, Cx), ArgumentMode::Raw, |handler, input| {
-        let (raw, cx) = (input.raw()?, input.into_cx());
+        let (raw, cx) = (arguments::raw(&input.request.params)?, input.into_cx());
         streaming(handler(raw, cx.clone()), cx)
     };
 }
@@ -189,4 +177,4 @@ fn streaming<R: IntoToolResult>(future: impl Future<Output = R> + Send + 'static
 }
 
 /// A handler with its type erased.
-pub(crate) type ErasedTool = Erased<CallInput, Result<ToolFuture, ArgumentFault>>;
+pub(crate) type ErasedTool = Arc<dyn Fn(CallInput) -> Result<ToolFuture, ArgumentFault> + Send + Sync>;

@@ -11,9 +11,9 @@ use mgp_lifecycle::idempotency::IdempotencyBook;
 use mgp_lifecycle::transaction::{StepCall, TransactionBook};
 use mgp_types::ext::transaction::{self, NamedTransaction, TransactionStep};
 use mgp_types::{
-    BoxFuture, Error, Method, Principal, PrincipalKind, Request, RequestKind, Response, RpcService, call_once,
+    BoxFuture, Error, Principal, PrincipalKind, Request, RequestKind, Response, RpcService, call_once,
 };
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -49,15 +49,7 @@ pub struct TransactionService<S> {
     layer: TransactionLayer,
     inner: S,
     /// The task that rolls back what expires; begun with the first request.
-    expiry: Arc<OnceLock<AbortOnDrop>>,
-}
-
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    expiry: Arc<OnceLock<JoinSet<()>>>,
 }
 
 impl<S: RpcService + Sync> TransactionService<S> {
@@ -68,26 +60,23 @@ impl<S: RpcService + Sync> TransactionService<S> {
     fn watch_expiry(&self) {
         self.expiry.get_or_init(|| {
             let (book, compensator) = (self.layer.book.clone(), self.compensator());
-            AbortOnDrop(tokio::spawn(async move { book.run(compensator).await }))
+            let mut tasks = JoinSet::new();
+            tasks.spawn(async move { book.run(compensator).await });
+            tasks
         });
     }
 
     /// Answers a method of transactions.
     async fn answer(self, request: Request) -> Result<Response, Error> {
-        let (book, owner, method) = (&self.layer.book, owner(&request), request.method.clone());
-        match method.as_str() {
+        let (book, owner) = (&self.layer.book, owner(&request));
+        let id = || request.body().map(|NamedTransaction { transaction_id }| transaction_id);
+        match request.method.as_str() {
             transaction::BEGIN => Response::with_body(&book.begin(&owner, &request.body()?).await?),
-            transaction::COMMIT => {
-                let NamedTransaction { transaction_id } = request.body()?;
-                Response::with_body(&book.commit(&owner, &transaction_id).await?)
-            }
+            transaction::COMMIT => Response::with_body(&book.commit(&owner, &id()?).await?),
             transaction::ROLLBACK => {
                 Response::with_body(&book.rollback(&owner, &request.body()?, self.compensator()).await?)
             }
-            _ => {
-                let NamedTransaction { transaction_id } = request.body()?;
-                Response::with_body(&book.status(&owner, &transaction_id)?)
-            }
+            _ => Response::with_body(&book.status(&owner, &id()?)?),
         }
     }
 
@@ -119,10 +108,6 @@ fn owner(request: &Request) -> Principal {
     request.context.principal.clone().unwrap_or_else(nobody)
 }
 
-fn is_method(method: &str) -> bool {
-    [transaction::BEGIN, transaction::COMMIT, transaction::ROLLBACK, transaction::STATUS].contains(&method)
-}
-
 impl<S: RpcService + Sync> Service<Request> for TransactionService<S> {
     type Response = Response;
     type Error = Error;
@@ -134,18 +119,20 @@ impl<S: RpcService + Sync> Service<Request> for TransactionService<S> {
 
     fn call(&mut self, request: Request) -> Self::Future {
         self.watch_expiry();
-        if request.kind == RequestKind::Call && is_method(request.method.as_str()) {
-            return Box::pin(self.clone().answer(request));
-        }
-        if request.kind == RequestKind::Call && request.method == Method::TOOLS_CALL {
-            let meta = request.params.object("_meta").unwrap_or_default();
-            match TransactionStep::read(&meta) {
-                Ok(None) => {}
-                Ok(Some(place)) => {
-                    return Box::pin(self.clone().step(place, request));
-                }
-                Err(error) => return Box::pin(ready(Err(error))),
+        match request.method.as_str() {
+            _ if request.kind == RequestKind::Notify => {}
+            transaction::BEGIN | transaction::COMMIT | transaction::ROLLBACK | transaction::STATUS => {
+                return Box::pin(self.clone().answer(request));
             }
+            "tools/call" => {
+                let meta = request.params.object("_meta").unwrap_or_default();
+                match TransactionStep::read(&meta) {
+                    Ok(None) => {}
+                    Ok(Some(place)) => return Box::pin(self.clone().step(place, request)),
+                    Err(error) => return Box::pin(ready(Err(error))),
+                }
+            }
+            _ => {}
         }
         Box::pin(self.inner.call(request))
     }

@@ -13,7 +13,7 @@ pub(super) fn outcome(
     undo: &StepUndo,
     rule: &StepRule,
 ) -> Option<StepOutcome> {
-    if let (Some(arguments), Some(tool)) = (undo.take(), &rule.undone_by) {
+    if let (Some(arguments), Some(tool)) = (undo.0.lock().take(), &rule.undone_by) {
         // A handler that says how its effect is taken back has had one, however it ends.
         return Some(StepOutcome::Undoable(Compensation::new(tool.clone(), arguments)));
     }

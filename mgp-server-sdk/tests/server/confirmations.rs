@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::peer::{Era, Peer, declaring, speaking};
-use mgp_server_sdk::mgp::{Extension, ExtensionSet, Offer};
+use mgp_server_sdk::mgp::{Extension, Offer};
 use mgp_server_sdk::types::ext::{Impact, ToolDeclaration};
 use mgp_server_sdk::types::{Error, code};
 use mgp_server_sdk::{Object, Server, Tool};
@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 fn server() -> (Server, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
-    let mut offer = Offer::new(ExtensionSet::new());
-    offer.extensions.insert(Extension::ToolSecurity);
+    let offer = Offer::new(Extension::ToolSecurity);
     let delete = Tool::new("delete", "Deletes a repository.")
         .confirm("Delete {repo}? This cannot be taken back.", Impact::Destructive);
     let server = Server::new("forge", "1.0.0").mgp(offer).tool(delete, move |_: Object| {
@@ -52,15 +51,12 @@ async fn a_tool_declares_that_its_calls_are_confirmed_and_how_much_harm_they_do(
         let (server, _) = server();
         let server = server.tool(Tool::new("list", "Lists repositories."), async || "none");
         let mut peer = client(server, era).await;
-        let tools = peer.call("tools/list", json!({})).await.unwrap();
-        let tool = |name: &str| {
-            tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone()
-        };
-        assert_eq!(tool("delete")["requires_confirmation"], true);
-        assert_eq!(tool("delete")["risk_level"], "destructive");
-        assert_eq!(tool("delete")["annotations"]["destructiveHint"], true);
+        let (delete, list) = (peer.listed("delete").await, peer.listed("list").await);
+        assert_eq!(delete["requires_confirmation"], true);
+        assert_eq!(delete["risk_level"], "destructive");
+        assert_eq!(delete["annotations"]["destructiveHint"], true);
         for member in ["requires_confirmation", "risk_level"] {
-            assert_eq!(tool("list").get(member), None, "{member}");
+            assert_eq!(list.get(member), None, "{member}");
         }
     }
 }

@@ -181,6 +181,7 @@ async fn a_result_that_a_tool_makes_itself_keeps_the_rules() {
     for (envelope, written) in [
         (r#"{"status":"success","data":null,"error":null}"#, r#"{"status":"success"}"#),
         (r#"{"status":"success","data":{"a":1}}"#, r#"{"status":"success","data":{"a":1}}"#),
+        (r#"{"status":"success","cost":{"units":5}}"#, r#"{"status":"success","cost":{"units":5}}"#),
         (r#"{"status":"no_change_needed"}"#, r#"{"status":"no_change_needed"}"#),
         (r#"{"status":"partial_success","data":{}}"#, r#"{"status":"partial_success","data":{}}"#),
     ] {

@@ -36,12 +36,7 @@ async fn what_is_declared_is_served_and_what_is_not_is_no_method() {
     for era in Era::BOTH {
         for offered in ["tools", "prompts", "resources", "completions", "nothing"] {
             let mut peer = Peer::open(offering(offered), era).await;
-            let declared = match era {
-                Era::Session => peer.initialized["capabilities"].clone(),
-                Era::Stateless => {
-                    peer.call("server/discover", json!({})).await.unwrap()["capabilities"].clone()
-                }
-            };
+            let declared = peer.declared().await;
             for (capability, method, params) in &methods {
                 let has = declared.get(capability).is_some();
                 // A prompt comes with the completion of its argument.

@@ -62,8 +62,7 @@ const ALL: [&str; 3] = ["intent_hints", "cost_transparency", "provenance"];
 async fn what_a_tool_declares_stands_on_the_top_level_of_its_definition() {
     for era in Era::BOTH {
         let mut peer = client(server().0, era, &[]).await;
-        let tools = peer.call("tools/list", json!({})).await.unwrap();
-        let tool = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "render").unwrap();
+        let tool = peer.listed("render").await;
         assert_eq!(tool["latency"], "minutes");
         assert_eq!(tool["cost"]["estimated_units"], 5.0);
         assert_eq!(tool["input_types"], json!(["image/png"]));

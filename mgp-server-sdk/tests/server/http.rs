@@ -3,7 +3,7 @@
 use http_body_util::{BodyExt, Full};
 use mgp_server_sdk::types::RpcService;
 use mgp_server_sdk::{Cx, Server, ServerAccept, Tool};
-use mgp_transport::http::{HttpBody, HttpServer};
+use mgp_transport::http::HttpServer;
 use serde_json::{Value, json};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -39,27 +39,20 @@ impl<S: RpcService + Sync + Unpin> Client<S> {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
         let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        let response = client.post(&message, &[]).await;
-        client.session =
-            response.headers().get("mcp-session-id").map(|id| id.to_str().expect("ASCII").into());
+        let (headers, _) = client.post(&message, &[]).await;
+        client.session = headers.get("mcp-session-id").map(|id| id.to_str().expect("ASCII").into());
         client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &[]).await;
         client
     }
 
-    async fn post(&self, message: &Value, headers: &[(&str, &str)]) -> http::Response<HttpBody> {
-        let mut request = http::Request::post("/mcp")
-            .header("host", "localhost")
-            .header("user-agent", "tests")
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream");
+    async fn post(&self, message: &Value, headers: &[(&str, &str)]) -> (http::HeaderMap, Value) {
+        let mut all = vec![("content-type", "application/json")];
         if let Some(session) = &self.session {
-            request = request.header("mcp-session-id", session).header("mcp-protocol-version", "2025-11-25");
+            all.extend([("mcp-session-id", &**session), ("mcp-protocol-version", "2025-11-25")]);
         }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Full::<bytes::Bytes>::from(message.to_string())).expect("a request");
-        self.server.handle(request).await.expect("an answer")
+        all.extend(headers);
+        let (head, answer) = post(&self.server, &all, message.to_string().into()).await;
+        (head.headers, answer)
     }
 
     /// Calls a tool, and returns the answer.
@@ -77,11 +70,29 @@ impl<S: RpcService + Sync + Unpin> Client<S> {
             ]);
         }
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let body = self.post(&message, &all).await.into_body().collect().await.expect("a body").to_bytes();
-        let body = std::str::from_utf8(&body).expect("text");
-        let mut events = body.lines().filter_map(|line| line.strip_prefix("data: "));
-        serde_json::from_str(events.next_back().unwrap_or(body)).expect("an answer in JSON")
+        self.post(&message, &all).await.1
     }
+}
+
+/// Posts a message, and returns the head of the answer and the last message in it.
+pub(crate) async fn post<S: RpcService + Sync + Unpin>(
+    server: &HttpServer<ServerAccept<S>>,
+    headers: &[(&str, &str)],
+    body: Vec<u8>,
+) -> (http::response::Parts, Value) {
+    let mut request = http::Request::post("/mcp")
+        .header("host", "localhost")
+        .header("user-agent", "tests")
+        .header("accept", "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::<bytes::Bytes>::from(body)).expect("a request");
+    let (head, body) = server.handle(request).await.expect("an answer").into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    let body = std::str::from_utf8(&body).expect("text");
+    let mut events = body.lines().filter_map(|line| line.strip_prefix("data: "));
+    (head, serde_json::from_str(events.next_back().unwrap_or(body)).unwrap_or_default())
 }
 
 fn accept() -> ServerAccept<impl RpcService + Sync + Unpin> {

@@ -37,8 +37,6 @@ mod multipart;
 mod open;
 mod peer;
 #[cfg(all(feature = "ext", feature = "stdio"))]
-mod progress_reports;
-#[cfg(all(feature = "ext", feature = "stdio"))]
 mod references;
 #[cfg(feature = "ext")]
 mod registration;

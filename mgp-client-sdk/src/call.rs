@@ -40,7 +40,7 @@ pub(crate) struct ClientShared {
     pub(crate) listeners: NotificationListeners,
     /// Held while a subscription waits for its acknowledgement.
     pub(crate) subscribing: tokio::sync::Mutex<()>,
-    pub(crate) roots: Roots,
+    pub(crate) roots: Option<Roots>,
     /// The service that answers the questions of the server's tasks.
     pub(crate) answering: AnswerFn,
     pub(crate) timeouts: (Duration, Duration),
@@ -163,7 +163,7 @@ impl<S: RpcService, T> IntoFuture for Call<S, T> {
         let progress = self.report.take().map(|report| {
             let watch = self.shared.listeners.progress.watch();
             if let Ok(request) = &mut self.request {
-                let token = Id::Number(watch.token()).to_raw();
+                let token = Id::Number(watch.token).to_raw();
                 request.meta_mut_or_new().set(key::PROGRESS_TOKEN, token);
             }
             Progress { watch, report }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
+use futures_util::task::AtomicWaker;
 use mgp_types::mcp::meta::key;
 use mgp_types::mcp::{SubscriptionFilter, notification_name, task, task_extension};
 use mgp_types::{Id, Method, Object, Params};
@@ -56,7 +57,12 @@ pub(crate) struct ConnectionLossGuard(pub(crate) Arc<ChangeRoutes>);
 
 impl Drop for ConnectionLossGuard {
     fn drop(&mut self) {
-        self.0.lose();
+        let mut places = self.0.0.lock();
+        places.lost = true;
+        for place in &places.open {
+            place.state.lock().lost = true;
+            place.waker.wake();
+        }
     }
 }
 
@@ -67,6 +73,7 @@ pub(crate) struct SubscriptionSlot {
     /// True if the server opens a subscription of its own for this one.
     tagged: bool,
     state: Mutex<SubscriptionSlotState>,
+    waker: AtomicWaker,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +85,6 @@ struct SubscriptionSlotState {
     waiting: VecDeque<Change>,
     /// True if no change will come any more.
     lost: bool,
-    waker: Option<Waker>,
 }
 
 impl ChangeRoutes {
@@ -86,7 +92,12 @@ impl ChangeRoutes {
     pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<SubscriptionSlot> {
         let mut places = self.0.lock();
         let state = SubscriptionSlotState { lost: places.lost, ..SubscriptionSlotState::default() };
-        let place = Arc::new(SubscriptionSlot { filter, tagged, state: Mutex::new(state) });
+        let place = Arc::new(SubscriptionSlot {
+            filter,
+            tagged,
+            state: Mutex::new(state),
+            waker: AtomicWaker::new(),
+        });
         places.open.push(place.clone());
         place
     }
@@ -94,15 +105,6 @@ impl ChangeRoutes {
     /// Removes a place.
     pub(crate) fn close(&self, place: &Arc<SubscriptionSlot>) {
         self.0.lock().open.retain(|other| !Arc::ptr_eq(other, place));
-    }
-
-    /// Notes that no change will come any more.
-    fn lose(&self) {
-        let mut places = self.0.lock();
-        places.lost = true;
-        for place in &places.open {
-            place.lose();
-        }
     }
 
     /// Hands a notification to the subscriptions that want it.
@@ -146,34 +148,20 @@ impl SubscriptionSlot {
 
     /// Waits until the server has acknowledged the subscription.
     pub(crate) fn poll_acknowledged(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.state.lock();
-        if state.honoured.is_some() {
-            return Poll::Ready(());
-        }
-        state.waker = Some(cx.waker().clone());
-        Poll::Pending
+        self.waker.register(cx.waker());
+        if self.state.lock().honoured.is_some() { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Returns the next change. The task is woken when another one comes.
     pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<Change> {
-        let mut state = self.state.lock();
-        let change = state.waiting.pop_front();
-        if change.is_none() {
-            state.waker = Some(cx.waker().clone());
-        }
-        change
+        self.waker.register(cx.waker());
+        self.state.lock().waiting.pop_front()
     }
 
     /// Returns whether no change will come any more. The task is woken when that becomes true, if it has asked for the
     /// [`next`](Self::next) change.
     pub(crate) fn is_lost(&self) -> bool {
         self.state.lock().lost
-    }
-
-    fn lose(&self) {
-        let mut state = self.state.lock();
-        state.lost = true;
-        wake(state);
     }
 
     fn push(&self, change: Change) {
@@ -188,7 +176,8 @@ impl SubscriptionSlot {
         } else {
             state.waiting.push_back(change);
         }
-        wake(state);
+        drop(state);
+        self.waker.wake();
     }
 
     fn awaits(&self, honoured: Option<&SubscriptionFilter>) -> bool {
@@ -209,7 +198,8 @@ impl SubscriptionSlot {
         let mut state = self.state.lock();
         state.id = id;
         state.honoured = Some(honoured.unwrap_or_default());
-        wake(state);
+        drop(state);
+        self.waker.wake();
     }
 
     fn is(&self, id: &Id) -> bool {
@@ -231,14 +221,6 @@ impl SubscriptionSlot {
             Change::ExtensionTask(task) => has_task(filter, &task.task_id),
             Change::Other { .. } | Change::Missed => false,
         }
-    }
-}
-
-fn wake(mut state: parking_lot::MutexGuard<'_, SubscriptionSlotState>) {
-    let waker = state.waker.take();
-    drop(state);
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{Client, ConnectionHandle, Handlers};
 impl<L, I> ClientBuilder<L, I>
 where
     I: Layer<Handlers, Service: RpcService + Unpin>,
+    L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
 {
     /// Starts a server as a child process and connects to its standard input and output.
     ///
@@ -31,7 +32,6 @@ where
     ) -> Result<Client<L::Service>, Error>
     where
         A: AsRef<OsStr>,
-        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
     {
         let args: Vec<_> = args.into_iter().collect();
         self.connect_child(|| ChildCommand::new(program.as_ref()).args(&args)).await
@@ -46,10 +46,10 @@ where
     /// # Errors
     /// The process cannot be started, or the handshake fails: see
     /// [`ClientEra::negotiate`](mgp_transport::era::ClientEra::negotiate).
-    pub async fn connect_child(self, command: impl Fn() -> ChildCommand) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<Wire, I::Service>, Service: RpcService>,
-    {
+    pub async fn connect_child(
+        self,
+        command: impl Fn() -> ChildCommand,
+    ) -> Result<Client<L::Service>, Error> {
         let prepared = self.prepare();
         let mode = prepared.options.era.mode;
         let other = match mode {
@@ -67,11 +67,11 @@ where
     }
 }
 
-impl<L, H: RpcService + Unpin> Prepared<L, H> {
-    async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<Wire, H>, Service: RpcService>,
-    {
+impl<L, H: RpcService + Unpin> Prepared<L, H>
+where
+    L: Layer<ClientCore<Wire, H>, Service: RpcService>,
+{
+    async fn child(&self, command: ChildCommand, mode: EraMode) -> Result<Client<L::Service>, Error> {
         let (process, stdout, stdin) = command.spawn().map_err(cannot_start)?;
         let (wire, link) = self.stream(stdout, stdin);
         let mut link = keep(process, link);

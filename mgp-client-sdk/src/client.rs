@@ -150,7 +150,10 @@ impl<S: RpcService> Client<S> {
         &self,
         roots: impl IntoIterator<Item = mgp_types::mcp::Root>,
     ) -> Result<(), Error> {
-        self.shared.roots.replace(roots.into_iter().collect())?;
+        let Some(own) = &self.shared.roots else {
+            return Err(Error::invalid_request("the client was built without roots that can be replaced"));
+        };
+        *own.write() = roots.into_iter().collect();
         if self.is_stateless() {
             return Ok(());
         }

@@ -14,16 +14,14 @@ pub type HttpWire<H> = HttpClient<ClientInbound<H>>;
 impl<L, I> ClientBuilder<L, I>
 where
     I: Layer<Handlers, Service: RpcService + Sync>,
+    L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service: RpcService>,
 {
     /// Connects to a server behind HTTP: Streamable HTTP in the era of the server, or HTTP+SSE if it knows no newer
     /// transport.
     ///
     /// # Errors
     /// As [`connect_http_with`](Self::connect_http_with).
-    pub async fn connect_http(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service: RpcService>,
-    {
+    pub async fn connect_http(self, url: impl Into<String>) -> Result<Client<L::Service>, Error> {
         let url = url.into();
         self.connect_http_with(&url, |transport| transport).await
     }
@@ -39,10 +37,7 @@ where
         self,
         url: &str,
         configure: impl Fn(HttpClientBuilder) -> HttpClientBuilder,
-    ) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service: RpcService>,
-    {
+    ) -> Result<Client<L::Service>, Error> {
         let prepared = self.prepare();
         let transport = || configure(HttpClient::builder(url).limits(prepared.options.limits.clone()));
         let error = match prepared.streamable(transport(), url).await {
@@ -66,10 +61,7 @@ where
     ///
     /// # Errors
     /// As [`connect_http_with`](Self::connect_http_with).
-    pub async fn connect_sse(self, url: impl Into<String>) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service: RpcService>,
-    {
+    pub async fn connect_sse(self, url: impl Into<String>) -> Result<Client<L::Service>, Error> {
         self.connect_sse_with(url, |transport| transport).await
     }
 
@@ -82,21 +74,18 @@ where
         self,
         url: impl Into<String>,
         configure: impl FnOnce(HttpClientBuilder) -> HttpClientBuilder,
-    ) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<I::Service>, I::Service>, Service: RpcService>,
-    {
+    ) -> Result<Client<L::Service>, Error> {
         let prepared = self.prepare();
         let transport = configure(HttpClient::builder(url).limits(prepared.options.limits.clone()));
         prepared.sse(transport).await
     }
 }
 
-impl<L, H: RpcService + Sync> Prepared<L, H> {
-    async fn streamable(&self, transport: HttpClientBuilder, url: &str) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<H>, H>, Service: RpcService>,
-    {
+impl<L, H: RpcService + Sync> Prepared<L, H>
+where
+    L: Layer<ClientCore<HttpWire<H>, H>, Service: RpcService>,
+{
+    async fn streamable(&self, transport: HttpClientBuilder, url: &str) -> Result<Client<L::Service>, Error> {
         let mut options = self.options.era.clone();
         options.kind = WireKind::Http {
             status: |error| HttpStatus::of(error).map(HttpStatus::code),
@@ -106,19 +95,13 @@ impl<L, H: RpcService + Sync> Prepared<L, H> {
         self.http(transport.connect_with(self.accept.service())?, options).await
     }
 
-    async fn sse(&self, transport: HttpClientBuilder) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<H>, H>, Service: RpcService>,
-    {
+    async fn sse(&self, transport: HttpClientBuilder) -> Result<Client<L::Service>, Error> {
         let mut options = self.options.era.clone();
         options.mode = EraMode::Session;
         self.http(transport.connect_sse_with(self.accept.service()).await?, options).await
     }
 
-    async fn http(&self, wire: HttpWire<H>, options: EraOptions) -> Result<Client<L::Service>, Error>
-    where
-        L: Layer<ClientCore<HttpWire<H>, H>, Service: RpcService>,
-    {
+    async fn http(&self, wire: HttpWire<H>, options: EraOptions) -> Result<Client<L::Service>, Error> {
         let (closing, agreement) = (wire.clone(), options.agreement.clone());
         let mut link = ConnectionHandle::none().with_close(|| async move {
             closing.close(agreement.session().as_deref()).await;

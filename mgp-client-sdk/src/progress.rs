@@ -3,8 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::task::{Context, Waker};
+use std::task::Context;
 
+use futures_util::task::AtomicWaker;
 use mgp_types::mcp::ProgressParams;
 use mgp_types::{Id, Object};
 use parking_lot::Mutex;
@@ -18,20 +19,18 @@ pub(crate) struct ProgressRoutes {
 
 /// The reports about one call that its callback has not got yet.
 #[derive(Debug, Default)]
-struct Slot(Mutex<Waiting>);
-
-#[derive(Debug, Default)]
-struct Waiting {
+struct Slot {
     /// The waiting reports. The queue is bounded: the oldest is dropped, because a newer one says more.
-    reports: VecDeque<ProgressParams>,
-    waker: Option<Waker>,
+    reports: Mutex<VecDeque<ProgressParams>>,
+    waker: AtomicWaker,
 }
 
 /// The route of one call. Dropping it removes the route.
 #[derive(Debug)]
 pub(crate) struct ProgressWatch {
     routes: Arc<ProgressRoutes>,
-    token: i64,
+    /// The token that reports carry.
+    pub(crate) token: i64,
     slot: Arc<Slot>,
 }
 
@@ -60,33 +59,21 @@ const MAX_UNTOLD: usize = 64;
 
 impl Slot {
     fn push(&self, report: ProgressParams) {
-        let mut waiting = self.0.lock();
-        if waiting.reports.len() == MAX_UNTOLD {
-            waiting.reports.pop_front();
+        let mut reports = self.reports.lock();
+        if reports.len() == MAX_UNTOLD {
+            reports.pop_front();
         }
-        waiting.reports.push_back(report);
-        let waker = waiting.waker.take();
-        drop(waiting);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        reports.push_back(report);
+        drop(reports);
+        self.waker.wake();
     }
 }
 
 impl ProgressWatch {
-    /// Returns the token that the request carries.
-    pub(crate) fn token(&self) -> i64 {
-        self.token
-    }
-
     /// Returns the next report in order. The task is woken when another one comes.
     pub(crate) fn next(&self, cx: &mut Context<'_>) -> Option<ProgressParams> {
-        let mut waiting = self.slot.0.lock();
-        let report = waiting.reports.pop_front();
-        if report.is_none() {
-            waiting.waker = Some(cx.waker().clone());
-        }
-        report
+        self.slot.waker.register(cx.waker());
+        self.slot.reports.lock().pop_front()
     }
 }
 

@@ -52,7 +52,7 @@ impl<S: RpcService, T> Call<S, T> {
             check: self.check,
             read: self.read,
             #[cfg(feature = "ext")]
-            checkpoint: CheckpointWatch::starting_at(first),
+            checkpoint: CheckpointWatch { next: first, ..CheckpointWatch::default() },
             shared: self.shared,
         })
     }
@@ -78,7 +78,7 @@ impl<S: RpcService, T> StreamedCall<S, T> {
     /// [`Call::resume`], another call goes on from there.
     #[cfg(feature = "ext")]
     pub fn checkpoint(&self) -> Option<&StreamCheckpoint> {
-        self.checkpoint.newest()
+        self.checkpoint.newest.as_ref()
     }
 
     /// Asks the server to stop the call, and returns the part of the result that there is.

@@ -80,9 +80,9 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Sets the roots; [`Client::set_roots`](crate::Client::set_roots) replaces them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        let roots = Roots::of(roots.into_iter().collect());
-        self.options.roots = roots.clone();
-        let current = move |_, _| std::future::ready(roots.current());
+        let roots = Roots::new(roots.into_iter().collect::<Vec<_>>().into());
+        self.options.roots = Some(roots.clone());
+        let current = move |_, _| std::future::ready(roots.read().clone());
         self.options.registry.on_roots(true, asking(current));
         self
     }

@@ -36,7 +36,7 @@ pub(crate) struct ClientOptions {
     pub(crate) identity: ClientIdentity,
     pub(crate) era: EraOptions,
     pub(crate) registry: HandlerRegistry,
-    pub(crate) roots: Roots,
+    pub(crate) roots: Option<Roots>,
     pub(crate) timeouts: (Duration, Duration),
     pub(crate) caching: bool,
     pub(crate) limits: ConnectionLimits,
@@ -51,7 +51,7 @@ impl ClientBuilder {
             identity,
             era: EraOptions::default(),
             registry: HandlerRegistry::default(),
-            roots: Roots::default(),
+            roots: None,
             timeouts: DEFAULT_TIMEOUTS,
             caching: true,
             limits: ConnectionLimits::default(),
@@ -94,13 +94,14 @@ impl<L, I> ClientBuilder<L, I> {
 
     /// Declares a capability that is not one of the handlers': `json` is its value.
     pub fn capability(mut self, name: impl Into<Cow<'static, str>>, json: RawJson) -> Self {
-        self.options.registry.declare(name, json);
+        self.options.registry.capabilities.set(name, json);
         self
     }
 
     /// Declares an extension of MCP with its settings.
     pub fn extension(mut self, id: &str, settings: &Object) -> Self {
-        self.options.registry.declare_extension(id, settings.to_raw());
+        let extensions = self.options.registry.capabilities.object_mut_or_new("extensions");
+        extensions.set(id.to_owned(), settings.to_raw());
         self
     }
 

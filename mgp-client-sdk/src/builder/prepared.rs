@@ -6,14 +6,14 @@ use mgp_stream::event::Subscriber;
 use mgp_transport::Accept;
 use mgp_transport::era::{Agreement, ClientEra, ClientInbound, EraOptions, InboundGate};
 use mgp_transport::mrtr::InputRounds;
-use mgp_types::{Error, Gate, Outbox, Request, RpcService};
+use mgp_types::{Error, Gate, Outbox, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 
 use super::{ClientBuilder, ClientOptions};
 use crate::cache::{Cache, CacheGate, CacheStore};
 use crate::call::ClientShared;
-use crate::handlers::{AnswerFn, Handlers, NotificationListeners};
+use crate::handlers::{Handlers, NotificationListeners};
 use crate::headers::HeaderMirror;
 use crate::{Client, ConnectionHandle};
 
@@ -81,7 +81,7 @@ impl<L, I> ClientBuilder<L, I> {
     {
         let mut options = self.options;
         options.era.agreement = Agreement::default();
-        options.identity.capabilities = options.registry.capabilities().clone();
+        options.identity.capabilities = options.registry.capabilities.clone();
         let listeners = NotificationListeners {
             progress: Arc::default(),
             changes: Arc::default(),
@@ -114,20 +114,16 @@ impl<L, H: RpcService> Prepared<L, H> {
         let era = ClientEra::negotiate(wire, self.options.identity.clone(), options).await?;
         let rounds = InputRounds::new(self.accept.service(), agreement.clone());
         let core = CacheGate(self.listeners.cache.clone()).layer(era.with_rules((mirror, rounds)));
+        let accept = self.accept.clone();
         let shared = ClientShared {
             subscribing: tokio::sync::Mutex::default(),
             agreement,
             listeners: self.listeners.clone(),
             roots: self.options.roots.clone(),
-            answering: self.answering(),
+            answering: Arc::new(move |request| Box::pin(mgp_types::call_once(accept.service(), request))),
             timeouts: self.options.timeouts,
             link: Mutex::new(Some(std::mem::take(link))),
         };
         Ok(Client { stack: self.layers.layer(core), shared: Arc::new(shared) })
-    }
-
-    fn answering(&self) -> AnswerFn {
-        let accept = self.accept.clone();
-        Arc::new(move |request: Request| Box::pin(mgp_types::call_once(accept.service(), request)))
     }
 }

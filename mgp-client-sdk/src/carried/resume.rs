@@ -40,20 +40,11 @@ pub(crate) struct FirstPart(pub(crate) u64);
 /// The newest checkpoint of a call that is read.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointWatch {
-    newest: Option<StreamCheckpoint>,
-    next: u64,
+    pub(crate) newest: Option<StreamCheckpoint>,
+    pub(crate) next: u64,
 }
 
 impl CheckpointWatch {
-    /// Creates the watch of a call whose first part has this number.
-    pub(crate) const fn starting_at(next: u64) -> Self {
-        Self { newest: None, next }
-    }
-
-    pub(crate) const fn newest(&self) -> Option<&StreamCheckpoint> {
-        self.newest.as_ref()
-    }
-
     pub(crate) fn note(&mut self, part: &StreamPart) {
         let (operation, token) = match part {
             StreamPart::Chunk(chunk) => {
@@ -103,17 +94,17 @@ mod tests {
         };
         let mut progress = StreamProgress::new(0.5);
         watch.note(&chunk(0, None));
-        assert_eq!(watch.newest(), None);
+        assert_eq!(watch.newest, None);
         watch.note(&chunk(1, Some("first")));
         let at = |token, next| StreamCheckpoint { resume: Resume::new("op", token), next };
-        assert_eq!(watch.newest(), Some(&at("first", 2)));
+        assert_eq!(watch.newest, Some(at("first", 2)));
         watch.note(&chunk(2, None));
         watch.note(&StreamPart::Progress(progress.clone()));
-        assert_eq!(watch.newest(), Some(&at("first", 2)), "what came after it comes again");
+        assert_eq!(watch.newest, Some(at("first", 2)), "what came after it comes again");
         (progress.operation_id, progress.checkpoint_token) = (Some("op".into()), Some("second".into()));
         watch.note(&StreamPart::Progress(progress));
-        assert_eq!(watch.newest(), Some(&at("second", 3)));
+        assert_eq!(watch.newest, Some(at("second", 3)));
         watch.note(&chunk(3, Some("third")));
-        assert_eq!(watch.newest(), Some(&at("third", 4)));
+        assert_eq!(watch.newest, Some(at("third", 4)));
     }
 }

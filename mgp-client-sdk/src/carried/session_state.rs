@@ -1,6 +1,6 @@
 //! The state of conversations, which the client carries for servers from call to call.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mgp_types::ext::{
@@ -10,7 +10,7 @@ use mgp_types::mcp::CallToolResult;
 use mgp_types::{Error, Object, RawJson, RpcService, code};
 use parking_lot::Mutex;
 
-use super::{again, meta};
+use super::meta;
 use crate::{Call, ClientBuilder};
 
 impl<L, I> ClientBuilder<L, I> {
@@ -31,20 +31,11 @@ impl<L, I> ClientBuilder<L, I> {
 #[derive(Clone, Default)]
 pub struct SessionStates(Arc<Mutex<KeptStates>>);
 
-#[derive(Default)]
-struct KeptStates {
-    tokens: HashMap<ConversationKey, KeptState>,
-    /// The number of uses so far, which orders them.
-    uses: u64,
-}
+/// The tokens, those that were used later behind the others.
+type KeptStates = VecDeque<(ConversationKey, Box<str>)>;
 
 /// A server, and a conversation with it.
 type ConversationKey = (Box<str>, Box<str>);
-
-struct KeptState {
-    token: Box<str>,
-    used: u64,
-}
 
 /// The number of conversations whose state is kept.
 const MAX_CONVERSATIONS: usize = 1024;
@@ -62,34 +53,7 @@ impl SessionStates {
     }
 }
 
-mgp_types::partial_debug!(SessionStates, self => conversations: self.0.lock().tokens.len());
-
-impl KeptStates {
-    fn token(&mut self, key: &ConversationKey) -> Option<Box<str>> {
-        self.uses += 1;
-        let kept = self.tokens.get_mut(key)?;
-        kept.used = self.uses;
-        Some(kept.token.clone())
-    }
-
-    fn keep(&mut self, key: &ConversationKey, token: Box<str>) {
-        self.uses += 1;
-        if self.tokens.len() >= MAX_CONVERSATIONS && !self.tokens.contains_key(key) {
-            let oldest = self.tokens.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
-            if let Some(oldest) = oldest {
-                self.tokens.remove(&oldest);
-            }
-        }
-        self.tokens.insert(key.clone(), KeptState { token, used: self.uses });
-    }
-
-    /// Forgets the state, unless another call has brought another one meanwhile.
-    fn forget(&mut self, key: &ConversationKey, token: &str) {
-        if self.tokens.get(key).is_some_and(|kept| *kept.token == *token) {
-            self.tokens.remove(key);
-        }
-    }
-}
+mgp_types::partial_debug!(SessionStates, self => conversations: self.0.lock().len());
 
 /// One conversation with one server: its calls find the state that the calls before them left.
 ///
@@ -103,12 +67,30 @@ pub struct Conversation {
 impl Conversation {
     /// Returns whether the server has given state for the conversation.
     pub fn has_state(&self) -> bool {
-        self.states.0.lock().tokens.contains_key(&self.key)
+        self.states.0.lock().iter().any(|(key, _)| *key == self.key)
+    }
+
+    /// Returns the state, which is thereby used last.
+    fn token(&self) -> Option<Box<str>> {
+        let mut kept = self.states.0.lock();
+        let place = kept.iter().position(|(key, _)| *key == self.key)?;
+        let (key, token) = kept.remove(place)?;
+        kept.push_back((key, token.clone()));
+        Some(token)
+    }
+
+    fn keep(&self, token: &str) {
+        let mut kept = self.states.0.lock();
+        kept.retain(|(key, _)| *key != self.key);
+        if kept.len() >= MAX_CONVERSATIONS {
+            kept.pop_front();
+        }
+        kept.push_back((self.key.clone(), token.into()));
     }
 
     /// Forgets the state: the next call begins the conversation anew.
     pub fn forget(&self) {
-        self.states.0.lock().tokens.remove(&self.key);
+        self.states.0.lock().retain(|(key, _)| *key != self.key);
     }
 
     /// Takes the state out of a result and keeps it. Returns whether new state was too long to be carried.
@@ -124,7 +106,7 @@ impl Conversation {
         }
         match received.text(SESSION_STATE) {
             Some(token) if token.len() <= MAX_SESSION_STATE_BYTES => {
-                self.states.0.lock().keep(&self.key, token.as_ref().into());
+                self.keep(&token);
                 false
             }
             Some(token) => {
@@ -168,15 +150,22 @@ impl<S: RpcService> Call<S, CallToolResult> {
     /// # Errors
     /// The errors of the call.
     pub async fn within(self, conversation: &Conversation) -> Result<ConversationReply, Error> {
-        let token = conversation.states.0.lock().token(&conversation.key);
+        let token = conversation.token();
         let (outcome, restarted) = match token {
             None => (self.await, false),
             Some(token) => {
-                let anew = again(&self);
+                // Progress is reported of the first call alone.
+                let mut anew =
+                    Self::new(self.stack.clone(), self.shared.clone(), self.request.clone(), self.read);
+                (anew.timeout, anew.max_timeout) = (self.timeout, self.max_timeout);
                 match self.meta(SESSION_STATE, RawJson::from_text(&token)).await {
                     Err(error) if begins_anew(&error) => {
                         tracing::debug!(server = %conversation.key.0, "a conversation is begun anew");
-                        conversation.states.0.lock().forget(&conversation.key, &token);
+                        // Another call may have brought another one meanwhile.
+                        let stays = |kept: &(ConversationKey, Box<str>)| {
+                            kept.0 != conversation.key || kept.1 != token
+                        };
+                        conversation.states.0.lock().retain(stays);
                         (anew.await, true)
                     }
                     outcome => (outcome, false),
@@ -215,7 +204,7 @@ mod tests {
     }
 
     fn kept(conversation: &Conversation) -> Option<Box<str>> {
-        conversation.states.0.lock().token(&conversation.key)
+        conversation.token()
     }
 
     // covers: EXT-14-02

@@ -1,7 +1,6 @@
 //! Calls whose results come in envelopes.
 
 use mgp_types::ext::{ENVELOPE_VERSION, ExtensionId, ToolResult};
-use mgp_types::json::write_string;
 use mgp_types::mcp::CallToolResult;
 use mgp_types::{Error, Object, RawJson, Response, RpcService};
 
@@ -13,10 +12,9 @@ impl<S: RpcService> Call<S, CallToolResult> {
     /// A server without envelopes answers as ever; the client puts that result into one. An envelope of another major
     /// version, or one that breaks a rule, is an error.
     pub fn in_envelope(self) -> Call<S, ToolResult> {
-        let mut settings = br#"{"envelope":true,"version":"#.to_vec();
-        write_string(&mut settings, ENVELOPE_VERSION);
-        settings.push(b'}');
-        self.meta(ExtensionId::Envelopes.id(), RawJson::from_written(settings)).read_as(read_envelope)
+        let settings = format!(r#"{{"envelope":true,"version":"{ENVELOPE_VERSION}"}}"#);
+        self.meta(ExtensionId::Envelopes.id(), RawJson::from_written(settings.into_bytes()))
+            .read_as(read_envelope)
     }
 }
 

@@ -7,6 +7,7 @@ use mgp_types::mcp::{CallToolResult, Tool, ToolAnnotations};
 use mgp_types::mgp::{EffectiveSecurity, ResolvedTool, RiskLevel, ServerId};
 use mgp_types::{Object, RawJson, RpcService};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::carried::meta;
 use crate::{Call, Client};
@@ -48,11 +49,7 @@ impl<S: RpcService> Call<S, CallToolResult> {
 
     /// Sets the most units that the call may cost. A server that knows budgets refuses the call if its estimate is higher.
     pub fn budget(self, max_units: f64) -> Self {
-        #[derive(Serialize)]
-        struct Budget {
-            max_units: f64,
-        }
-        match RawJson::from_value(&Budget { max_units }) {
+        match RawJson::from_value(&json!({ "max_units": max_units })) {
             Ok(budget) => self.meta("budget", budget),
             Err(_) => self,
         }

@@ -6,7 +6,7 @@ use mgp_types::ext::scope::{
 use mgp_types::ext::{ExtensionId, ToolDeclaration};
 use mgp_types::mgp::method;
 use mgp_types::{Error, Object, RawJson, Request, Response, RpcService};
-use serde::Serialize;
+use serde_json::json;
 
 use crate::{Call, Client, ClientBuilder};
 
@@ -35,11 +35,7 @@ impl<S: RpcService> Client<S> {
 
     /// Asks for a new session with the scopes of one that is about to end, which ends the old one.
     pub fn refresh_scopes(&self, session: &ScopeSession) -> Call<S, ScopeSession> {
-        #[derive(Serialize)]
-        struct Refresh<'a> {
-            refresh_token: &'a str,
-        }
-        let refresh = session.refresh_token.as_deref().map(|refresh_token| Refresh { refresh_token });
+        let refresh = session.refresh_token.as_ref().map(|token| json!({ "refresh_token": token }));
         let request = refresh
             .ok_or_else(|| Error::invalid_params("the session cannot be refreshed: negotiate a new one"))
             .and_then(|refresh| Request::with_body(method::PERMISSION_REFRESH, &refresh));

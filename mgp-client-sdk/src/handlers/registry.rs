@@ -1,6 +1,5 @@
 //! The handlers of a client by method, the values that they return, and the roots.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
@@ -25,25 +24,11 @@ pub(crate) struct HandlerRegistry {
     pub(crate) notifications: HashMap<Method, Handler>,
     form: Option<QuestionHandler<ElicitFormParams, ElicitResult>>,
     url: Option<QuestionHandler<ElicitUrlParams, ElicitResult>>,
-    capabilities: Object,
+    /// The capabilities of the client, in the form of the newest revision with sessions.
+    pub(crate) capabilities: Object,
 }
 
 impl HandlerRegistry {
-    /// Returns the capabilities of the client, in the form of the newest revision with sessions.
-    pub(crate) fn capabilities(&self) -> &Object {
-        &self.capabilities
-    }
-
-    /// Declares a capability; `json` is its value.
-    pub(crate) fn declare(&mut self, name: impl Into<Cow<'static, str>>, value: RawJson) {
-        self.capabilities.set(name, value);
-    }
-
-    /// Declares an extension.
-    pub(crate) fn declare_extension(&mut self, id: &str, settings: RawJson) {
-        self.capabilities.object_mut_or_new("extensions").set(id.to_owned(), settings);
-    }
-
     pub(crate) fn on_form(&mut self, handler: QuestionHandler<ElicitFormParams, ElicitResult>) {
         self.form = Some(handler);
         self.elicit();
@@ -181,24 +166,5 @@ impl<T: Serialize> IntoReply<ElicitResult> for Result<Elicited<T>, Error> {
     }
 }
 
-/// The roots of a client, if it has any that can be replaced.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Roots(Option<Arc<RwLock<Vec<Root>>>>);
-
-impl Roots {
-    pub(crate) fn of(roots: Vec<Root>) -> Self {
-        Self(Some(Arc::new(RwLock::new(roots))))
-    }
-
-    pub(crate) fn current(&self) -> Vec<Root> {
-        self.0.as_ref().map(|roots| roots.read().clone()).unwrap_or_default()
-    }
-
-    pub(crate) fn replace(&self, roots: Vec<Root>) -> Result<(), Error> {
-        let Some(place) = &self.0 else {
-            return Err(Error::invalid_request("the client was built without roots that can be replaced"));
-        };
-        *place.write() = roots;
-        Ok(())
-    }
-}
+/// The roots of a client that can replace them.
+pub(crate) type Roots = Arc<RwLock<Vec<Root>>>;

@@ -21,32 +21,32 @@ use super::challenge::{Challenge, param};
 use super::device::{self, DeviceCode};
 use super::discovery::{Discovered, discover};
 use super::store::{LoginKey, StoredLogin, TokenStore};
-use super::token_request::Token;
+use super::token_request::{Form, Token};
 
 /// The authorization of one client at one server. It is the [`Authorize`] of the client's HTTP transport.
-pub struct OAuth(Arc<Authorizer>);
+pub struct OAuth(pub(super) Arc<Authorizer>);
 
 pub(super) struct Authorizer {
     pub(super) server: Url,
-    key: LoginKey,
-    store: Arc<dyn TokenStore>,
+    pub(super) key: LoginKey,
+    pub(super) store: Arc<dyn TokenStore>,
     pub(super) fetcher: Fetcher,
     pub(super) settings: Settings,
     /// The token that requests carry.
-    current: ArcSwapOption<CurrentToken>,
+    pub(super) current: ArcSwapOption<CurrentToken>,
     /// True once the store of logins was read.
-    is_loaded: AtomicBool,
+    pub(super) is_loaded: AtomicBool,
     /// The nonces that the server and the issuer gave last.
-    server_nonce: Mutex<Option<Box<str>>>,
+    pub(super) server_nonce: Mutex<Option<Box<str>>>,
     pub(super) issuer_nonce: Mutex<Option<Box<str>>>,
     /// The login. Whoever changes it has the turn, so that a token is asked for once.
-    login: Turn<Option<StoredLogin>>,
+    pub(super) login: Turn<Option<StoredLogin>>,
 }
 
 type LoginTurn<'a> = tokio::sync::MutexGuard<'a, Option<StoredLogin>>;
 
 /// A token as requests carry it.
-struct CurrentToken {
+pub(super) struct CurrentToken {
     token: Token,
     header: HeaderValue,
     /// The key to which the token is bound, if it is.
@@ -67,27 +67,6 @@ impl OAuth {
     /// Returns the builder of the authorization at the server with this URL.
     pub fn builder(server: &str) -> OAuthBuilder {
         OAuthBuilder::new(server)
-    }
-
-    pub(super) fn new(
-        server: Url,
-        key: LoginKey,
-        store: Arc<dyn TokenStore>,
-        fetcher: Fetcher,
-        settings: Settings,
-    ) -> Self {
-        Self(Arc::new(Authorizer {
-            server,
-            key,
-            store,
-            fetcher,
-            settings,
-            current: ArcSwapOption::empty(),
-            is_loaded: AtomicBool::new(false),
-            server_nonce: Mutex::new(None),
-            issuer_nonce: Mutex::new(None),
-            login: Turn::new(None),
-        }))
     }
 
     /// Has a person sign in now, whatever login there was, and keeps the login.
@@ -113,10 +92,8 @@ impl OAuth {
         self.whole(|authorizer| async move {
             let (mut login, discovered, scopes) = authorizer.begin().await?;
             let mut fresh = authorizer.fresh(login.as_ref(), &discovered)?;
-            let client = authorizer.client(&mut fresh, &discovered, NO_REDIRECT, &scopes).await?;
-            let key = fresh.signing_key()?;
-            let endpoint = authorizer.endpoint(&discovered, &client, key.as_ref());
-            fresh.token = Some(device::sign_in(&endpoint, &discovered, &scopes, show).await?);
+            let endpoint = authorizer.endpoint(&mut fresh, &discovered, NO_REDIRECT, &scopes).await?;
+            fresh.token = Some(device::sign_in(&endpoint, &scopes, show).await?);
             authorizer.keep(&mut login, fresh).await
         })
         .await
@@ -317,14 +294,8 @@ impl Authorizer {
         let Some(token) = fresh.token.clone() else { return Ok(false) };
         let Some(refresh_token) = &token.refresh else { return Ok(false) };
         let redirect = fresh.client.as_ref().map(|client| client.redirect_uri.clone()).unwrap_or_default();
-        let client = self.client(&mut fresh, discovered, &redirect, &token.scopes).await?;
-        let key = fresh.signing_key()?;
-        let endpoint = self.endpoint(discovered, &client, key.as_ref());
-        let mut form = super::token_request::Form::of(&[
-            ("grant_type", "refresh_token"),
-            ("refresh_token", refresh_token),
-        ]);
-        form.set_if_some("resource", discovered.resource.as_deref());
+        let endpoint = self.endpoint(&mut fresh, discovered, &redirect, &token.scopes).await?;
+        let form = Form::of(&[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
         match endpoint.ask(form, &token.scopes).await {
             Ok(mut renewed) => {
                 renewed.refresh = renewed.refresh.or_else(|| token.refresh.clone());
@@ -424,7 +395,7 @@ impl Authorizer {
         scopes.extend(self.settings.scopes.iter().cloned());
         scopes.extend(before.iter().cloned());
         let is_login = matches!(self.settings.grant, super::Grant::Login);
-        if is_login && discovered.issuer.knows_scope(OFFLINE_ACCESS) {
+        if is_login && discovered.issuer.scopes_supported.iter().any(|known| known == OFFLINE_ACCESS) {
             scopes.push(OFFLINE_ACCESS.into());
         }
         let mut seen = std::collections::BTreeSet::new();

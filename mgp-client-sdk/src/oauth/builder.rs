@@ -1,12 +1,16 @@
 //! The settings of a client's authorization at one server.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use arc_swap::ArcSwapOption;
 use mgp_security::network::{Fetcher, NetworkPolicy};
 use mgp_types::Error;
+use parking_lot::Mutex;
+use tokio::sync::Mutex as Turn;
 use url::Url;
 
-use super::authorizer::OAuth;
+use super::authorizer::{Authorizer, OAuth};
 use super::browser::Browser;
 use super::grant::Grant;
 use super::registration::ClientCredentials;
@@ -23,6 +27,7 @@ pub struct OAuthBuilder {
 }
 
 /// The settings that stay as they are.
+#[derive(Default)]
 pub(super) struct Settings {
     pub(super) client_name: Box<str>,
     pub(super) credentials: Option<ClientCredentials>,
@@ -44,14 +49,8 @@ impl OAuthBuilder {
             store: Arc::new(MemoryTokenStore::new()),
             settings: Settings {
                 client_name: "MGP client".into(),
-                credentials: None,
-                metadata_url: None,
-                issuer: None,
-                scopes: Vec::new(),
-                grant: Grant::default(),
-                browser: None,
-                binds_tokens: false,
                 login_advice: "sign in, and try again".into(),
+                ..Settings::default()
             },
         }
     }
@@ -146,7 +145,18 @@ impl OAuthBuilder {
         let mut named = server.clone();
         named.set_query(None);
         let key = LoginKey::new(named.as_str(), self.owner);
-        Ok(Arc::new(OAuth::new(server, key, self.store, fetcher, self.settings)))
+        Ok(Arc::new(OAuth(Arc::new(Authorizer {
+            server,
+            key,
+            store: self.store,
+            fetcher,
+            settings: self.settings,
+            current: ArcSwapOption::empty(),
+            is_loaded: AtomicBool::new(false),
+            server_nonce: Mutex::default(),
+            issuer_nonce: Mutex::default(),
+            login: Turn::default(),
+        }))))
     }
 }
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 use mgp_security::jose::{Header, SigningKey};
 use mgp_types::mgp::Timestamp;
 use mgp_types::random_bytes;
-use serde::Serialize;
+use serde_json::json;
 
 use super::metadata::IssuerMetadata;
 use super::registration::{ClientCredentials, ClientProof, RegisteredClient};
@@ -80,24 +80,15 @@ impl ProvenClient {
 
     /// Returns the token by which the holder of a key proves that it is this client (RFC 7523).
     fn assertion(&self, key: &SigningKey, issuer: &IssuerMetadata) -> Result<String, OAuthError> {
-        #[derive(Serialize)]
-        struct Claims<'a> {
-            iss: &'a str,
-            sub: &'a str,
-            aud: &'a str,
-            jti: String,
-            iat: i64,
-            exp: i64,
-        }
         let now = Timestamp::now().as_millis().div_euclid(1000);
-        let claims = Claims {
-            iss: &self.id,
-            sub: &self.id,
-            aud: &issuer.issuer,
-            jti: random(),
-            iat: now,
-            exp: now + ASSERTION_SECONDS,
-        };
+        let claims = json!({
+            "iss": self.id,
+            "sub": self.id,
+            "aud": issuer.issuer,
+            "jti": random(),
+            "iat": now,
+            "exp": now + ASSERTION_SECONDS,
+        });
         Ok(key.sign(Header::new(key.algorithm()), &claims)?)
     }
 }

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use super::OAuthError;
-use super::discovery::Discovered;
 use super::exchange::joined;
 use super::token_request::{Form, Token, TokenEndpoint, read, refusal};
 
@@ -35,20 +34,19 @@ struct DeviceAnswer {
 /// Has a person sign in on another device, and waits for the token.
 pub(super) async fn sign_in(
     endpoint: &TokenEndpoint<'_>,
-    discovered: &Discovered,
     scopes: &[Box<str>],
     show: impl FnOnce(&DeviceCode) + Send,
 ) -> Result<Token, OAuthError> {
-    let url = discovered.issuer.device_authorization_endpoint.as_deref();
+    let url = endpoint.issuer.device_authorization_endpoint.as_deref();
     let url =
         url.ok_or(OAuthError::Metadata("the issuer has no logins on other devices; sign in with a browser"))?;
     let (mut form, mut headers) = (Form::default(), http::HeaderMap::new());
-    endpoint.client.prove(&discovered.issuer, &mut form, &mut headers)?;
+    endpoint.client.prove(endpoint.issuer, &mut form, &mut headers)?;
     if headers.contains_key(http::header::AUTHORIZATION) {
         form.set("client_id", &endpoint.client.id);
     }
     form.set_if_some("scope", joined(scopes).as_deref());
-    form.set_if_some("resource", discovered.resource.as_deref());
+    form.set_if_some("resource", endpoint.resource);
     let posted = endpoint.fetcher.post_form(url, &headers, form.to_text()).await;
     let fetched = posted.map_err(OAuthError::unfetched("a code for another device"))?;
     if !fetched.status.is_success() {
@@ -71,8 +69,7 @@ pub(super) async fn sign_in(
         if Instant::now() >= end {
             return Err(OAuthError::NoAnswer("the time for it is over; try again"));
         }
-        let mut form = Form::of(&[("grant_type", DEVICE_GRANT), ("device_code", &device.device_code)]);
-        form.set_if_some("resource", discovered.resource.as_deref());
+        let form = Form::of(&[("grant_type", DEVICE_GRANT), ("device_code", &device.device_code)]);
         match endpoint.ask(form, scopes).await {
             Err(OAuthError::Refused(code)) if *code == *"authorization_pending" => {}
             Err(OAuthError::Refused(code)) if *code == *"slow_down" => {

@@ -5,7 +5,6 @@ use super::client_proof::ProvenClient;
 use super::grant::EnterpriseGrant;
 use super::metadata::IssuerMetadata;
 use super::token_request::{Form, TokenEndpoint, read};
-use mgp_security::network::Fetcher;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
@@ -26,9 +25,8 @@ pub(super) fn exchanged(subject_token: &str) -> Form {
 
 /// Asks an enterprise's identity provider for the assertion that lets its user use `resource` (the ID-JAG of SEP-990).
 pub(super) async fn enterprise_assertion(
-    fetcher: &Fetcher,
+    wanted: &TokenEndpoint<'_>,
     grant: &EnterpriseGrant,
-    issuer: &IssuerMetadata,
     resource: &str,
     scopes: &[Box<str>],
 ) -> Result<Box<str>, OAuthError> {
@@ -46,15 +44,20 @@ pub(super) async fn enterprise_assertion(
     let mut form = Form::of(&[
         ("grant_type", EXCHANGE_GRANT),
         ("requested_token_type", ID_JAG),
-        ("audience", &issuer.issuer),
+        ("audience", &wanted.issuer.issuer),
         ("resource", resource),
         ("subject_token", &id_token),
         ("subject_token_type", ID_TOKEN),
     ]);
     form.set_if_some("scope", joined(scopes).as_deref());
-    let client = ProvenClient::configured(&grant.client, &provider);
-    let endpoint =
-        TokenEndpoint { fetcher, issuer: &provider, client: &client, key: None, nonce: &Mutex::new(None) };
+    let endpoint = TokenEndpoint {
+        fetcher: wanted.fetcher,
+        issuer: &provider,
+        resource: None,
+        client: ProvenClient::configured(&grant.client, &provider),
+        key: None,
+        nonce: &Mutex::new(None),
+    };
     let answer: Answer = read(&endpoint.post(form).await?)?;
     if answer.issued_token_type.as_deref() != Some(ID_JAG) {
         return Err(OAuthError::Metadata("the identity provider gave something else than was asked for"));

@@ -8,19 +8,19 @@ use url::Url;
 use super::OAuthError;
 use super::browser::RedirectTarget;
 use super::client_proof::random;
-use super::discovery::Discovered;
 use super::exchange::joined;
+use super::metadata::IssuerMetadata;
 use super::token_request::{Form, Token, TokenEndpoint};
 
 /// Has a person sign in, and returns the token.
 pub(super) async fn sign_in(
     endpoint: &TokenEndpoint<'_>,
-    discovered: &Discovered,
     target: Box<dyn RedirectTarget>,
     scopes: &[Box<str>],
 ) -> Result<Token, OAuthError> {
-    let issuer = &discovered.issuer;
-    if !issuer.has_pkce() {
+    let issuer = endpoint.issuer;
+    let challenges = issuer.code_challenge_methods_supported.as_deref().unwrap_or_default();
+    if !challenges.iter().any(|method| method == "S256") {
         let what =
             "the issuer does not bind codes to the client that asks for them (PKCE, S256), which logins need";
         return Err(OAuthError::Metadata(what));
@@ -41,9 +41,9 @@ pub(super) async fn sign_in(
         ("code_challenge", &challenge),
         ("code_challenge_method", "S256"),
     ]);
-    query.set_if_some("resource", discovered.resource.as_deref());
+    query.set_if_some("resource", endpoint.resource);
     query.set_if_some("scope", joined(scopes).as_deref());
-    if let Some(key) = endpoint.key {
+    if let Some(key) = &endpoint.key {
         query.set("dpop_jkt", key.thumbprint());
     }
     let before = page.query().filter(|before| !before.is_empty()).map(|before| format!("{before}&"));
@@ -51,26 +51,25 @@ pub(super) async fn sign_in(
     let own = state.clone();
     let is_answer = move |query: &str| param(query, "state").is_some_and(|state| same(&state, &own));
     let answer = target.sign_in(page.to_string(), Box::new(is_answer)).await?;
-    let code = code(&answer, &state, discovered)?;
-    let mut form = Form::of(&[
+    let code = code(&answer, &state, issuer)?;
+    let form = Form::of(&[
         ("grant_type", "authorization_code"),
         ("code", &code),
         ("redirect_uri", &redirect_uri),
         ("code_verifier", &verifier),
     ]);
-    form.set_if_some("resource", discovered.resource.as_deref());
     endpoint.ask(form, scopes).await
 }
 
 /// Returns the code in the answer to a login, once it is known that the answer is to this login and from this issuer.
-fn code(answer: &str, state: &str, discovered: &Discovered) -> Result<String, OAuthError> {
+fn code(answer: &str, state: &str, expected: &IssuerMetadata) -> Result<String, OAuthError> {
     if !param(answer, "state").is_some_and(|theirs| same(&theirs, state)) {
         return Err(OAuthError::OtherLogin);
     }
     // The answer of another issuer could be an attack, and nothing of it is repeated.
     match param(answer, "iss") {
-        Some(issuer) if issuer != discovered.issuer.issuer => return Err(OAuthError::OtherIssuer),
-        None if discovered.issuer.authorization_response_iss_parameter_supported => {
+        Some(issuer) if issuer != expected.issuer => return Err(OAuthError::OtherIssuer),
+        None if expected.authorization_response_iss_parameter_supported => {
             return Err(OAuthError::OtherIssuer);
         }
         _ => {}
@@ -98,13 +97,12 @@ fn same(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::metadata::IssuerMetadata;
     use super::*;
 
-    fn at(advertised: bool) -> Discovered {
+    fn at(advertised: bool) -> IssuerMetadata {
         let mut issuer = IssuerMetadata::default_at("https://id.example");
         issuer.authorization_response_iss_parameter_supported = advertised;
-        Discovered { issuer, resource: None, scopes_supported: None }
+        issuer
     }
 
     #[test]

@@ -43,15 +43,4 @@ impl IssuerMetadata {
             ..Self::default()
         }
     }
-
-    /// Returns whether codes can be bound to the client that asked for them.
-    pub(super) fn has_pkce(&self) -> bool {
-        self.code_challenge_methods_supported
-            .as_ref()
-            .is_some_and(|methods| methods.iter().any(|it| it == "S256"))
-    }
-
-    pub(super) fn knows_scope(&self, scope: &str) -> bool {
-        self.scopes_supported.iter().any(|known| known == scope)
-    }
 }

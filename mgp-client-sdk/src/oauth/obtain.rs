@@ -22,16 +22,13 @@ impl Authorizer {
         scopes: Vec<Box<str>>,
     ) -> Result<(), OAuthError> {
         let mut fresh = self.fresh(login.as_ref(), discovered)?;
-        let key = fresh.signing_key()?;
-        let token = match &self.settings.grant {
-            Grant::Login => self.by_login(&mut fresh, discovered, key.as_ref(), &scopes).await?,
+        fresh.token = Some(match &self.settings.grant {
+            Grant::Login => self.by_login(&mut fresh, discovered, &scopes).await?,
             other => {
-                let client = self.client(&mut fresh, discovered, "", &scopes).await?;
-                let endpoint = self.endpoint(discovered, &client, key.as_ref());
-                self.by_grant(other, &endpoint, discovered, &scopes).await?
+                let endpoint = self.endpoint(&mut fresh, discovered, "", &scopes).await?;
+                self.by_grant(other, &endpoint, &scopes).await?
             }
-        };
-        fresh.token = Some(token);
+        });
         self.keep(login, fresh).await
     }
 
@@ -39,37 +36,30 @@ impl Authorizer {
         &self,
         fresh: &mut StoredLogin,
         discovered: &Discovered,
-        key: Option<&SigningKey>,
         scopes: &[Box<str>],
     ) -> Result<Token, OAuthError> {
         let browser = self.settings.browser.as_ref();
         let browser = browser.ok_or_else(|| OAuthError::LoginNeeded(self.settings.login_advice.clone()))?;
         let before = fresh.client.as_ref().map(|client| client.redirect_uri.clone());
         let target = browser.redirect_target(before.as_deref()).await?;
-        let client = self.client(fresh, discovered, target.uri(), scopes).await?;
-        sign_in(&self.endpoint(discovered, &client, key), discovered, target, scopes).await
+        sign_in(&self.endpoint(fresh, discovered, target.uri(), scopes).await?, target, scopes).await
     }
 
     async fn by_grant(
         &self,
         grant: &Grant,
         endpoint: &TokenEndpoint<'_>,
-        discovered: &Discovered,
         scopes: &[Box<str>],
     ) -> Result<Token, OAuthError> {
-        let resource = discovered.resource.as_deref();
         let mut form = match grant {
             Grant::ClientCredentials | Grant::Login => Form::of(&[("grant_type", "client_credentials")]),
             Grant::Enterprise(grant) => {
-                let of = resource.unwrap_or(self.server.as_str());
-                let issuer = &discovered.issuer;
-                let asserted = exchange::enterprise_assertion(&self.fetcher, grant, issuer, of, scopes);
-                exchange::jwt_bearer(&asserted.await?)
+                let of = endpoint.resource.unwrap_or(self.server.as_str());
+                exchange::jwt_bearer(&exchange::enterprise_assertion(endpoint, grant, of, scopes).await?)
             }
             Grant::WorkloadIdentity(source) => exchange::jwt_bearer(&source.token().await?),
             Grant::TokenExchange(source) => exchange::exchanged(&source.token().await?),
         };
-        form.set_if_some("resource", resource);
         form.set_if_some("scope", joined(scopes).as_deref());
         // A refusal is final: nothing else is tried.
         endpoint.ask(form, scopes).await
@@ -92,7 +82,7 @@ impl Authorizer {
 
     /// Returns who the client is at the issuer: the configured one, the one that a document describes, the one that was
     /// registered before, or one that is registered now.
-    pub(super) async fn client(
+    async fn client(
         &self,
         fresh: &mut StoredLogin,
         discovered: &Discovered,
@@ -124,19 +114,21 @@ impl Authorizer {
         Ok(client)
     }
 
-    pub(super) fn endpoint<'a>(
+    pub(super) async fn endpoint<'a>(
         &'a self,
+        fresh: &mut StoredLogin,
         discovered: &'a Discovered,
-        client: &'a ProvenClient,
-        key: Option<&'a SigningKey>,
-    ) -> TokenEndpoint<'a> {
-        TokenEndpoint {
+        redirect_uri: &str,
+        scopes: &[Box<str>],
+    ) -> Result<TokenEndpoint<'a>, OAuthError> {
+        Ok(TokenEndpoint {
             fetcher: &self.fetcher,
             issuer: &discovered.issuer,
-            client,
-            key,
+            resource: discovered.resource.as_deref(),
+            client: self.client(fresh, discovered, redirect_uri, scopes).await?,
+            key: fresh.signing_key()?,
             nonce: &self.issuer_nonce,
-        }
+        })
     }
 
     /// Tells the issuer that the tokens of a login are no longer needed (RFC 7009), as far as it can be told.

@@ -4,6 +4,7 @@ use http::HeaderMap;
 use mgp_security::jose::SigningKey;
 use mgp_security::network::Fetcher;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::OAuthError;
 use super::metadata::IssuerMetadata;
@@ -77,19 +78,6 @@ pub(super) struct RegisteredClient {
     pub(super) redirect_uri: Box<str>,
 }
 
-/// The description of a client that it registers at an issuer.
-#[derive(Serialize)]
-struct RegistrationRequest<'a> {
-    client_name: &'a str,
-    application_type: &'static str,
-    redirect_uris: [&'a str; 1],
-    grant_types: [&'static str; 2],
-    response_types: [&'static str; 1],
-    token_endpoint_auth_method: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<&'a str>,
-}
-
 /// Registers a client at an issuer (RFC 7591).
 pub(super) async fn register(
     fetcher: &Fetcher,
@@ -100,16 +88,18 @@ pub(super) async fn register(
 ) -> Result<RegisteredClient, OAuthError> {
     let endpoint = issuer.registration_endpoint.as_deref().ok_or(OAuthError::Unregistered)?;
     let method = preferred_method(issuer);
-    let wanted = RegistrationRequest {
-        client_name,
-        application_type: "native",
-        redirect_uris: [redirect_uri],
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: method,
-        scope,
-    };
-    let body = serde_json::to_vec(&wanted).unwrap_or_default();
+    let mut wanted = json!({
+        "client_name": client_name,
+        "application_type": "native",
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+    });
+    if let Some(scope) = scope {
+        wanted["scope"] = scope.into();
+    }
+    let body = wanted.to_string().into_bytes();
     let answer = fetcher.post_json(endpoint, &HeaderMap::new(), body).await;
     let answer = answer.map_err(OAuthError::unfetched("the registration of the client"))?;
     if !matches!(answer.status.as_u16(), 200 | 201) {

@@ -85,16 +85,19 @@ struct TokenAnswer {
 pub(super) struct TokenEndpoint<'a> {
     pub(super) fetcher: &'a Fetcher,
     pub(super) issuer: &'a IssuerMetadata,
-    pub(super) client: &'a ProvenClient,
+    /// The server that tokens are for, if it says what it is called.
+    pub(super) resource: Option<&'a str>,
+    pub(super) client: ProvenClient,
     /// The key to which tokens are bound, if they are.
-    pub(super) key: Option<&'a SigningKey>,
+    pub(super) key: Option<SigningKey>,
     /// The nonce that the issuer gave last.
     pub(super) nonce: &'a Mutex<Option<Box<str>>>,
 }
 
 impl TokenEndpoint<'_> {
     /// Asks for a token with `form`; `scopes` are those that it asks for.
-    pub(super) async fn ask(&self, form: Form, scopes: &[Box<str>]) -> Result<Token, OAuthError> {
+    pub(super) async fn ask(&self, mut form: Form, scopes: &[Box<str>]) -> Result<Token, OAuthError> {
+        form.set_if_some("resource", self.resource);
         let fetched = self.post(form).await?;
         let answer: TokenAnswer = read(&fetched)?;
         let is_bound = match answer.token_type.as_deref() {
@@ -142,7 +145,7 @@ impl TokenEndpoint<'_> {
             let (mut form, mut headers) = (form.clone(), HeaderMap::new());
             headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
             self.client.prove(self.issuer, &mut form, &mut headers)?;
-            if let Some(key) = self.key {
+            if let Some(key) = &self.key {
                 let url: Uri =
                     endpoint.parse().map_err(|_| OAuthError::Metadata("the token endpoint is no URL"))?;
                 let nonce = self.nonce.lock().clone();

@@ -1,6 +1,5 @@
 //! The builder of a saga.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +30,6 @@ impl<L, I> ClientBuilder<L, I> {
 pub struct SagaBuilder {
     id: TransactionId,
     log: TransactionBook,
-    servers: HashMap<ServerId, SagaServer>,
     server_timeout: Duration,
     undo: SagaUndo,
 }
@@ -41,7 +39,6 @@ impl SagaBuilder {
         Self {
             id,
             log: TransactionBook::in_memory(),
-            servers: HashMap::new(),
             server_timeout: Duration::from_mins(5),
             undo: SagaUndo::default(),
         }
@@ -59,7 +56,7 @@ impl SagaBuilder {
     /// Adds a server under a name of the caller's own. All calls at the server go through `client`, those that take a step
     /// back as well, so that they have the same authentication and pass the same layers.
     pub fn server(mut self, name: impl Into<ServerId>, client: Client) -> Self {
-        self.servers.insert(name.into(), SagaServer::new(client));
+        self.undo.servers.insert(name.into(), SagaServer(client));
         self
     }
 
@@ -114,8 +111,7 @@ impl SagaBuilder {
     }
 
     fn build(self) -> Saga {
-        let Self { id, log, servers, server_timeout, mut undo } = self;
-        undo.servers = servers;
+        let Self { id, log, server_timeout, undo } = self;
         Saga { id, log, server_timeout, undo: Arc::new(undo) }
     }
 }

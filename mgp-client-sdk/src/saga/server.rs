@@ -19,9 +19,7 @@ use crate::Client;
 use crate::carried::meta;
 use crate::ext::impact;
 
-pub(super) struct SagaServer {
-    client: Client,
-}
+pub(super) struct SagaServer(pub(super) Client);
 
 /// A call at a server, with its key.
 #[derive(Clone, Copy)]
@@ -34,12 +32,8 @@ pub(super) struct KeyedCall<'a> {
 }
 
 impl SagaServer {
-    pub(super) const fn new(client: Client) -> Self {
-        Self { client }
-    }
-
     pub(super) fn has(&self, extension: ExtensionId) -> bool {
-        ExtensionIds::read(&self.client.capabilities()).has(extension)
+        ExtensionIds::read(&self.0.capabilities()).has(extension)
     }
 
     /// Makes a call. One without an answer is made once more, if its key keeps it from having its effect twice.
@@ -53,7 +47,7 @@ impl SagaServer {
     }
 
     async fn call_once(&self, call: KeyedCall<'_>) -> Result<CallToolResult, Error> {
-        let request = self.client.call_tool(call.tool, call.arguments);
+        let request = self.0.call_tool(call.tool, call.arguments);
         let request = request.request_with(|request| {
             let meta = request.meta_mut_or_new();
             IdempotentCall::new(call.key.clone()).write(meta);
@@ -100,7 +94,7 @@ impl SagaServer {
 
     /// Returns the harm that a tool can do. One that the server does not list counts as destructive.
     pub(super) async fn impact(&self, tool: &str) -> Result<Impact, Error> {
-        match self.client.find_tool(tool).await {
+        match self.0.find_tool(tool).await {
             Ok(tool) => {
                 let declared = ToolDeclaration::of_tool(&tool).risk_level;
                 Ok(impact(declared, tool.annotations.as_deref()))
@@ -113,13 +107,13 @@ impl SagaServer {
     pub(super) async fn begin(&self, id: &TransactionId, timeout: Duration) -> Result<(), Error> {
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         let begin = BeginTransaction::new(id.clone()).with_timeout_seconds(seconds);
-        self.client.request(transaction::BEGIN, begin).await.map(drop)
+        self.0.request(transaction::BEGIN, begin).await.map(drop)
     }
 
     /// Commits a transaction. Where the answer is lost, the server is asked how the transaction stands.
     pub(super) async fn commit(&self, id: &TransactionId) -> Result<(), Error> {
         let named = NamedTransaction { transaction_id: id.clone() };
-        let Err(error) = self.client.request(transaction::COMMIT, named).await else { return Ok(()) };
+        let Err(error) = self.0.request(transaction::COMMIT, named).await else { return Ok(()) };
         match self.state(id).await {
             Ok(Some(TransactionState::Committed)) => Ok(()),
             _ => Err(error),
@@ -132,7 +126,7 @@ impl SagaServer {
     /// The server does not answer, or the step was not taken back.
     pub(super) async fn roll_back(&self, id: &TransactionId) -> Result<(), Error> {
         let ask = RollbackTransaction::new(id.clone());
-        let answer = self.client.request(transaction::ROLLBACK, ask).await?;
+        let answer = self.0.request(transaction::ROLLBACK, ask).await?;
         let report: TransactionReport = read(&answer)?;
         match report.failures().next() {
             Some(step) => {
@@ -151,7 +145,7 @@ impl SagaServer {
     /// Returns how a transaction stands; `None` if the server has none with this id.
     pub(super) async fn state(&self, id: &TransactionId) -> Result<Option<TransactionState>, Error> {
         let named = NamedTransaction { transaction_id: id.clone() };
-        match self.client.request(transaction::STATUS, named).await {
+        match self.0.request(transaction::STATUS, named).await {
             Ok(answer) => Ok(read::<TransactionReport>(&answer)?.status),
             Err(error) if is_not_found(&error) => Ok(None),
             Err(error) => Err(error),

@@ -88,8 +88,7 @@ async fn clients_of_several_stacks_are_kept_in_one_struct() {
         layered: Client,
     }
     let (_other, plain) = Peer::connect(Revision::LATEST, builder(), |_, _| text("plain")).await;
-    let (_peer, stream) = Peer::raw(era(Revision::LATEST, |_, _| text("layered")));
-    let (reader, writer) = tokio::io::split(stream);
+    let (_peer, (reader, writer)) = Peer::raw(era(Revision::LATEST, |_, _| text("layered")));
     let layered = builder().layer(tower_layer::layer_fn(BoxedService::new));
     let layered = layered.connect_io(reader, writer).await.unwrap();
     let app = Arc::new(App { plain: plain.boxed(), layered: layered.boxed() });

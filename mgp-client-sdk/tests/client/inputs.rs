@@ -157,13 +157,12 @@ async fn inbound_layers_see_pushed_and_embedded_questions_alike() {
     for era in ERAS {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let builder = builder().on_elicitation(counting).inbound_layer(Note(seen.clone()).into_layer());
-        let (peer, stream) = Peer::raw(crate::peer::era(era, |_, params| {
+        let (peer, (reader, writer)) = Peer::raw(crate::peer::era(era, |_, params| {
             if params.get("inputResponses").is_some() {
                 return text("done");
             }
             json!({"resultType": "input_required", "inputRequests": {"q": form("")}})
         }));
-        let (reader, writer) = tokio::io::split(stream);
         let client = builder.connect_io(reader, writer).await.unwrap();
         if era.is_stateless() {
             client.call_tool("a", ()).await.unwrap();

@@ -8,7 +8,7 @@ use mgp_transport::Wire;
 use mgp_types::{Error, Revision};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -26,12 +26,14 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Returns a peer that answers each message with what `answer` returns.
-    pub(crate) fn raw(answer: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> (Self, DuplexStream) {
+    pub(crate) fn raw(
+        answer: impl FnMut(&Value) -> Vec<Value> + Send + 'static,
+    ) -> (Self, (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>)) {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (lines, outgoing) = mpsc::unbounded_channel();
         let peer = Self { seen: Arc::default(), lines };
         tokio::spawn(peer.clone().run(far, outgoing, answer));
-        (peer, near)
+        (peer, tokio::io::split(near))
     }
 
     /// Returns a peer of one era that answers what `answer` returns for a call, by its method and params.
@@ -40,8 +42,7 @@ impl Peer {
         builder: ClientBuilder,
         answer: impl FnMut(&str, &Value) -> Value + Send + 'static,
     ) -> (Self, PlainClient) {
-        let (peer, stream) = Self::raw(era(revision, answer));
-        let (reader, writer) = tokio::io::split(stream);
+        let (peer, (reader, writer)) = Self::raw(era(revision, answer));
         let client = builder.connect_io(reader, writer).await.unwrap();
         assert_eq!(client.revision(), Some(revision));
         (peer, client)

@@ -1,14 +1,10 @@
 //! Recorded messages of other MGP programs to clients. The numbers are those under which the observations were noted.
 
-use std::time::Duration;
-
 use mgp_client_sdk::{Client, StreamPart};
-use mgp_lifecycle::call::{RetryPolicy, SendingLayer};
 use mgp_stream::call::summary;
 use mgp_types::mgp::{CallbackRequest, Extension, ExtensionSet, Offer, StreamSummary};
 use mgp_types::{RawJson, Response, Revision};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::peer::{Peer, PlainClient, builder};
 
@@ -61,8 +57,7 @@ async fn scripted(
     extensions: &'static [&'static str],
     says: impl FnMut(&str, &Value, &Value) -> Vec<Value> + Send + 'static,
 ) -> (Peer, PlainClient) {
-    let (peer, stream) = Peer::raw(answering(extensions, says));
-    let (reader, writer) = tokio::io::split(stream);
+    let (peer, (reader, writer)) = Peer::raw(answering(extensions, says));
     (peer, builder.connect_io(reader, writer).await.unwrap())
 }
 
@@ -246,51 +241,33 @@ async fn i_4_a_chunk_that_is_gone_is_told_by_a_notification() {
     assert!(matches!(&parts[3], StreamPart::Chunk(chunk) if chunk.index == 3));
 }
 
-// covers: MGP-14.4-01, MGP-14.5-07, MGP-14.5-08, MGP-14.5-13, MGP-14.6-01, MGP-14.6-03
-#[tokio::test(start_paused = true)]
-async fn i_5_a_call_that_is_refused_for_a_while_is_tried_three_times() {
-    let recovery = json!({"category": "resource", "retryable": true, "retry_after_ms": 50, "max_retries": 2});
-    let (peer, stream) = Peer::raw(answering(&["permissions", "streaming"], move |_, id, _| {
-        let error = json!({"code": 3000, "message": "Rate limited", "data": {"_mgp": recovery}});
-        vec![json!({"jsonrpc": "2.0", "id": id, "error": error})]
-    }));
-    let (reader, writer) = tokio::io::split(stream);
-    let builder = builder().mgp(Offer::new(ExtensionSet::standard()));
-    let retrying = builder.layer(SendingLayer::new().retry(RetryPolicy::default()));
-    let client = retrying.connect_io(reader, writer).await.unwrap();
-    let began = Instant::now();
-    let error = client.call_tool("think", ()).await.unwrap_err();
-    assert_eq!(error.code(), 3000);
-    assert_eq!(peer.seen("tools/call").len(), 3);
-    assert!(began.elapsed() >= Duration::from_millis(100), "{:?}", began.elapsed());
-}
-
 // covers: MGP-13.4-09..11
 #[tokio::test(start_paused = true)]
 async fn i_8_servers_that_name_their_callbacks_alike_both_get_their_answer() {
     let connect = async |answer: &'static str| {
         let mut call = Value::Null;
         let handler = move |_: CallbackRequest, _| async move { RawJson::from_value(&answer).ok() };
-        let (peer, stream) = Peer::raw(answering(&["callbacks"], move |method, id, params| match method {
-            "tools/call" => {
-                call = id.clone();
-                let asked = json!({
-                    "callback_id": "cb-001", "request_id": id, "type": "confirmation", "message": "Continue?",
-                    "options": ["confirm", "cancel"], "timeout_ms": 60000,
-                });
-                vec![notification("notifications/mgp.callback.request", &asked)]
+        let (peer, (reader, writer)) = Peer::raw(answering(&["callbacks"], move |method, id, params| {
+            match method {
+                "tools/call" => {
+                    call = id.clone();
+                    let asked = json!({
+                        "callback_id": "cb-001", "request_id": id, "type": "confirmation", "message": "Continue?",
+                        "options": ["confirm", "cancel"], "timeout_ms": 60000,
+                    });
+                    vec![notification("notifications/mgp.callback.request", &asked)]
+                }
+                "mgp/callback/respond" => {
+                    assert_eq!(params["callback_id"], "cb-001");
+                    let said = params["response"].clone();
+                    vec![
+                        result(id, &json!({"callback_id": "cb-001", "accepted": true})),
+                        result(&call, &json!({"content": [{"type": "text", "text": said}]})),
+                    ]
+                }
+                _ => Vec::new(),
             }
-            "mgp/callback/respond" => {
-                assert_eq!(params["callback_id"], "cb-001");
-                let said = params["response"].clone();
-                vec![
-                    result(id, &json!({"callback_id": "cb-001", "accepted": true})),
-                    result(&call, &json!({"content": [{"type": "text", "text": said}]})),
-                ]
-            }
-            _ => Vec::new(),
         }));
-        let (reader, writer) = tokio::io::split(stream);
         (peer, builder().on_callback(handler).connect_io(reader, writer).await.unwrap())
     };
     let ((_one_peer, one), (_other_peer, other)) = (connect("confirm").await, connect("cancel").await);

@@ -16,10 +16,10 @@ fn filter() -> SubscriptionFilter {
     SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions(["a:1".to_owned()])
 }
 
-/// Returns a server that acknowledges subscriptions under their request's id.
-fn listening(era: Revision) -> (Peer, tokio::io::DuplexStream) {
+/// Connects to a server that acknowledges subscriptions under their request's id.
+async fn connect(era: Revision) -> (Peer, PlainClient) {
     let mut answer = crate::peer::era(era, |_, _| json!({}));
-    Peer::raw(move |message| {
+    let (peer, (reader, writer)) = Peer::raw(move |message| {
         if message["method"] != "subscriptions/listen" {
             return answer(message);
         }
@@ -28,7 +28,8 @@ fn listening(era: Revision) -> (Peer, tokio::io::DuplexStream) {
         vec![
             json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}),
         ]
-    })
+    });
+    (peer, builder().connect_io(reader, writer).await.unwrap())
 }
 
 fn tag(id: &Value) -> Value {
@@ -40,12 +41,6 @@ fn note(method: &str, mut params: Value, id: Option<&Value>) -> Value {
         params["_meta"] = tag(id);
     }
     json!({"jsonrpc": "2.0", "method": method, "params": params})
-}
-
-async fn connect(era: Revision) -> (Peer, PlainClient) {
-    let (peer, stream) = listening(era);
-    let (reader, writer) = tokio::io::split(stream);
-    (peer, builder().connect_io(reader, writer).await.unwrap())
 }
 
 #[tokio::test]

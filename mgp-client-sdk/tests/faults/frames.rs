@@ -3,7 +3,7 @@
 use mgp_types::Revision;
 use serde_json::{Value, json};
 
-use crate::turn::{ChunkFault, Data, Garbage, Shape};
+use crate::turn::{ChunkFault, Garbage};
 
 /// Returns a message as a line.
 pub(crate) fn line(message: &Value) -> Vec<u8> {
@@ -75,38 +75,18 @@ pub(crate) fn acknowledged(id: &Value, params: &Value) -> Vec<u8> {
 /// An error whose code is a registered one of MGP, so that its data are looked at.
 pub(crate) const REFUSAL: i64 = 1003;
 
-pub(crate) fn refusal(id: &Value, data: Data) -> Vec<u8> {
+pub(crate) fn refusal(id: &Value, data: Option<&str>) -> Vec<u8> {
     let mut error = json!({"code": REFUSAL, "message": "no"});
-    let data = match data {
-        Data::None => None,
-        Data::Text => Some(json!("a text")),
-        Data::List => Some(json!([1, [2, [3]]])),
-        Data::OddRecovery => Some(json!({"_mgp": {
-            "category": 7, "retryable": "yes", "retry_after_ms": {"a": 1}, "retry_strategy": [],
-            "fallback_tool": 3, "max_retries": -1,
-        }})),
-        Data::NullRecovery => Some(json!({"_mgp": null})),
-        Data::NegativeRetry => Some(json!({"_mgp": {
-            "category": "security", "retryable": true, "retry_after_ms": -9e99, "retry_strategy": "none",
-        }})),
-    };
     if let Some(data) = data {
-        error["data"] = data;
+        error["data"] = serde_json::from_str(data).unwrap();
     }
     line(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
 }
 
-pub(crate) fn wrong(id: &Value, shape: Shape) -> Vec<u8> {
-    let error = json!({"code": 1, "message": "both"});
-    line(&match shape {
-        Shape::ResultAndError => json!({"jsonrpc": "2.0", "id": id, "result": {}, "error": error}),
-        Shape::ErrorIsText => json!({"jsonrpc": "2.0", "id": id, "error": "boom"}),
-        Shape::CodeIsText => json!({"jsonrpc": "2.0", "id": id, "error": {"code": "1", "message": "x"}}),
-        Shape::ResultIsList => json!({"jsonrpc": "2.0", "id": id, "result": [1, 2]}),
-        Shape::ResultIsNull => json!({"jsonrpc": "2.0", "id": id, "result": null}),
-        Shape::OldVersion => json!({"jsonrpc": "1.0", "id": id, "result": {}}),
-        Shape::Neither => json!({"jsonrpc": "2.0", "id": id}),
-    })
+pub(crate) fn wrong(id: &Value, shape: &str) -> Vec<u8> {
+    let mut answer: Value = serde_json::from_str(shape).unwrap();
+    answer["id"] = id.clone();
+    line(&answer)
 }
 
 pub(crate) fn garbage(garbage: Garbage, max_frame_bytes: usize) -> Vec<u8> {

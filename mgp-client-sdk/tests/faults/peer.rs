@@ -18,7 +18,7 @@ use crate::frames;
 use crate::pipe::{Breakable, Far, Pipe};
 use crate::record::{Key, Kind, Record, Reply, id};
 use crate::schedule::Schedule;
-use crate::turn::{Act, Break, Garbage, Noise, Shape, Turn};
+use crate::turn::{Act, Break, Garbage, NEITHER, Noise, Turn};
 
 /// A server that does what it is told to. Clones are the same process.
 #[derive(Clone)]
@@ -285,7 +285,7 @@ impl Session {
             }
             Act::Wrong(shape) => {
                 // It cannot be told from other messages that are nobody's answer.
-                let is_nobodys = matches!(shape, Shape::Neither);
+                let is_nobodys = shape == NEITHER;
                 let kind = (!is_nobodys).then_some(Kind::Bad);
                 self.write_as(id, frames::wrong(id, shape), usize::MAX, kind).await;
             }

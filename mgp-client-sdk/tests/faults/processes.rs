@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::machine::{Held, group_of, kill, left_behind};
 use crate::rng::Rng;
 use crate::runner::{left_over, tasks};
+use crate::tally::Tally;
 
 /// The number of servers.
 const SERVERS: usize = 50;
@@ -56,21 +57,12 @@ struct Server {
     pid: AtomicU32,
     /// The number of the process that was killed last.
     killed: AtomicU32,
-    kills: AtomicU64,
     calls: AtomicU64,
-    /// Calls that failed because the server was killed, and those that failed without.
-    losses: AtomicU64,
-    failures: AtomicU64,
-    /// Calls that were refused while it was down.
-    refusals: AtomicU64,
-    restarts: AtomicU64,
-    /// The longest that a call took to fail, and that the server was down.
-    slowest_micros: AtomicU64,
-    longest_micros: AtomicU64,
+    tally: Tally,
 }
 
 impl Server {
-    fn new(number: usize) -> Arc<Self> {
+    fn new(number: usize, tally: Tally) -> Arc<Self> {
         let era = if number.is_multiple_of(2) { "session" } else { "stateless" };
         let connect = move || {
             let command = move || ChildCommand::new("/bin/sh").args(["-c", SCRIPT, era]);
@@ -85,14 +77,8 @@ impl Server {
             supervised: supervisor.with_restarts(restarts).spawn(),
             pid: AtomicU32::default(),
             killed: AtomicU32::default(),
-            kills: AtomicU64::default(),
             calls: AtomicU64::default(),
-            losses: AtomicU64::default(),
-            failures: AtomicU64::default(),
-            refusals: AtomicU64::default(),
-            restarts: AtomicU64::default(),
-            slowest_micros: AtomicU64::default(),
-            longest_micros: AtomicU64::default(),
+            tally,
         })
     }
 
@@ -106,7 +92,8 @@ impl Server {
             match self.call().await {
                 Ok(answered_by) => {
                     if process != answered_by && process != 0 {
-                        most(&self.longest_micros, last_success.elapsed());
+                        let down = last_success.elapsed();
+                        assert!(down < LONGEST_DOWN, "it was down for {down:?}");
                     }
                     (process, last_success) = (answered_by, Instant::now());
                     // One that was killed meanwhile is not there any more, whatever it answered before.
@@ -115,7 +102,8 @@ impl Server {
                     }
                 }
                 Err(error) => {
-                    most(&self.slowest_micros, began.elapsed());
+                    let took = began.elapsed();
+                    assert!(took < SLOWEST_FAILURE, "it failed after {took:?}: {error:?}");
                     self.note(&error, process);
                 }
             }
@@ -126,6 +114,7 @@ impl Server {
     /// Returns the number of the process that answered.
     async fn call(&self) -> Result<u32, Error> {
         let nonce = self.calls.fetch_add(1, Ordering::Relaxed);
+        self.tally.count("calls");
         let client = self.supervised.current()?;
         let result = client.call_tool("echo", json!({"nonce": nonce})).await?;
         let mut answer = result.content[0].as_text().unwrap().split(':');
@@ -139,15 +128,11 @@ impl Server {
         let recovery = error.recovery();
         let waits =
             recovery.is_some_and(|recovery| recovery.may_retry() && recovery.retry_after_ms.is_some());
-        let of = match (was_killed, error.origin()) {
-            (true, Origin::Connection) => &self.losses,
-            (true, Origin::Local) if error.code() == code::SERVER_RESTARTING && waits => &self.refusals,
-            _ => {
-                println!("{} {:?}: {error:?}", self.supervised.server().as_str(), self.supervised.state());
-                &self.failures
-            }
-        };
-        of.fetch_add(1, Ordering::Relaxed);
+        self.tally.count(match (was_killed, error.origin()) {
+            (true, Origin::Connection) => "lost in flight",
+            (true, Origin::Local) if error.code() == code::SERVER_RESTARTING && waits => "refused while down",
+            _ => panic!("{} {:?}: {error:?}", self.supervised.server().as_str(), self.supervised.state()),
+        });
     }
 
     /// Counts how often it is started again.
@@ -155,14 +140,10 @@ impl Server {
         let mut changes = self.supervised.changes();
         while let Some(change) = changes.next().await {
             if change.new_state == ServerState::Restarting {
-                self.restarts.fetch_add(1, Ordering::Relaxed);
+                self.tally.count("restarts");
             }
         }
     }
-}
-
-fn most(of: &AtomicU64, time: Duration) {
-    of.fetch_max(u64::try_from(time.as_micros()).unwrap(), Ordering::Relaxed);
 }
 
 /// Kills one server after the other until `end`, and returns the groups they had.
@@ -177,7 +158,7 @@ async fn kill_one_by_one(servers: &[Arc<Server>], rng: &mut Rng, end: Instant) -
         }
         groups.extend(group_of(pid));
         server.killed.store(pid, Ordering::Relaxed);
-        server.kills.fetch_add(1, Ordering::Relaxed);
+        server.tally.count("kills");
         let whole_group = rng.chance(50);
         tokio::task::spawn_blocking(move || kill(pid, whole_group)).await.unwrap();
     }
@@ -196,7 +177,8 @@ async fn all_are_up(servers: &[Arc<Server>]) {
 /// Fifty servers for so long: what is held in the end is what was held after a while.
 async fn have_servers(time: Duration) {
     let (at_first, before) = (Held::now(), tasks());
-    let servers: Vec<_> = (0..SERVERS).map(Server::new).collect();
+    let tally = Tally::default();
+    let servers: Vec<_> = (0..SERVERS).map(|number| Server::new(number, tally.clone())).collect();
     let stop = Arc::<AtomicBool>::default();
     let each = servers.iter();
     let callers: Vec<_> =
@@ -214,9 +196,10 @@ async fn have_servers(time: Duration) {
     for caller in callers {
         caller.await.unwrap();
     }
-    let totals = Totals::of(&servers);
-    println!("{totals:?}\nat first {at_first:?}\nwarm {warm:?}\nused {used:?}");
-    totals.check();
+    println!("{tally:?}\nat first {at_first:?}\nwarm {warm:?}\nused {used:?}");
+    assert!(tally.of("kills") > 0 && tally.of("restarts") == tally.of("kills"), "{tally:?}");
+    assert!(tally.of("calls") > SERVERS * 10, "{tally:?}");
+    assert!(tally.of("lost in flight") + tally.of("refused while down") > 0, "{tally:?}");
     assert!(used.resident_pages <= warm.resident_pages * 11 / 10, "{warm:?}, then {used:?}");
     assert!(used.descriptors <= warm.descriptors * 11 / 10, "{warm:?}, then {used:?}");
     for server in &servers {
@@ -228,48 +211,6 @@ async fn have_servers(time: Duration) {
     }
     drop(servers);
     nothing_is_left(&groups, before, at_first).await;
-}
-
-/// The totals of all servers.
-#[derive(Debug)]
-struct Totals {
-    kills: u64,
-    restarts: u64,
-    calls: u64,
-    lost_in_flight: u64,
-    refused_while_down: u64,
-    failures_of_others: u64,
-    slowest_failure: Duration,
-    longest_down: Duration,
-}
-
-impl Totals {
-    fn of(servers: &[Arc<Server>]) -> Self {
-        let each = |count: fn(&Server) -> &AtomicU64| {
-            servers.iter().map(move |server| count(server).load(Ordering::Relaxed))
-        };
-        let longest = |count| Duration::from_micros(each(count).max().unwrap_or(0));
-        Self {
-            kills: each(|server| &server.kills).sum(),
-            restarts: each(|server| &server.restarts).sum(),
-            calls: each(|server| &server.calls).sum(),
-            lost_in_flight: each(|server| &server.losses).sum(),
-            refused_while_down: each(|server| &server.refusals).sum(),
-            failures_of_others: each(|server| &server.failures).sum(),
-            slowest_failure: longest(|server| &server.slowest_micros),
-            longest_down: longest(|server| &server.longest_micros),
-        }
-    }
-
-    fn check(&self) {
-        assert_eq!(self.failures_of_others, 0, "{self:?}");
-        assert!(self.kills > 0 && self.restarts == self.kills, "{self:?}");
-        assert!(self.calls > SERVERS as u64 * 10, "{self:?}");
-        assert!(self.lost_in_flight + self.refused_while_down > 0, "{self:?}");
-        // Generous, for the machine may have other things to do.
-        assert!(self.slowest_failure < Duration::from_secs(2), "{self:?}");
-        assert!(self.longest_down < Duration::from_secs(15), "{self:?}");
-    }
 }
 
 async fn nothing_is_left(groups: &[u32], tasks_before: usize, at_first: Held) {
@@ -304,3 +245,6 @@ async fn servers_that_are_killed_leave_the_others_alone_and_nothing_behind() {
 
 /// The time after which a process holds no more resources than before.
 const WARM_UP: Duration = Duration::from_secs(2);
+/// The longest that a call takes to fail, and that a server is down: generous, for the machine may have other things to do.
+const SLOWEST_FAILURE: Duration = Duration::from_secs(2);
+const LONGEST_DOWN: Duration = Duration::from_secs(15);

@@ -20,13 +20,16 @@ impl Tally {
         *self.0.lock().entry(what).or_default() += times;
     }
 
+    pub(crate) fn of(&self, what: &str) -> usize {
+        self.0.lock().get(what).copied().unwrap_or(0)
+    }
+
     /// Each of these happened so often at least, unless a single seed was run.
     pub(crate) fn expect(&self, least: &[(&'static str, usize)]) {
-        let counted = self.0.lock();
-        println!("{counted:?}");
+        println!("{self:?}");
         for (what, least) in least {
-            let times = counted.get(what).copied().unwrap_or(0);
-            assert!(times >= *least || !runs_all_seeds(), "{what}: only {times} times, of {counted:?}");
+            let times = self.of(what);
+            assert!(times >= *least || !runs_all_seeds(), "{what}: only {times} times, of {self:?}");
         }
     }
 }

@@ -28,9 +28,9 @@ pub(crate) enum Act {
     /// Something else first, then the answer.
     After(Noise),
     /// An error, whose data are not what one expects.
-    Refuse(Data),
+    Refuse(Option<&'static str>),
     /// Something under the id of the request that is no answer.
-    Wrong(Shape),
+    Wrong(&'static str),
     /// The stream breaks.
     Break(Break),
 }
@@ -84,32 +84,6 @@ pub(crate) enum Garbage {
     TooLong,
     Deep,
     Empty,
-}
-
-/// The data of an error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Data {
-    None,
-    Text,
-    List,
-    /// Advice whose members have the wrong types.
-    OddRecovery,
-    NullRecovery,
-    NegativeRetry,
-}
-
-/// The shapes of a wrong answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Shape {
-    ResultAndError,
-    ErrorIsText,
-    CodeIsText,
-    /// The result is not what the method returns.
-    ResultIsList,
-    ResultIsNull,
-    /// Not JSON-RPC: such a message is nobody's answer.
-    OldVersion,
-    Neither,
 }
 
 /// The ways in which a stream breaks.
@@ -200,17 +174,36 @@ pub(crate) const GARBAGE: &[Garbage] = &[
     Garbage::Deep,
     Garbage::Empty,
 ];
-const DATA: &[Data] =
-    &[Data::None, Data::Text, Data::List, Data::OddRecovery, Data::NullRecovery, Data::NegativeRetry];
-const SHAPES: &[Shape] = &[
-    Shape::ResultAndError,
-    Shape::ErrorIsText,
-    Shape::CodeIsText,
-    Shape::ResultIsList,
-    Shape::ResultIsNull,
-    Shape::OldVersion,
-    Shape::Neither,
+/// The data of errors, in JSON.
+const DATA: &[Option<&str>] = &[
+    None,
+    Some(r#""a text""#),
+    Some("[1, [2, [3]]]"),
+    // Advice whose members have the wrong types.
+    Some(
+        r#"{"_mgp": {"category": 7, "retryable": "yes", "retry_after_ms": {"a": 1}, "retry_strategy": [],
+            "fallback_tool": 3, "max_retries": -1}}"#,
+    ),
+    Some(r#"{"_mgp": null}"#),
+    Some(
+        r#"{"_mgp": {"category": "security", "retryable": true, "retry_after_ms": -9e99,
+            "retry_strategy": "none"}}"#,
+    ),
 ];
+
+/// Wrong answers, without their ids.
+const SHAPES: &[&str] = &[
+    r#"{"jsonrpc": "2.0", "result": {}, "error": {"code": 1, "message": "both"}}"#,
+    r#"{"jsonrpc": "2.0", "error": "boom"}"#,
+    r#"{"jsonrpc": "2.0", "error": {"code": "1", "message": "x"}}"#,
+    // The result is not what the method returns.
+    r#"{"jsonrpc": "2.0", "result": [1, 2]}"#,
+    r#"{"jsonrpc": "2.0", "result": null}"#,
+    r#"{"jsonrpc": "1.0", "result": {}}"#,
+    NEITHER,
+];
+/// Not JSON-RPC: such a message is nobody's answer.
+pub(crate) const NEITHER: &str = r#"{"jsonrpc": "2.0"}"#;
 const BREAKS: &[Break] = &[
     Break::CrashBefore,
     Break::CrashWithin,

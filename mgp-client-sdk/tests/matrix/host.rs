@@ -15,8 +15,6 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tower_layer::Layer;
 
-#[cfg(unix)]
-use crate::leg::Socket;
 use crate::leg::{Builder, Connected, Leg, SERVE, Transport};
 use crate::sections::server::{self as sections, State};
 use crate::seen::Erase;
@@ -104,12 +102,13 @@ impl Leg {
             Transport::Memory | Transport::Stdio => {}
             #[cfg(unix)]
             Transport::Unix => {
-                let socket = Socket::new();
-                host.serve(Place::Unix(socket.0.clone()));
-                while !socket.0.exists() {
+                let folder = tempfile::tempdir().unwrap();
+                let socket = folder.path().join(SOCKET);
+                host.serve(Place::Unix(socket.clone()));
+                while !socket.exists() {
                     tokio::task::yield_now().await;
                 }
-                host.at = At::Socket(socket);
+                host.at = At::Socket(folder);
             }
             Transport::Http | Transport::Sse => {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -170,7 +169,7 @@ enum At {
     /// The server is a process that begins with its client.
     Nowhere,
     #[cfg(unix)]
-    Socket(Socket),
+    Socket(tempfile::TempDir),
     Url(String),
 }
 
@@ -212,7 +211,7 @@ impl Host {
             }
             At::Nowhere => builder.connect_child(|| child(self.kind)).await,
             #[cfg(unix)]
-            At::Socket(socket) => builder.connect_unix(&socket.0).await,
+            At::Socket(folder) => builder.connect_unix(folder.path().join(SOCKET)).await,
             At::Url(url) => self.leg.reach(url, builder).await,
         }
     }
@@ -245,3 +244,6 @@ pub(crate) fn text(result: &CallToolResult) -> &str {
 pub(crate) async fn say<S: RpcService>(client: &Client<S>, tool: &str) -> String {
     text(&client.call_tool(tool, ()).await.unwrap()).to_owned()
 }
+
+#[cfg(unix)]
+const SOCKET: &str = "leg.sock";

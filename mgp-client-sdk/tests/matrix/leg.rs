@@ -85,24 +85,3 @@ impl fmt::Display for Leg {
         write!(f, "{}, {transport}", self.revision.as_str())
     }
 }
-
-/// A place for a socket, which goes with it.
-#[cfg(unix)]
-pub(crate) struct Socket(pub(crate) std::path::PathBuf);
-
-#[cfg(unix)]
-impl Socket {
-    pub(crate) fn new() -> Self {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(std::env::temp_dir().join(format!("mgp-leg-{}-{number}.sock", std::process::id())))
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Socket {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}

@@ -53,7 +53,7 @@ pub(crate) fn keep_all(mut response: Response) -> Result<Response, Error> {
 
 /// Returns the list without the tools that `may` does not admit; `None` if it admits all of them.
 fn keep(tools: &RawJson, may: impl Fn(&str) -> bool) -> Result<Option<RawJson>, Error> {
-    let all: Vec<&RawValue> = tools.read().map_err(|_| malformed())?;
+    let all: Vec<&RawValue> = tools.to().map_err(|_| malformed())?;
     let mut out = Vec::with_capacity(tools.as_bytes().len());
     let mut kept = 0;
     out.push(b'[');

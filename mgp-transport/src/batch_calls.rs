@@ -100,9 +100,7 @@ async fn run<S: RpcService>(mut service: S, batch: &Request) -> Result<Response,
         }
     }
     let mut out = ObjectWriter::new();
-    let list = RawJson::from_value(&results)
-        .map_err(|error| Error::internal("the results are not JSON").with_source(error))?;
-    out.json("results", &list);
+    out.value("results", &results);
     Ok(Response::plain(out.finish().to_raw()))
 }
 
@@ -114,7 +112,7 @@ fn is_error(response: &Response) -> bool {
 fn written(error: Error, session: &Session) -> RawJson {
     let error = explain(error, session, None);
     let mut members = ObjectWriter::new();
-    members.number("code", error.code());
+    members.value("code", &error.code());
     members.text("message", error.message());
     if let Some(data) = error.wire_data() {
         members.json("data", &data);

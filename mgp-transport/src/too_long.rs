@@ -1,7 +1,7 @@
 //! The cause of errors about messages that were too long to be read.
 
 use mgp_types::json::ObjectWriter;
-use mgp_types::{Error, Origin, RawJson, code};
+use mgp_types::{Error, Origin, code};
 
 use crate::{ConnectionLimits, SettingNames};
 
@@ -49,9 +49,9 @@ impl TooLong {
             Self::Memory { budget_bytes } => (budget_bytes, names.memory, true),
         };
         let mut data = ObjectWriter::new();
-        data.number("max_bytes", bytes as u64);
+        data.value("max_bytes", &bytes);
         data.text("setting", setting);
-        data.json("retryable", &RawJson::from_value(&retryable).unwrap_or_else(|_| RawJson::null()));
+        data.value("retryable", &retryable);
         Error::invalid_request(message).with_data(data.finish().to_raw())
     }
 

@@ -139,6 +139,8 @@ pub struct MethodRule {
     pub effect: MethodEffect,
     /// True if the request may be made twice: it reads, or leaves a state that is the same after the second time.
     pub is_repeatable: bool,
+    /// True if a client may cache the results of the method.
+    pub is_cacheable: bool,
     /// The gates that see the method in front of a server; none where the gateway answers it, or where it only keeps a
     /// session alive.
     pub gates: Vec<GateKind>,
@@ -157,7 +159,7 @@ impl MethodRule {
         match name {
             // Most requests are calls of tools.
             TOOLS_CALL => *OF_CALLS,
-            name if name.starts_with(OF_OPERATORS.method) => Some(&OF_OPERATORS),
+            name if name.starts_with(OF_OPERATORS) => Self::listed(OF_OPERATORS),
             name => Self::listed(name),
         }
     }
@@ -173,7 +175,7 @@ impl MethodRule {
 
     /// Returns whether the methods are those of a kernel's operators, which go no further than that kernel.
     pub fn is_of_operators(&self) -> bool {
-        self.method == OF_OPERATORS.method
+        self.method == OF_OPERATORS
     }
 
     /// Returns whether `sender` sends such messages.
@@ -261,18 +263,8 @@ impl Method {
     }
 }
 
-/// The row of the methods of a kernel's operators, whose names begin so.
-static OF_OPERATORS: MethodRule = MethodRule {
-    method: "kernel/",
-    sender: MessageSender::Client,
-    kind: RequestKind::Call,
-    concern: RequestConcern::Own,
-    permission: KeyPermission::Register,
-    role: WorkRole::Apart,
-    effect: MethodEffect::Acts,
-    is_repeatable: false,
-    gates: Vec::new(),
-};
+/// The beginning of the names of the methods of a kernel's operators, which share the row of this name.
+const OF_OPERATORS: &str = "kernel/";
 
 /// The row of calls of tools.
 static OF_CALLS: LazyLock<Option<&MethodRule>> = LazyLock::new(|| MethodRule::listed(TOOLS_CALL));
@@ -303,6 +295,7 @@ mod tests {
             "transaction/commit",
             "transaction/rollback",
             "transaction/status",
+            OF_OPERATORS,
         ];
         let known = [method::NAMES, notification_name::NAMES, mgp::NAMES, &optional].concat();
         for name in &known {
@@ -334,6 +327,7 @@ mod tests {
     fn a_key_that_may_not_register_can_neither_change_nor_play_the_server() {
         for rule in MethodRule::all() {
             let changes = rule.method.starts_with("mgp/access/") && rule.method != mgp::ACCESS_QUERY
+                || rule.is_of_operators()
                 || [mgp::DISCOVERY_REGISTER, mgp::DISCOVERY_DEREGISTER, mgp::LIFECYCLE_SHUTDOWN]
                     .contains(&rule.method);
             let demands_most = rule.permission == KeyPermission::Register;
@@ -347,9 +341,10 @@ mod tests {
         let call = |method: &str| Request::call(method, Params::new());
         let calls = RULES.iter().filter(|rule| rule.kind == RequestKind::Call).map(|rule| rule.method);
         let vital = [
-            "mgp/callback/respond", "mgp/events/unsubscribe", "mgp/health/ping", "mgp/health/status",
-            "mgp/lifecycle/shutdown", "mgp/permission/grant", "mgp/permission/response", "mgp/stream/cancel",
-            "ping", "resources/unsubscribe", "server/discover", "tasks/cancel", "tasks/update",
+            OF_OPERATORS, "mgp/callback/respond", "mgp/events/unsubscribe", "mgp/health/ping",
+            "mgp/health/status", "mgp/lifecycle/shutdown", "mgp/permission/grant", "mgp/permission/response",
+            "mgp/stream/cancel", "ping", "resources/unsubscribe", "server/discover", "tasks/cancel",
+            "tasks/update",
         ];
         assert_eq!(calls.filter(|method| call(method).is_vital()).collect::<Vec<_>>(), vital);
         assert!(Request::notify("notifications/cancelled", Params::new()).is_vital());

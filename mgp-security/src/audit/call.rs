@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{
     Actor, ActorType, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
-    ResolvedTool, ServerId, ToolName, TraceId, ValidatorName, code,
+    ResolvedTool, ServerId, ToolName, TraceId, code,
 };
 use mgp_types::{
     CallEnding, Error, GateKind, Method, Object, Origin, Principal, RawJson, Request, RequestConcern,
@@ -190,7 +190,7 @@ impl RecordedCall {
             let mut details = ObjectWriter::new();
             let sources: Vec<_> =
                 sources.iter().map(|source| redact::name(&source.to_string()).into_owned()).collect();
-            details.texts("sources", sources.iter().map(|source| &**source));
+            details.value("sources", &sources);
             beside(EventType::read(DATA_FLOW), details)
         });
         let cause = if ending == RecordEnding::Blocked { self.cause(error) } else { None };
@@ -261,13 +261,13 @@ impl RecordedCall {
         if let [first, rest @ ..] = self.trail.validators() {
             details.text("validator_applied", first.as_str());
             if !rest.is_empty() {
-                details.texts("validators", self.trail.validators().iter().map(ValidatorName::as_str));
+                details.value("validators", self.trail.validators());
             }
         }
-        details.number("duration_ms", i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
+        details.value("duration_ms", &i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         self.write_refusal(&mut details, error);
         if let Some(error) = error {
-            details.number("code", error.code());
+            details.value("code", &error.code());
         }
         if let Some(approver) = self.trail.approved_by() {
             details.text("approved_by", &clip(approver, MAX_NAME_BYTES));
@@ -276,7 +276,7 @@ impl RecordedCall {
             details.text("spoken_by", &clip(&speaker.id(), MAX_NAME_BYTES));
         }
         if ending == RecordEnding::Cancelled {
-            details.flag("cancelled");
+            details.value("cancelled", &true);
         }
         match self.subject {
             RecordSubject::Resource => {

@@ -54,7 +54,7 @@ pub(crate) fn tag_result(response: &mut Response, id: &Id) {
 /// Returns the error of a peer without these capabilities.
 pub(super) fn lacking(message: &str, missing: &[&str]) -> Error {
     let mut data = ObjectWriter::new();
-    data.texts("missing_capabilities", missing.iter().copied());
+    data.value("missing_capabilities", missing);
     Error::invalid_params(format!("{message}: {}", missing.join(", "))).with_data(data.finish().to_raw())
 }
 

@@ -1,8 +1,9 @@
 //! The ids that clients give to calls, transactions and steps, so that each is known when it comes again.
 
-use std::str::FromStr;
+use serde::de::DeserializeOwned;
 
-use crate::macros::text_traits;
+use crate::macros::{checked_texts, text_traits};
+use crate::{Error, Object};
 
 const MAX_BYTES: usize = 128;
 
@@ -11,32 +12,7 @@ const MAX_BYTES: usize = 128;
 #[error("an id has 1 to 128 letters, digits or characters of `_-:.`")]
 pub struct InvalidEffectId;
 
-macro_rules! effect_ids {
-    ($($(#[$doc:meta])* $name:ident;)+) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Box<str>);
-
-        impl $name {
-            /// Returns the id as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = InvalidEffectId;
-
-            fn from_str(text: &str) -> Result<Self, InvalidEffectId> {
-                is_id(text).then(|| Self(text.into())).ok_or(InvalidEffectId)
-            }
-        }
-
-        text_traits!($name: Display, Debug, Serialize, DeserializeFromStr);
-    )+};
-}
-
-effect_ids! {
+checked_texts! {
     /// The key by which a server knows a call that is made again. A random UUID is a good one.
     ///
     /// ```
@@ -45,16 +21,31 @@ effect_ids! {
     /// assert!("op-2026-03-15-abc123".parse::<IdempotencyKey>().is_ok());
     /// assert!("with space".parse::<IdempotencyKey>().is_err());
     /// ```
-    IdempotencyKey;
+    IdempotencyKey by check => InvalidEffectId;
     /// The id of a transaction, which its client chooses.
-    TransactionId;
+    TransactionId by check => InvalidEffectId;
     /// The id of a step of a transaction.
-    StepId;
+    StepId by check => InvalidEffectId;
 }
 
-fn is_id(text: &str) -> bool {
-    (1..=MAX_BYTES).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:.".contains(&byte))
+text_traits!(IdempotencyKey: Serialize, DeserializeFromStr);
+text_traits!(TransactionId: Serialize, DeserializeFromStr);
+text_traits!(StepId: Serialize, DeserializeFromStr);
+
+fn check(text: &str) -> Result<(), InvalidEffectId> {
+    let is_id = (1..=MAX_BYTES).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:.".contains(&byte));
+    is_id.then_some(()).ok_or(InvalidEffectId)
+}
+
+/// Reads the id that stands under `name` in the metadata of a call.
+pub(super) fn id_in<T: DeserializeOwned>(meta: &Object, name: &str) -> Result<Option<T>, Error> {
+    let id = meta.get(name).map(|id| id.to()).transpose();
+    id.map_err(|_| {
+        Error::invalid_params(format!(
+            "`_meta.{name}` must be a string of 1 to 128 letters, digits or characters of `_-:.`"
+        ))
+    })
 }
 
 #[cfg(test)]

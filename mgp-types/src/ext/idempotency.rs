@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::effect_id::id_in;
 use super::{IdempotencyKey, nearest_seconds, written};
+use crate::macros::record;
 use crate::mgp::Timestamp;
 use crate::{Error, Object, RawJson};
 
@@ -61,12 +63,7 @@ impl IdempotentCall {
     /// A key or a time of another form is an error for the caller, because a call whose key is overlooked could have its
     /// effect twice.
     pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
-        let Some(key) = meta.get(KEY) else { return Ok(None) };
-        let key = key.to().map_err(|_| {
-            Error::invalid_params(
-                "`_meta.idempotency_key` must be a string of 1 to 128 letters, digits or characters of `_-:.`",
-            )
-        })?;
+        let Some(key) = id_in(meta, KEY)? else { return Ok(None) };
         let ttl = match meta.get(TTL) {
             None => IdempotencyTtl::default(),
             Some(ttl) => ttl.to().map_err(|_| {
@@ -85,21 +82,19 @@ impl IdempotentCall {
     }
 }
 
-/// The word of a server about the key of a call, in the metadata of the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct IdempotentResult {
-    /// The key.
-    pub idempotency_key: IdempotencyKey,
-    /// True if the result is that of an earlier call with this key.
-    #[serde(default)]
-    pub was_replay: bool,
-    /// The moment at which the call was carried out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub original_timestamp: Option<Timestamp>,
-    /// The time for which the server remembers the key, counted from that moment.
-    #[serde(rename = "idempotency_ttl_seconds", skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<IdempotencyTtl>,
+record! {
+    /// The word of a server about the key of a call, in the metadata of the result.
+    pub struct IdempotentResult: Eq {
+        /// The key.
+        plain idempotency_key: IdempotencyKey;
+        /// True if the result is that of an earlier call with this key.
+        default was_replay: bool;
+        /// The moment at which the call was carried out.
+        optional original_timestamp: Timestamp;
+        /// The time for which the server remembers the key, counted from that moment.
+        #[serde(rename = "idempotency_ttl_seconds")]
+        optional ttl: IdempotencyTtl;
+    }
 }
 
 impl IdempotentResult {

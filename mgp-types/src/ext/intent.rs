@@ -1,8 +1,7 @@
 //! The purpose of a call, a suggestion in return, and what a call may cost.
 
-use serde::{Deserialize, Serialize};
-
 use super::written;
+use crate::json::ObjectWriter;
 use crate::macros::record;
 use crate::macros::words::open_words;
 use crate::{Error, Object, RawJson};
@@ -34,14 +33,6 @@ pub struct Intent {
     pub workflow_id: Option<Box<str>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct IntentContext {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    category: Option<IntentCategory>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    workflow_id: Option<Box<str>>,
-}
-
 impl Intent {
     /// Creates a purpose in words, which says nothing of who wants the call.
     pub fn new(text: impl Into<Box<str>>) -> Self {
@@ -71,9 +62,10 @@ impl Intent {
         }
         meta.set("intent", RawJson::from_text(&self.text));
         if self.category.is_some() || self.workflow_id.is_some() {
-            let context =
-                IntentContext { category: self.category.clone(), workflow_id: self.workflow_id.clone() };
-            meta.set("intent_context", written(&context));
+            let mut context = ObjectWriter::new();
+            context.optional("category", self.category.as_ref());
+            context.optional("workflow_id", self.workflow_id.as_ref());
+            meta.set("intent_context", context.finish().to_raw());
         }
         Ok(())
     }
@@ -89,9 +81,9 @@ impl Intent {
             .to_text()
             .filter(|text| text.len() <= MAX_INTENT_BYTES)
             .ok_or_else(|| Error::invalid_params("`_meta.intent` must be a string of at most 1024 bytes"))?;
-        let context = meta.get("intent_context").and_then(|context| context.to::<IntentContext>().ok());
-        let (category, workflow_id) =
-            context.map_or((None, None), |context| (context.category, context.workflow_id));
+        let context = meta.object("intent_context").unwrap_or_default();
+        let category = context.text("category").map(|category| IntentCategory::read(&category));
+        let workflow_id = context.text("workflow_id").map(Into::into);
         Ok(Some(Self { text: text.into(), category, workflow_id }))
     }
 }

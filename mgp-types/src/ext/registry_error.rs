@@ -29,18 +29,17 @@ pub fn registry_error_data(error: &Error, trace: TraceId) -> RawJson {
     out.text("error_type", projection(error.code()).registry_kind);
     out.text("reason", error.message());
     out.text("trace_id", &trace.to_string());
-    let own_suggestions: Vec<Box<str>> =
+    let mut suggestions: Vec<Box<str>> =
         data.get("suggestions").and_then(|list| list.to().ok()).unwrap_or_default();
-    let of_structured = structured.as_ref().and_then(|structured| structured.suggestion.as_deref());
-    let suggestions = own_suggestions
-        .iter()
-        .map(|text| &**text)
-        .chain(of_structured.filter(|_| own_suggestions.is_empty()));
-    out.texts("suggestions", suggestions.take(MAX_SUGGESTIONS));
+    if suggestions.is_empty() {
+        suggestions.extend(structured.and_then(|structured| structured.suggestion));
+    }
+    suggestions.truncate(MAX_SUGGESTIONS);
+    out.value("suggestions", &suggestions);
     if let Some(wait) =
         error.recovery().filter(Recovery::may_retry).and_then(|recovery| recovery.retry_after_ms)
     {
-        out.number("retry_after_seconds", i64::try_from(wait.div_ceil(1000)).unwrap_or(i64::MAX));
+        out.value("retry_after_seconds", &wait.div_ceil(1000));
     }
     data.followed_by(&out.finish())
 }

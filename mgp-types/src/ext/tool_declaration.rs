@@ -2,13 +2,11 @@
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
-
+use crate::Object;
 use crate::macros::record;
 use crate::macros::words::words;
 use crate::mcp::Tool;
 use crate::mgp::{RiskLevel, Timestamp};
-use crate::{Object, RawJson};
 
 words! {
     /// The time that a call of a tool usually takes; an estimate.
@@ -183,7 +181,7 @@ impl ToolDeclaration {
     /// Reads what a tool declares. A member of another type counts as missing, so that one mistake does not hide the
     /// rest.
     pub fn of_tool(tool: &Tool) -> Self {
-        let mut declaration = Self::read(|name| tool.extra.get(name).cloned());
+        let mut declaration = Self::of_definition(&Object::from_value(&tool.extra).unwrap_or_default());
         let hints = tool.annotations.as_deref();
         declaration.idempotent |= hints.and_then(|hints| hints.idempotent_hint) == Some(true);
         declaration
@@ -191,32 +189,17 @@ impl ToolDeclaration {
 
     /// Reads what the definition of a tool declares, as in [`of_tool`](Self::of_tool).
     pub fn of_definition(definition: &Object) -> Self {
-        Self::read(|name| definition.get(name))
-    }
-
-    fn read(member: impl Fn(&str) -> Option<RawJson>) -> Self {
-        fn to<T: DeserializeOwned>(member: Option<RawJson>) -> Option<T> {
-            member.and_then(|value| value.to().ok())
-        }
-        Self {
-            latency: to(member("latency")),
-            cost: to(member("cost")),
-            quota: to(member("quota")),
-            idempotent: to(member("idempotent")).unwrap_or_default(),
-            requires_confirmation: to(member("requires_confirmation")).unwrap_or_default(),
-            confirmation_message: to(member("confirmation_message")),
-            risk_level: to(member("risk_level")),
-            required_scopes: to(member("required_scopes")).unwrap_or_default(),
-            input_types: to(member("input_types")).unwrap_or_default(),
-            output_types: to(member("output_types")).unwrap_or_default(),
-            max_input_size_bytes: to(member("max_input_size_bytes")),
-            max_output_size_bytes: to(member("max_output_size_bytes")),
-            binary_transport: to(member("binary_transport")),
-            supports_streaming: to(member("supports_streaming")).unwrap_or_default(),
-            supports_checkpoint: to(member("supports_checkpoint")).unwrap_or_default(),
-            supports_pagination: to(member("supports_pagination")).unwrap_or_default(),
-            supports_batch: to(member("supports_batch")).unwrap_or_default(),
-        }
+        definition.to().unwrap_or_else(|_| {
+            let mut readable = Object::new();
+            for (name, value) in definition.iter() {
+                let mut alone = Object::new();
+                alone.set(name.into_owned(), value);
+                if alone.to::<Self>().is_ok() {
+                    readable.set_all(&alone);
+                }
+            }
+            readable.to().unwrap_or_default()
+        })
     }
 }
 
@@ -278,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_hint_of_mcp_that_a_tool_is_idempotent_counts() {
-        let mut tool = Tool::new("x", RawJson::empty_object());
+        let mut tool = Tool::new("x", crate::RawJson::empty_object());
         assert!(!ToolDeclaration::of_tool(&tool).idempotent);
         tool.annotations.get_or_insert_default().idempotent_hint = Some(true);
         assert!(ToolDeclaration::of_tool(&tool).idempotent);

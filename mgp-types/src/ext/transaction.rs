@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::effect_id::id_in;
 use super::{
     Compensation, ErrorClass, StepId, StructuredError, TransactionId, nearest_seconds, seconds, written,
 };
@@ -200,15 +201,8 @@ impl TransactionStep {
     ///
     /// An id of another form is an error for the caller: a step that is overlooked would not be taken back.
     pub fn read(meta: &Object) -> Result<Option<Self>, Error> {
-        let wrong = |name: &str| {
-            Error::invalid_params(format!(
-                "`_meta.{name}` must be a string of 1 to 128 letters, digits or characters of `_-:.`"
-            ))
-        };
-        let Some(transaction_id) = meta.get("transaction_id") else { return Ok(None) };
-        let transaction_id = transaction_id.to().map_err(|_| wrong("transaction_id"))?;
-        let step_id = meta.get("step_id").map(|id| id.to()).transpose().map_err(|_| wrong("step_id"))?;
-        Ok(Some(Self { transaction_id, step_id }))
+        let Some(transaction_id) = id_in(meta, "transaction_id")? else { return Ok(None) };
+        Ok(Some(Self { transaction_id, step_id: id_in(meta, "step_id")? }))
     }
 
     /// Writes the place into the metadata of a call.

@@ -20,7 +20,7 @@ use super::{RawJson, write_string};
 ///
 /// let mut writer = ObjectWriter::new();
 /// writer.text("rule", "traversal");
-/// writer.number("duration_ms", 7);
+/// writer.value("duration_ms", &7);
 /// let object = writer.finish();
 /// assert_eq!(object.bytes("duration_ms"), Some(&b"7"[..]));
 /// assert_eq!(object.to_raw().as_bytes(), br#"{"rule":"traversal","duration_ms":7}"#);
@@ -57,34 +57,18 @@ impl ObjectWriter {
         });
     }
 
-    /// Writes an array of strings.
-    pub fn texts<'a>(&mut self, name: &str, texts: impl Iterator<Item = &'a str>) {
+    /// Writes a value of any type; one that is no JSON is written as `null`.
+    pub fn value<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
         self.member(name, |out| {
-            out.push(b'[');
-            for (index, text) in texts.enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_string(out, text);
+            let begin = out.len();
+            if serde_json::to_writer(&mut *out, value).is_err() {
+                out.truncate(begin);
+                out.extend_from_slice(b"null");
             }
-            out.push(b']');
         });
     }
 
-    /// Writes a number.
-    pub fn number(&mut self, name: &str, number: impl Into<i128>) {
-        let number = number.into();
-        self.member(name, |out| {
-            let _ = write!(out, "{number}");
-        });
-    }
-
-    /// Writes `true`.
-    pub fn flag(&mut self, name: &str) {
-        self.member(name, |out| out.extend_from_slice(b"true"));
-    }
-
-    /// Writes a value of any kind.
+    /// Writes a value that is JSON already.
     pub fn json(&mut self, name: &str, value: &RawJson) {
         self.member(name, |out| out.extend_from_slice(value.as_bytes()));
     }
@@ -92,7 +76,7 @@ impl ObjectWriter {
     /// Writes a value of any type, if there is one.
     pub(crate) fn optional<T: Serialize>(&mut self, name: &str, value: Option<&T>) {
         if let Some(value) = value {
-            self.member(name, |out| drop(serde_json::to_writer(out, value)));
+            self.value(name, value);
         }
     }
 
@@ -144,15 +128,17 @@ mod tests {
     fn what_was_written_is_read_like_what_was_scanned() {
         let mut writer = ObjectWriter::new();
         writer.text("a\n", "x\"y");
-        writer.texts("list", ["p", "q"].into_iter());
-        writer.number("signed", -32_000);
-        writer.flag("yes");
+        writer.value("list", &["p", "q"]);
+        writer.value("signed", &-32_000);
+        writer.value("yes", &true);
+        writer.value("none", &std::collections::HashMap::from([([1], 2)]));
         writer.json("any", &RawJson::parse("[1, 2]").unwrap());
         let written = writer.finish();
         let scanned = Object::parse(written.to_raw().to_bytes()).unwrap();
         assert_eq!(written.iter().collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
         assert_eq!(written.text("a\n").as_deref(), Some("x\"y"));
         assert_eq!(written.bytes("list"), Some(&br#"["p","q"]"#[..]));
+        assert_eq!(written.bytes("none"), Some(&b"null"[..]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer};
+use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use thiserror::Error;
@@ -77,19 +77,11 @@ impl RawJson {
         Self(Bytes::from_static(b"{}"))
     }
 
-    /// Reads the value as a `T`.
+    /// Reads the value as a `T`, which may borrow from this value.
     ///
     /// # Errors
     /// The JSON does not have the shape of `T`.
-    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
-    }
-
-    /// Reads the value as a `T` that may borrow from this value.
-    ///
-    /// # Errors
-    /// The JSON does not have the shape of `T`.
-    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         serde_json::from_slice(&self.0)
     }
 

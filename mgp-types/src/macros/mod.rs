@@ -96,20 +96,50 @@ macro_rules! text_traits {
 }
 pub(crate) use text_traits;
 
+/// Defines texts that are checked when they are read: `check(text)` returns the error of a text that is none.
+macro_rules! checked_texts {
+    ($($(#[$doc:meta])* $name:ident by $check:expr => $error:ty;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(::std::sync::Arc<str>);
+
+        impl $name {
+            /// Returns the text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = $error;
+
+            fn from_str(text: &str) -> Result<Self, $error> {
+                $check(text).map(|()| Self(text.into()))
+            }
+        }
+
+        $crate::macros::text_traits!($name: Display, Debug);
+    )+};
+}
+pub(crate) use checked_texts;
+
 /// Defines the method that sets an optional field: `setter!(field: Type => with_field)`; `into with_field` takes
-/// `impl Into<Type>`.
+/// `impl Into<Type>`, and `optional with_field` an `Option<Type>`.
 macro_rules! setter {
     ($field:ident: $type:ty => into $setter:ident) => {
-        $crate::macros::setter!(@define $field [impl Into<$type>] $setter $field.into());
+        $crate::macros::setter!(@define $field [impl Into<$type>] $setter Some($field.into()));
+    };
+    ($field:ident: $type:ty => optional $setter:ident) => {
+        $crate::macros::setter!(@define $field [Option<$type>] $setter $field);
     };
     ($field:ident: $type:ty => $setter:ident) => {
-        $crate::macros::setter!(@define $field [$type] $setter $field);
+        $crate::macros::setter!(@define $field [$type] $setter Some($field));
     };
     (@define $field:ident [$($argument:tt)*] $setter:ident $value:expr) => {
         #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
         #[must_use]
         pub fn $setter(mut self, $field: $($argument)*) -> Self {
-            self.$field = Some($value);
+            self.$field = $value;
             self
         }
     };

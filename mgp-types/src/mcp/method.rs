@@ -54,27 +54,16 @@ macro_rules! revisions {
 
 pub(super) use revisions;
 
-/// Defines the names of methods, with their params, results and revisions.
-macro_rules! requests {
-    ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty => $result:ty [$($range:tt)*]),+;)*) => {
+/// Defines the names of methods or notifications, with their params and revisions.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty [$($range:tt)*]),+;)*) => {
         impl crate::Method {
             $($(#[$doc])* pub const $name: Self = Self::from_static($method);)*
         }
 
-        $(
-            $(#[$doc])*
-            pub const $name: &str = $method;
+        $($(#[$doc])* pub const $name: &str = $method;)*
 
-            $(
-                impl RequestBody for $params {
-                    const METHOD: &'static str = $method;
-                    const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
-                    type Result = $result;
-                }
-            )+
-        )*
-
-        /// The names of all methods.
+        /// The names of all methods of the kind.
         pub(crate) const NAMES: &[&str] = &[$($method),*];
 
         /// Returns the shape of the params of a method, if it is known.
@@ -87,6 +76,29 @@ macro_rules! requests {
                 _ => return None,
             })
         }
+
+        /// Returns whether `revision` or one of its official extensions defines the method.
+        pub fn is_defined(method: &str, revision: Revision) -> bool {
+            match method {
+                $($method => $((revisions!($($range)*)).contains(&revision))||+,)*
+                _ => false,
+            }
+        }
+    };
+}
+
+/// Defines the names of methods, with their params, results and revisions.
+macro_rules! requests {
+    ($($(#[$doc:meta])* $name:ident = $method:literal: $($params:ty => $result:ty [$($range:tt)*]),+;)*) => {
+        methods! { $($(#[$doc])* $name = $method: $($params [$($range)*]),+;)* }
+
+        $($(
+            impl RequestBody for $params {
+                const METHOD: &'static str = $method;
+                const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
+                type Result = $result;
+            }
+        )+)*
 
         /// Returns the shape of the results of a method, if it is known.
         pub(crate) fn result_shape(method: &str) -> Option<Shape> {
@@ -102,14 +114,6 @@ macro_rules! requests {
                 })*
                 _ => return None,
             })
-        }
-
-        /// Returns whether `revision` or one of its official extensions defines the method.
-        pub fn is_defined(method: &str, revision: Revision) -> bool {
-            match method {
-                $($method => $((revisions!($($range)*)).contains(&revision))||+,)*
-                _ => false,
-            }
         }
     };
 }
@@ -174,44 +178,20 @@ requests! {
 
 /// The names of the notifications.
 pub mod notification_name {
-    use super::{NotificationBody, RangeInclusive, Revision, Shape, Shaped as _, task, task_extension};
+    use super::{NotificationBody, RangeInclusive, Revision, Shape, Shaped, task, task_extension};
     use crate::mcp;
 
     /// Defines the names of notifications, with their params and revisions.
     macro_rules! notifications {
         ($($(#[$doc:meta])* $name:ident = $method:literal: $params:ty [$($range:tt)*];)*) => {
-            impl crate::Method {
-                $($(#[$doc])* pub const $name: Self = Self::from_static($method);)*
-            }
+            methods! { $($(#[$doc])* $name = $method: $params [$($range)*];)* }
 
             $(
-                $(#[$doc])*
-                pub const $name: &str = $method;
-
                 impl NotificationBody for $params {
                     const METHOD: &'static str = $method;
                     const REVISIONS: RangeInclusive<Revision> = revisions!($($range)*);
                 }
             )*
-
-            /// The names of all notifications.
-            pub(crate) const NAMES: &[&str] = &[$($method),*];
-
-            /// Returns the shape of the params of a notification, if it is known.
-            pub(crate) fn params_shape(method: &str) -> Option<Shape> {
-                Some(match method {
-                    $($method => <$params>::shape(),)*
-                    _ => return None,
-                })
-            }
-
-            /// Returns whether `revision` or one of its official extensions defines the notification.
-            pub fn is_defined(method: &str, revision: Revision) -> bool {
-                match method {
-                    $($method => (revisions!($($range)*)).contains(&revision),)*
-                    _ => false,
-                }
-            }
         };
     }
 

@@ -1,17 +1,15 @@
 //! Numbers that keep the form they had on the wire.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::body::plain;
 
 /// A JSON number. An integer stays an integer.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Number(Form);
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number")]
 enum Form {
     Integer(i64),
@@ -35,16 +33,6 @@ impl Number {
         match self.0 {
             Form::Integer(number) => Some(number),
             Form::Unsigned(_) | Form::Float(_) => None,
-        }
-    }
-}
-
-impl fmt::Debug for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Form::Integer(number) => number.fmt(f),
-            Form::Unsigned(number) => number.fmt(f),
-            Form::Float(number) => number.fmt(f),
         }
     }
 }

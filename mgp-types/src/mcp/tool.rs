@@ -145,6 +145,6 @@ body! {
 
 /// Returns whether a schema says that its root is an object, the only root allowed before 2026-07-28.
 fn is_object_schema(schema: &RawJson) -> bool {
-    let members = schema.read::<Map<&RawValue>>();
+    let members = schema.to::<Map<&RawValue>>();
     members.is_ok_and(|members| members.get("type").is_some_and(|root| root.get() == "\"object\""))
 }

@@ -1,13 +1,11 @@
 //! The macros that define open enums of the wire: of strings, and of objects told apart by one member.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::value::RawValue;
 
-use crate::json::FrameText;
+use crate::json::{FrameText, JsonError, Scanner};
 
 /// Defines an enum over bodies that share a member naming the kind of the body.
 ///
@@ -113,9 +111,12 @@ pub(super) fn tag_of<'de>(
 ) -> Result<Cow<'de, str>, serde_json::Error> {
     let tag = match leading_tag(object.get(), name) {
         Some(tag) => Some(Cow::Borrowed(tag)),
-        None => serde_json::Deserializer::from_str(object.get()).deserialize_map(TagOf(name))?,
+        None => match member(object.get(), name).map_err(serde_json::Error::custom)? {
+            Some(tag) => serde_json::from_slice::<Option<FrameText<'_>>>(tag)?.map(|tag| tag.0),
+            None => None,
+        },
     };
-    tag.or_else(|| default.map(Cow::Borrowed)).ok_or_else(|| de::Error::missing_field(name))
+    tag.or_else(|| default.map(Cow::Borrowed)).ok_or_else(|| serde_json::Error::missing_field(name))
 }
 
 /// Returns the text of the member `name` if the object starts with it, as most objects do; the rest is not read then.
@@ -126,29 +127,18 @@ fn leading_tag<'de>(object: &'de str, name: &str) -> Option<&'de str> {
     (!tag.contains('\\')).then_some(tag)
 }
 
-/// A search for one text member of an object.
-struct TagOf(&'static str);
-
-impl<'de> Visitor<'de> for TagOf {
-    type Value = Option<Cow<'de, str>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut tag = None;
-        while let Some(name) = map.next_key::<FrameText<'de>>()? {
-            if name.0 != self.0 {
-                map.next_value::<IgnoredAny>()?;
-            } else if tag.is_some() {
-                return Err(de::Error::duplicate_field(self.0));
-            } else {
-                tag = Some(map.next_value::<Option<FrameText<'de>>>()?);
-            }
+/// Returns the JSON of the member `name` of an object, which must not have two members of a name.
+fn member<'de>(object: &'de str, name: &str) -> Result<Option<&'de [u8]>, JsonError> {
+    let mut scanner = Scanner::of_checked(object.as_bytes());
+    scanner.start()?;
+    let (mut members, mut found) = (scanner.open_object()?, None);
+    while let Some(key) = scanner.next_key(&mut members)? {
+        let value = scanner.value()?;
+        if *scanner.name(&key) == *name.as_bytes() {
+            found = Some(scanner.slice(&value));
         }
-        Ok(tag.flatten().map(|tag| tag.0))
     }
+    Ok(found)
 }
 
 /// Defines an [open set of words](crate::macros::words::open_words) that stands in the bodies of MCP.

@@ -85,7 +85,7 @@ record! {
         /// The time of the grant; null for the default policy.
         nullable granted_at: Timestamp;
         /// The end of the grant; null for a grant without end.
-        nullable expires_at: Timestamp;
+        nullable expires_at: Timestamp => optional with_expires_at;
     }
 }
 
@@ -99,12 +99,6 @@ impl AccessState {
     pub fn with_grant(mut self, by: impl Into<String>, at: Timestamp) -> Self {
         self.granted_by = Some(by.into());
         self.granted_at = Some(at);
-        self
-    }
-
-    /// Sets the end of the grant.
-    pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
-        self.expires_at = end;
         self
     }
 }
@@ -127,7 +121,7 @@ record! {
         /// The reason for the entry.
         nullable justification: String => into with_justification;
         /// The end of the entry; null for an entry without one.
-        nullable expires_at: Timestamp;
+        nullable expires_at: Timestamp => optional with_expires_at;
         /// True if the entry is made although the server or tool does not exist.
         flag force;
     }
@@ -138,12 +132,6 @@ impl AccessGrant {
     pub fn for_tool(mut self, tool_name: ToolName) -> Self {
         self.entry_type = EntryType::ToolGrant;
         self.tool_name = Some(tool_name);
-        self
-    }
-
-    /// Sets the end of the entry.
-    pub const fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
-        self.expires_at = end;
         self
     }
 }

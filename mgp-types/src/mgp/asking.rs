@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CallEffect, Specificity, ToolPattern};
 use crate::agent_family;
+use crate::macros::record;
 
 /// The answer of a rule to the question whether a person is asked about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,41 +21,35 @@ pub enum Asking {
     Refuse,
 }
 
-/// A rule of an operator for the calls of some tools: by all agents or one of them, with all effects or one.
-///
-/// ```
-/// use mgp_types::mgp::{AskRule, Asking, CallEffect};
-///
-/// let rules = [
-///     AskRule::new("db.*".parse()?, Asking::Never),
-///     AskRule { effect: Some(CallEffect::Destroys), ..AskRule::new("db.*".parse()?, Asking::Always) },
-/// ];
-/// let asking = |effect| AskRule::deciding(&rules, "local/editor", ("db", "query"), Some(effect));
-/// assert_eq!(asking(CallEffect::Reads), Some(Asking::Never));
-/// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
-/// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "a rule is what it says")]
-pub struct AskRule {
-    /// The tools.
-    pub tool: ToolPattern,
-    /// The agent; all agents if left out. A rule for `local` holds for each client without a key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Box<str>>,
-    /// The effect of the calls; all effects if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effect: Option<CallEffect>,
-    /// The answer.
-    pub ask: Asking,
+record! {
+    /// A rule of an operator for the calls of some tools: by all agents or one of them, with all effects or one.
+    ///
+    /// ```
+    /// use mgp_types::mgp::{AskRule, Asking, CallEffect};
+    ///
+    /// let rules = [
+    ///     AskRule::new("db.*".parse()?, Asking::Never),
+    ///     AskRule { effect: Some(CallEffect::Destroys), ..AskRule::new("db.*".parse()?, Asking::Always) },
+    /// ];
+    /// let asking = |effect| AskRule::deciding(&rules, "local/editor", ("db", "query"), Some(effect));
+    /// assert_eq!(asking(CallEffect::Reads), Some(Asking::Never));
+    /// assert_eq!(asking(CallEffect::Destroys), Some(Asking::Always));
+    /// # Ok::<(), mgp_types::mgp::ToolPatternError>(())
+    /// ```
+    #[expect(clippy::exhaustive_structs, reason = "a rule is what it says")]
+    pub struct AskRule as exhaustive: Eq {
+        /// The tools.
+        required tool: ToolPattern;
+        /// The agent; all agents if left out. A rule for `local` holds for each client without a key.
+        optional agent: Box<str>;
+        /// The effect of the calls; all effects if left out.
+        optional effect: CallEffect;
+        /// The answer.
+        required ask: Asking;
+    }
 }
 
 impl AskRule {
-    /// Returns the rule for all calls of `tool`.
-    pub const fn new(tool: ToolPattern, ask: Asking) -> Self {
-        Self { tool, agent: None, effect: None, ask }
-    }
-
     /// Returns whether two rules are about the same calls.
     pub fn is_about_the_same(&self, other: &Self) -> bool {
         (&self.tool, &self.agent, self.effect) == (&other.tool, &other.agent, other.effect)

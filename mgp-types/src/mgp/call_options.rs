@@ -45,7 +45,7 @@ impl CallOptions {
     pub fn write(&self, params: &mut Object) {
         let mut out = ObjectWriter::new();
         if self.stream {
-            out.flag(STREAM);
+            out.value(STREAM, &true);
         }
         out.optional(DEADLINE, self.deadline_ms.as_ref());
         out.optional(APPROVAL_WAIT, self.approval_wait_ms.as_ref());

@@ -4,13 +4,13 @@ mod channel;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
 pub use self::channel::{ChannelError, ChannelName, ChannelPattern};
 
 use super::{SubscriptionId, Timestamp};
+use crate::macros::record;
 use crate::macros::words::words;
-use crate::macros::{record, setter};
 use crate::{Object, RawJson};
 
 words! {
@@ -140,58 +140,27 @@ pub(crate) const fn yes() -> bool {
     true
 }
 
-/// The parameters of `notifications/mgp.event` (§13.3).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Received")]
-#[non_exhaustive]
-pub struct Event {
-    /// The subscription that the event belongs to.
-    pub subscription_id: SubscriptionId,
-    /// The channel of the event.
-    pub channel: String,
-    /// The time of the event.
-    pub timestamp: Timestamp,
-    /// The content of the event.
-    pub data: Object,
-    /// The severity of the event, if the server tells it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub severity: Option<EventSeverity>,
-    /// The number of the event in its subscription, from 1 without gaps (later drafts).
-    #[serde(rename = "_mgp.seq", skip_serializing_if = "Option::is_none")]
-    pub seq: Option<u64>,
-    /// The server's suggestion what to do about the event. It is advice, which nobody follows unasked.
-    #[cfg(feature = "ext")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action_hint: Option<Box<ActionHint>>,
-}
-
-impl Event {
-    /// Creates an event without severity and number.
-    pub fn new(
-        subscription: SubscriptionId,
-        channel: impl Into<String>,
-        timestamp: Timestamp,
-        data: Object,
-    ) -> Self {
-        Self {
-            subscription_id: subscription,
-            channel: channel.into(),
-            timestamp,
-            data,
-            severity: None,
-            seq: None,
-            #[cfg(feature = "ext")]
-            action_hint: None,
-        }
+record! {
+    /// The parameters of `notifications/mgp.event` (§13.3).
+    #[serde(try_from = "Received")]
+    pub struct Event {
+        /// The subscription that the event belongs to.
+        required subscription_id: SubscriptionId;
+        /// The channel of the event.
+        required channel: into String;
+        /// The time of the event.
+        required timestamp: Timestamp;
+        /// The content of the event.
+        required data: Object;
+        /// The severity of the event, if the server tells it.
+        optional severity: EventSeverity => with_severity;
+        /// The number of the event in its subscription, from 1 without gaps (later drafts).
+        #[serde(rename = "_mgp.seq")]
+        optional seq: u64 => with_seq;
+        /// The server's suggestion what to do about the event (extension `subscribe_notify`).
+        optional action_hint: Box<ActionHint>;
     }
 
-    setter!(severity: EventSeverity => with_severity);
-
-    setter!(seq: u64 => with_seq);
-}
-
-#[cfg(feature = "ext")]
-record! {
     /// A suggestion of a server what to do about an event. It is advice: nothing follows it unasked.
     #[expect(clippy::exhaustive_structs, reason = "closed by the specification")]
     pub struct ActionHint as exhaustive: Default {
@@ -221,7 +190,6 @@ struct Received {
     payload: Option<Object>,
     #[serde(default, deserialize_with = "if_readable")]
     seq: Option<u64>,
-    #[cfg(feature = "ext")]
     #[serde(default, deserialize_with = "if_readable")]
     action_hint: Option<Box<ActionHint>>,
     #[serde(default, deserialize_with = "if_readable")]
@@ -245,7 +213,6 @@ impl TryFrom<Received> for Event {
             data,
             severity: event.severity,
             seq: event.flat.or_else(|| event.nested?.get("seq")?.to().ok()).or(event.seq),
-            #[cfg(feature = "ext")]
             action_hint: event.action_hint,
         })
     }

@@ -137,7 +137,7 @@ impl Offer {
     pub fn to_raw(&self) -> RawJson {
         let mut out = ObjectWriter::new();
         out.text("version", &self.version.to_string());
-        out.texts("extensions", self.extensions.names());
+        out.value("extensions", &self.extensions);
         let permissions = Some(&self.permissions_required).filter(|permissions| !permissions.is_empty());
         out.optional("permissions_required", permissions);
         out.optional("server_id", self.server_id.as_ref());

@@ -179,17 +179,11 @@ record! {
         /// The name of the decider.
         optional approved_by: String => into with_approved_by;
         /// The end of the grants.
-        optional expires_at: Timestamp;
+        optional expires_at: Timestamp => optional with_expires_at;
     }
 }
 
 impl PermissionResponse {
-    /// Sets the end of the grants.
-    pub fn with_expires_at(mut self, end: Option<Timestamp>) -> Self {
-        self.expires_at = end;
-        self
-    }
-
     /// Returns the decision about `permission` that still holds at `now`, in whatever spelling the request used.
     ///
     /// Of several decisions about one permission the strictest counts.

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
 
 use super::names::{is_header_name, is_secret_name};
 
@@ -53,7 +55,8 @@ pub fn is_card_number(text: &str) -> bool {
 }
 
 /// The condition on which the match of a pattern is a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum SecretForm {
     /// None: the match begins with a distinctive mark.
     Mark,
@@ -194,16 +197,7 @@ static PATTERNS: LazyLock<Vec<(SecretForm, Regex)>> = LazyLock::new(|| {
         include_str!("patterns.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let read = |line: &'static str| {
         let (form, pattern) = line.split_once(' ').expect("a form stands before each pattern");
-        let form = match form {
-            "mark" => SecretForm::Mark,
-            "password" => SecretForm::Password,
-            "mixed" => SecretForm::Mixed,
-            "random" => SecretForm::Random,
-            "chance" => SecretForm::Chance,
-            "word" => SecretForm::Word,
-            "card" => SecretForm::Card,
-            _ => SecretForm::Any,
-        };
+        let form = SecretForm::deserialize(StrDeserializer::<Error>::new(form)).expect("the form is known");
         (form, Regex::new(pattern).expect("the pattern is part of the program"))
     };
     lines.map(read).collect()

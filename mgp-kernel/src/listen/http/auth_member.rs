@@ -147,7 +147,7 @@ fn refused(status: StatusCode, error: &Error, caller: &Caller) -> Response<HttpB
         projection(error.code()).registry
     };
     let mut error_object = ObjectWriter::new();
-    error_object.number("code", number);
+    error_object.value("code", &number);
     error_object.text("message", error.message());
     error_object.json("data", &registry_error_data(error, request_trace(&caller.headers)));
     let mut body = ObjectWriter::new();

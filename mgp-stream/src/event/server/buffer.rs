@@ -62,14 +62,14 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use mgp_types::Object;
-    use mgp_types::mgp::{ChannelName, EventSeverity, Timestamp};
+    use mgp_types::mgp::{EventSeverity, Timestamp};
     use proptest::prelude::*;
 
     use super::*;
 
     fn event(bytes: usize) -> Arc<PublishedEvent> {
         Arc::new(PublishedEvent {
-            channel: ChannelName::try_from("c").unwrap(),
+            channel: "c".parse().unwrap(),
             timestamp: Timestamp::EPOCH,
             severity: EventSeverity::Info,
             data: Object::new(),

@@ -68,7 +68,7 @@ impl Publisher {
     /// # Errors
     /// The name is not a channel name.
     pub fn declare(&self, channel: &str) -> Result<(), ChannelError> {
-        self.add(ChannelName::try_from(channel)?, None);
+        self.add(channel.parse()?, None);
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl Publisher {
     /// # Errors
     /// A name in the list is not a channel name.
     pub fn declare_as(&self, channel: &str, other_name: &str) -> Result<(), ChannelError> {
-        self.add(ChannelName::try_from(channel)?, Some(ChannelName::try_from(other_name)?));
+        self.add(channel.parse()?, Some(other_name.parse()?));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use mgp_types::mgp::{
 use mgp_types::{Error, Principal, RawJson, Request, Session, code, random_name};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::feed::{EventFeed, EventRoute, pump};
@@ -18,7 +19,6 @@ use super::gate::AudienceMember;
 use super::quotas::EventQuotas;
 use super::terms::Terms;
 use super::{EventAudience, Publisher};
-use crate::abort_on_drop::AbortOnDrop;
 use crate::advice::refused;
 use crate::session::SessionKey;
 
@@ -37,7 +37,7 @@ struct SubscriptionRegistryState {
     entries: HashMap<SubscriptionId, SubscriptionEntry, RandomState>,
     attachments: u64,
     /// The task that removes unused subscriptions; it runs while there are subscriptions.
-    sweeper: Option<AbortOnDrop>,
+    sweeper: JoinSet<()>,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct SubscriptionEntry {
     holder: Option<EventRoute>,
     /// The number of the current attachment: a late beginning or end must not touch the successor of its attachment.
     attachment: u64,
-    pump: Option<AbortOnDrop>,
+    pump: JoinSet<()>,
     used: Instant,
 }
 
@@ -164,14 +164,23 @@ impl SubscriptionRegistry {
             return Err(refused(code::SUBSCRIPTION_CONFLICT, message));
         }
         self.make_room(&mut state, caller, holder.as_ref())?;
-        self.ensure_sweeper(&mut state, runtime);
+        if state.sweeper.is_empty() {
+            let every = (self.quotas.idle_timeout / 4).clamp(Duration::from_secs(1), Duration::from_mins(1));
+            state.sweeper.spawn_on(sweep_often(Arc::downgrade(self), every), runtime);
+        }
         let (given_id, bounds) = (answer.subscription_id.clone(), self.quotas.bounds);
         let feed = EventFeed::new(given_id, spectator, patterns, asked.filter, terms.clone(), bounds);
         let feed = Arc::new(feed);
         self.publisher.open(&feed);
         let owner = caller.principal.cloned();
-        let entry =
-            SubscriptionEntry { feed, owner, holder, attachment: NOT_ATTACHED, pump: None, used: now };
+        let entry = SubscriptionEntry {
+            feed,
+            owner,
+            holder,
+            attachment: NOT_ATTACHED,
+            pump: JoinSet::new(),
+            used: now,
+        };
         state.entries.insert(id.clone(), entry);
         let attachment = state.attach(&id);
         Ok(OpenedSubscription { answer, terms, attachment, after_seq: 0 })
@@ -187,7 +196,7 @@ impl SubscriptionRegistry {
         let mut answer = EventSubscribed::new(SubscriptionId::new(format!("sub-{}", random_name())));
         let mut patterns = Vec::with_capacity(asked.channels.len());
         for wanted in &asked.channels {
-            match ChannelPattern::try_from(wanted.as_str()) {
+            match wanted.parse::<ChannelPattern>() {
                 Ok(pattern) if board.has_channel(&pattern, spectator) => {
                     answer.subscribed.push(wanted.clone());
                     patterns.push(pattern);
@@ -217,7 +226,7 @@ impl SubscriptionRegistry {
             self.check_session(&state, caller)?;
         }
         let entry = state.entries.get_mut(&own).ok_or_else(unknown)?;
-        entry.pump = None;
+        entry.pump = JoinSet::new();
         entry.holder = holder;
         let feed = Arc::clone(&entry.feed);
         let attachment = state.attach(&own);
@@ -242,7 +251,8 @@ impl SubscriptionRegistry {
         let Ok(runtime) = Handle::try_current() else { return };
         let feed = Arc::clone(&entry.feed);
         let pump = pump(feed, way, after_seq, attachment, Arc::downgrade(self));
-        entry.pump = Some(AbortOnDrop::spawn(&runtime, pump));
+        entry.pump = JoinSet::new();
+        entry.pump.spawn_on(pump, &runtime);
     }
 
     /// Detaches the subscription from its destination; events are kept for a while.
@@ -371,12 +381,6 @@ impl SubscriptionRegistry {
         Ok(())
     }
 
-    fn ensure_sweeper(self: &Arc<Self>, state: &mut SubscriptionRegistryState, runtime: &Handle) {
-        let every = (self.quotas.idle_timeout / 4).clamp(Duration::from_secs(1), Duration::from_mins(1));
-        let registry = Arc::downgrade(self);
-        state.sweeper.get_or_insert_with(|| AbortOnDrop::spawn(runtime, sweep_often(registry, every)));
-    }
-
     /// Releases sessions that are gone, and removes subscriptions that were not used for long.
     fn sweep(&self, state: &mut SubscriptionRegistryState, now: Instant) {
         for entry in state.entries.values_mut() {
@@ -438,7 +442,7 @@ impl SubscriptionEntry {
     fn let_go(&mut self, now: Instant) {
         self.holder = None;
         self.attachment = NOT_ATTACHED;
-        self.pump = None;
+        self.pump = JoinSet::new();
         self.used = now;
     }
 
@@ -475,7 +479,7 @@ async fn sweep_often(registry: Weak<SubscriptionRegistry>, every: Duration) {
         let mut state = registry.state.lock();
         registry.sweep(&mut state, Instant::now());
         if state.entries.is_empty() {
-            state.sweeper = None;
+            state.sweeper = JoinSet::new();
             return;
         }
     }

@@ -85,7 +85,7 @@ fn in_envelope(result: &ToolResult) -> Response {
     out.json("content", &text_block(&envelope.to_string()));
     out.json("structuredContent", &envelope);
     if result.error().is_some() && result.data().is_none() {
-        out.flag("isError");
+        out.value("isError", &true);
     }
     out.json("_meta", &meta.finish().to_raw());
     Response::new(out.finish().to_raw())

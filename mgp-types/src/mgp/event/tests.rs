@@ -23,7 +23,7 @@ fn a_subscriptions_name_is_not_shown() {
 #[test]
 fn families_are_matched_and_nothing_beside_them() {
     for family in ["model", "system", "tool", "security"] {
-        let pattern = ChannelPattern::try_from(&*format!("{family}.*")).unwrap();
+        let pattern = format!("{family}.*").parse::<ChannelPattern>().unwrap();
         assert!(pattern.matches(&format!("{family}.x")) && pattern.matches(&format!("{family}.x.y")));
         assert!(!pattern.matches(family) && !pattern.matches(&format!("{family}s.x")));
         assert!(!pattern.matches(&format!("{family}.")));
@@ -34,31 +34,31 @@ fn families_are_matched_and_nothing_beside_them() {
 fn what_is_no_channel_is_refused() {
     for text in ["", ".", "a.", ".a", "a..b", "a b", "a\n", "ä", "a*", "**", "*.a", "a.*.b", "a.**", "a.b*"]
     {
-        assert!(ChannelPattern::try_from(text).is_err(), "{text}");
-        assert!(ChannelName::try_from(text).is_err(), "{text}");
+        assert!(text.parse::<ChannelPattern>().is_err(), "{text}");
+        assert!(text.parse::<ChannelName>().is_err(), "{text}");
     }
-    assert!(ChannelName::try_from("*").is_err() && ChannelName::try_from("a.*").is_err());
-    assert_eq!(ChannelName::try_from(&*"a".repeat(129)), Err(ChannelError::TooLong));
-    assert!(ChannelName::try_from(&*"a".repeat(128)).is_ok());
+    assert!("*".parse::<ChannelName>().is_err() && "a.*".parse::<ChannelName>().is_err());
+    assert_eq!("a".repeat(129).parse::<ChannelName>(), Err(ChannelError::TooLong));
+    assert!("a".repeat(128).parse::<ChannelName>().is_ok());
 }
 
 proptest! {
     #[test]
     fn a_pattern_matches_what_it_says(words in proptest::collection::vec("[a-c]{1,2}", 1..4), asked in proptest::collection::vec("[a-c]{1,2}", 1..4)) {
         let (name, asked) = (words.join("."), asked.join("."));
-        let exact = ChannelPattern::try_from(&*asked).unwrap();
+        let exact = asked.parse::<ChannelPattern>().unwrap();
         prop_assert_eq!(exact.matches(&name), asked == name);
-        let below = ChannelPattern::try_from(&*format!("{asked}.*")).unwrap();
+        let below = format!("{asked}.*").parse::<ChannelPattern>().unwrap();
         prop_assert_eq!(below.matches(&name), name.starts_with(&format!("{asked}.")));
-        prop_assert!(ChannelPattern::try_from("*").unwrap().matches(&name));
+        prop_assert!("*".parse::<ChannelPattern>().unwrap().matches(&name));
     }
 
     #[test]
     fn any_text_is_a_pattern_or_refused(text in ".*") {
-        if let Ok(pattern) = ChannelPattern::try_from(&*text) {
+        if let Ok(pattern) = text.parse::<ChannelPattern>() {
             prop_assert_eq!(pattern.as_str(), &*text);
             prop_assert!(text.len() <= 128 && text.is_ascii());
-            prop_assert_eq!(ChannelName::try_from(&*text).is_ok(), !text.contains('*'));
+            prop_assert_eq!(text.parse::<ChannelName>().is_ok(), !text.contains('*'));
         }
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn failed(error: &Error, trace: TraceId) -> Response<HttpBody> {
         }
     }
     if !data.contains("suggestions") {
-        members.texts("suggestions", structured.suggestion.as_deref().into_iter());
+        members.value("suggestions", structured.suggestion.as_slice());
     }
     let mut body = ObjectWriter::new();
     body.json("error", &members.finish().to_raw());

@@ -122,8 +122,9 @@ impl Kernel {
         rules.hold(&policies.access, changes, &audit.clock).await?;
         let tools = tool_discovery(&sections)?;
         changes.also_tell(tools.clone());
-        let identity = ServerIdentity::new(Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION")))
-            .with_mgp(Offer::new(ExtensionSet::standard()));
+        let info = Implementation::new(settings::NAME, env!("CARGO_PKG_VERSION"));
+        let mut identity = ServerIdentity::new(info);
+        identity.mgp = Some(Offer::new(ExtensionSet::standard()));
         let front = ClientStack::new(&sections, tools);
         let mut beside = JoinSet::new();
         beside.spawn(tell_endings(Arc::clone(changes), policies.access.clone()));

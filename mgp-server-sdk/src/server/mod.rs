@@ -370,13 +370,10 @@ impl ServerParts {
         #[cfg(feature = "ext")]
         let info = self.info.clone();
         let name = self.info.name.clone();
-        let mut identity =
-            ServerIdentity::new(self.info).with_version_mismatch(self.mismatch).with_required(self.required);
+        let mut identity = ServerIdentity::new(self.info);
+        (identity.mgp, identity.mismatch, identity.required) = (self.mgp, self.mismatch, self.required);
         if let Some(revisions) = self.revisions {
             identity = identity.with_revisions(revisions);
-        }
-        if let Some(offer) = self.mgp {
-            identity = identity.with_mgp(offer);
         }
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]

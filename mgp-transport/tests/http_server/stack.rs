@@ -50,8 +50,9 @@ pub(crate) fn world() -> Arc<World> {
 
 /// Returns the factory of [`Stub`]s in both eras.
 pub(crate) fn accept(world: &Arc<World>) -> impl Accept + use<> {
-    let offer = Offer::new(ExtensionSet::from_names(["streaming"]));
-    let identity = Arc::new(ServerIdentity::new(Implementation::new("stub", "1")).with_mgp(offer));
+    let mut identity = ServerIdentity::new(Implementation::new("stub", "1"));
+    identity.mgp = Some(Offer::new(ExtensionSet::from_names(["streaming"])));
+    let identity = Arc::new(identity);
     let world = Arc::clone(world);
     move |outbox: Outbox| {
         *world.outbox.lock() = outbox.clone();

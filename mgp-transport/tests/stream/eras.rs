@@ -17,6 +17,12 @@ fn identity() -> ServerIdentity {
     ServerIdentity::new(Implementation::new("stub", "1.0.0"))
 }
 
+fn offering(extensions: ExtensionSet) -> ServerIdentity {
+    let mut identity = identity();
+    identity.mgp = Some(Offer::new(extensions));
+    identity
+}
+
 // covers: BASE-08, BASE-12, BASE-20
 #[tokio::test]
 async fn a_session_opens_in_every_revision_that_has_sessions() {
@@ -38,9 +44,9 @@ async fn an_unknown_revision_gets_the_newest_or_a_refusal() {
         let answer = peer.round_trip(&initialize(requested, "{}")).await;
         assert!(answer.contains(r#""protocolVersion":"2025-11-25""#), "{answer}");
     }
-    let old =
-        || identity().with_revisions([Revision::V2024_11_05]).with_version_mismatch(VersionMismatch::Refuse);
-    let mut peer = Peer::of(&server_with(old()));
+    let mut old = identity().with_revisions([Revision::V2024_11_05]);
+    old.mismatch = VersionMismatch::Refuse;
+    let mut peer = Peer::of(&server_with(old));
     let answer = peer.round_trip(&initialize("1.0.0", "{}")).await;
     assert_eq!(
         answer,
@@ -86,7 +92,9 @@ async fn initialize_without_its_members_is_refused() {
 // covers: BASE-25
 #[tokio::test]
 async fn a_client_without_what_the_server_needs_is_refused() {
-    let server = server_with(identity().with_required(["roots", "sampling"]));
+    let mut identity = identity();
+    identity.required = ["roots", "sampling"].map(Into::into).into();
+    let server = server_with(identity);
     let mut peer = Peer::of(&server);
     let refused = peer.round_trip(&initialize("2025-11-25", r#"{"roots":{}}"#)).await;
     assert!(refused.contains(r#""code":-32602"#) && refused.contains("needs: sampling"), "{refused}");
@@ -300,8 +308,7 @@ async fn a_batch_is_answered_as_a_batch_where_batches_exist() {
 // covers: MGP-1.3-02, MGP-2.1-02, MGP-1.1-02
 #[tokio::test]
 async fn nothing_of_mgp_is_on_the_wire_unless_the_client_offered_it() {
-    let offer = || Offer::new(ExtensionSet::standard());
-    let mut peer = Peer::of(&server_with(identity().with_mgp(offer())));
+    let mut peer = Peer::of(&server_with(offering(ExtensionSet::standard())));
     let answer = peer.round_trip(&initialize("2025-11-25", "{}")).await;
     assert!(!answer.contains("mgp"), "{answer}");
     let refused = peer.round_trip(r#"{"jsonrpc":"2.0","id":2,"method":"test/refuse"}"#).await;
@@ -311,9 +318,9 @@ async fn nothing_of_mgp_is_on_the_wire_unless_the_client_offered_it() {
 // covers: MGP-2.1-01, MGP-1.3-04, MGP-14.4-01, MGP-2.3-01
 #[tokio::test]
 async fn mgp_is_agreed_on_in_both_eras() {
-    let offer = || Offer::new(ExtensionSet::from_names(["security", "audit"]));
     let theirs = r#"{"mgp":{"version":"0.2.0","extensions":["audit","streaming"]}}"#;
-    let mut peer = Peer::of(&server_with(identity().with_mgp(offer())));
+    let ours = offering(ExtensionSet::from_names(["security", "audit"]));
+    let mut peer = Peer::of(&server_with(ours));
     let answer = peer.round_trip(&initialize("2024-11-05", theirs)).await;
     assert!(answer.contains(r#""mgp":{"version":"0.2.0","extensions":["audit"]}"#), "{answer}");
     assert!(answer.contains(r#""extensions":{"dev.cloto/mgp":{"version":"0.2.0","extensions":["audit"]}}"#));

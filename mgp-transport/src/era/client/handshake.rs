@@ -58,11 +58,14 @@ impl<W: RpcService> Handshake<'_, W> {
     }
 
     async fn find_out(&mut self) -> Result<AgreedSession, Error> {
-        if self.recall() == Some(Era::Session) {
+        let options = self.options;
+        if let Some(key) = &options.memory_key
+            && options.memory.recall(key) == Some(Era::Session)
+        {
             match self.open_session().await {
                 Err(error) if error.origin() != Origin::Connection => {
                     tracing::debug!(%error, "the server changed its protocol; asking again");
-                    self.forget();
+                    options.memory.forget(key);
                 }
                 outcome => return outcome,
             }
@@ -262,16 +265,6 @@ impl<W: RpcService> Handshake<'_, W> {
         let timeout = self.options.handshake_timeout;
         let silent = || Error::timeout(format!("the server did not answer the handshake within {timeout:?}"));
         tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(silent()))
-    }
-
-    fn recall(&self) -> Option<Era> {
-        self.options.memory.recall(self.options.memory_key.as_deref()?)
-    }
-
-    fn forget(&self) {
-        if let Some(key) = &self.options.memory_key {
-            self.options.memory.forget(key);
-        }
     }
 }
 

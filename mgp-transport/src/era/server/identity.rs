@@ -12,10 +12,15 @@ use crate::era::lacking;
 pub struct ServerIdentity {
     info: Implementation,
     revisions: Vec<Revision>,
-    mgp: Option<Offer>,
-    mismatch: VersionMismatch,
-    required: Vec<Box<str>>,
-    stamp: Bytes,
+    /// The offer of MGP to clients that speak it. Default: none.
+    pub mgp: Option<Offer>,
+    /// The answer to a request for a revision that the server does not have. Default: a counter-offer.
+    pub mismatch: VersionMismatch,
+    /// The capabilities that a client must declare, like `sampling`; any client may ask for the server's description.
+    /// Default: none.
+    pub required: Vec<Box<str>>,
+    /// The members that every stateless result begins with.
+    pub(super) stamp: Bytes,
     uncached_stamp: Bytes,
 }
 
@@ -61,40 +66,9 @@ impl ServerIdentity {
         self
     }
 
-    /// Offers MGP to clients that speak it.
-    #[must_use]
-    pub fn with_mgp(mut self, offer: Offer) -> Self {
-        self.mgp = Some(offer);
-        self
-    }
-
-    /// Sets the answer to a request for a revision that the server does not have.
-    #[must_use]
-    pub fn with_version_mismatch(mut self, mismatch: VersionMismatch) -> Self {
-        self.mismatch = mismatch;
-        self
-    }
-
-    /// Serves only clients that declare these capabilities, like `sampling`; any client may ask for the server's
-    /// description.
-    #[must_use]
-    pub fn with_required(mut self, capabilities: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
-        self.required = capabilities.into_iter().map(Into::into).collect();
-        self
-    }
-
     /// Returns the revisions served, newest first.
     pub fn revisions(&self) -> &[Revision] {
         &self.revisions
-    }
-
-    /// Returns the offer of MGP.
-    pub fn mgp(&self) -> Option<&Offer> {
-        self.mgp.as_ref()
-    }
-
-    pub(super) fn mismatch(&self) -> VersionMismatch {
-        self.mismatch
     }
 
     /// Checks that the client has all required capabilities.
@@ -126,11 +100,6 @@ impl ServerIdentity {
     /// Returns the revisions that `initialize` may agree on, newest first.
     pub(super) fn session_revisions(&self) -> impl Iterator<Item = Revision> {
         self.revisions.iter().copied().filter(|revision| !revision.is_stateless())
-    }
-
-    /// Returns the members that every stateless result begins with.
-    pub(super) fn stamp(&self) -> Bytes {
-        self.stamp.clone()
     }
 
     /// Returns the members that every stateless result begins with that may be kept.

@@ -67,7 +67,8 @@ impl ServerEraGate {
                 ResponseTreatment::Discovered
             } else {
                 self.identity.check(&session)?;
-                ResponseTreatment::Stamped { cacheable: outgoing::is_cacheable(&request.method) }
+                let cacheable = request.method.rule().is_some_and(|rule| rule.is_cacheable);
+                ResponseTreatment::Stamped { cacheable }
             };
             return Ok(pass(request, session, outgoing));
         }

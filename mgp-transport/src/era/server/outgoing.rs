@@ -8,9 +8,7 @@ use mgp_types::ext::{ExtensionId, StructuredError, projection, registry_error_da
 use mgp_types::mcp::CacheScope;
 use mgp_types::mcp::meta::key;
 use mgp_types::mgp::{Recovery, TraceId};
-use mgp_types::{
-    CacheHint, Error, Method, Object, Origin, RawJson, Request, Response, ResultShape, Session, code,
-};
+use mgp_types::{CacheHint, Error, Object, Origin, RawJson, Request, Response, ResultShape, Session, code};
 
 use super::ServerIdentity;
 
@@ -19,7 +17,7 @@ pub(super) fn stamp(response: &mut Response, cacheable: bool, identity: &ServerI
     if response.context.shape == ResultShape::Plain {
         let hint = response.context.cache.take();
         response.context.stamp =
-            Some(if cacheable { identity.cacheable_stamp(hint.as_ref()) } else { identity.stamp() });
+            Some(if cacheable { identity.cacheable_stamp(hint.as_ref()) } else { identity.stamp.clone() });
         return;
     }
     let Ok(mut result) = Object::from_raw(&response.to_raw()) else { return };
@@ -151,19 +149,6 @@ fn advised(error: Error) -> Error {
         Some(advice) if error.origin() != Origin::Peer => error.with_recovery(advice),
         _ => error,
     }
-}
-
-/// Returns whether a client may cache the results of the method.
-pub(super) fn is_cacheable(method: &Method) -> bool {
-    matches!(
-        method.as_str(),
-        "server/discover"
-            | "tools/list"
-            | "prompts/list"
-            | "resources/list"
-            | "resources/templates/list"
-            | "resources/read"
-    )
 }
 
 static TTL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""ttlMs""#));

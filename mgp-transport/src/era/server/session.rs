@@ -75,7 +75,7 @@ impl OpenedSession {
             .and_then(|capabilities| Object::from_raw(&capabilities.detached()).ok())
             .ok_or_else(|| lacking("capabilities"))?;
         let mut session = Session::new(agreed(&requested, identity)?);
-        session.mgp = negotiated(&capabilities, identity.mgp());
+        session.mgp = negotiated(&capabilities, identity.mgp.as_ref());
         session.capabilities = capabilities;
         identity.check(&session)?;
         session.peer = Some(info.detached());
@@ -93,7 +93,7 @@ fn agreed(requested: &str, identity: &ServerIdentity) -> Result<Revision, Error>
     if let Some(same) = identity.session_revisions().find(|revision| Some(*revision) == known) {
         return Ok(same);
     }
-    match (identity.mismatch(), identity.session_revisions().next()) {
+    match (identity.mismatch, identity.session_revisions().next()) {
         (VersionMismatch::CounterOffer, Some(newest)) => Ok(newest),
         (VersionMismatch::Refuse, Some(_)) => {
             Err(Error::unsupported_version(code::INVALID_PARAMS, requested, identity.revisions()))
@@ -113,7 +113,9 @@ pub(super) fn initialized(
 ) -> Result<Response, Error> {
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
-    if let Some(answer) = offer_of(&session.capabilities).and_then(|theirs| identity.mgp()?.answer(&theirs)) {
+    if let Some(answer) =
+        offer_of(&session.capabilities).and_then(|theirs| identity.mgp.as_ref()?.answer(&theirs))
+    {
         answer.write(&mut capabilities, CapabilityMessage::SessionResult);
     }
     let mut opened = Object::new();
@@ -127,7 +129,7 @@ pub(super) fn initialized(
 pub(super) fn discovered(described: &Response, identity: &ServerIdentity) -> Result<Response, Error> {
     let mut result = Object::from_raw(&described.to_raw())?;
     let mut capabilities = take_capabilities(&mut result);
-    if let Some(offer) = identity.mgp() {
+    if let Some(offer) = &identity.mgp {
         offer.write(&mut capabilities, CapabilityMessage::Stateless);
     }
     let names: Vec<_> = identity.revisions().iter().map(|revision| revision.as_str()).collect();

@@ -19,12 +19,10 @@ pub(super) struct DescribedSession {
 
 /// The members of `_meta` that make a session.
 #[derive(Debug, PartialEq, Hash)]
-struct SessionMembers {
-    version: RawJson,
-    capabilities: Option<RawJson>,
-    info: Option<RawJson>,
-    log_level: Option<RawJson>,
-}
+struct SessionMembers([Option<RawJson>; 4]);
+
+const MEMBERS: [&str; 4] =
+    [key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL];
 
 impl DescribedSession {
     /// Returns whether the request names the revision it speaks, and so belongs to the stateless era.
@@ -48,7 +46,7 @@ impl DescribedSession {
         let meta = params.get("_meta").ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
         let members = Object::from_raw(&meta)
             .map_err(|_| refused(Error::invalid_params("`_meta` must be an object")))?;
-        let facts = SessionMembers::read(&members)?;
+        let facts = SessionMembers(MEMBERS.map(|name| members.get(name)));
         if let Some((of, session)) = self.by_facts.get(&facts).as_deref()
             && *of == facts
         {
@@ -72,25 +70,18 @@ impl DescribedSession {
 }
 
 impl SessionMembers {
-    fn read(meta: &Object) -> Result<Self, Error> {
-        Ok(Self {
-            version: meta.get(key::PROTOCOL_VERSION).ok_or_else(|| missing(key::PROTOCOL_VERSION))?,
-            capabilities: meta.get(key::CLIENT_CAPABILITIES),
-            info: meta.get(key::CLIENT_INFO),
-            log_level: meta.get(key::LOG_LEVEL),
-        })
-    }
-
     fn session(&self, identity: &ServerIdentity) -> Result<Session, Error> {
-        let revision = self.revision(identity)?;
-        let capabilities = self.capabilities.as_ref().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
+        let Self([version, capabilities, info, log_level]) = self;
+        let version = version.as_ref().ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
+        let revision = revision(version, identity)?;
+        let capabilities = capabilities.as_ref().ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
         let capabilities = Object::from_raw(&capabilities.detached())
             .map_err(|_| refused(Error::invalid_params("the client's capabilities must be an object")))?;
         let mut session = Session::new(revision);
-        session.mgp = negotiated(&capabilities, identity.mgp());
+        session.mgp = negotiated(&capabilities, identity.mgp.as_ref());
         session.capabilities = capabilities;
-        session.peer = self.info.as_ref().map(RawJson::detached);
-        if let Some(level) = &self.log_level {
+        session.peer = info.as_ref().map(RawJson::detached);
+        if let Some(level) = log_level {
             let level = level.to_text().as_deref().and_then(Severity::named);
             let level = level.ok_or_else(|| refused(Error::invalid_params("unknown log level")))?;
             session.set_log_level(Some(level));
@@ -98,26 +89,20 @@ impl SessionMembers {
         Ok(session)
     }
 
-    fn revision(&self, identity: &ServerIdentity) -> Result<Revision, Error> {
-        let Some(name) = self.version.to_text() else {
-            return Err(refused(Error::invalid_params("the protocol version must be a string")));
-        };
-        let revision = name.parse().ok().filter(|revision: &Revision| revision.is_stateless());
-        revision.filter(|revision| identity.revisions().contains(revision)).ok_or_else(|| {
-            let unsupported = code::UNSUPPORTED_PROTOCOL_VERSION;
-            refused(Error::unsupported_version(unsupported, &name, identity.revisions()))
-        })
-    }
-
     fn detached(&self) -> Self {
-        let detached = |member: &Option<RawJson>| member.as_ref().map(RawJson::detached);
-        Self {
-            version: self.version.detached(),
-            capabilities: detached(&self.capabilities),
-            info: detached(&self.info),
-            log_level: detached(&self.log_level),
-        }
+        Self(self.0.each_ref().map(|member| member.as_ref().map(RawJson::detached)))
     }
+}
+
+fn revision(version: &RawJson, identity: &ServerIdentity) -> Result<Revision, Error> {
+    let Some(name) = version.to_text() else {
+        return Err(refused(Error::invalid_params("the protocol version must be a string")));
+    };
+    let revision = name.parse().ok().filter(|revision: &Revision| revision.is_stateless());
+    revision.filter(|revision| identity.revisions().contains(revision)).ok_or_else(|| {
+        let unsupported = code::UNSUPPORTED_PROTOCOL_VERSION;
+        refused(Error::unsupported_version(unsupported, &name, identity.revisions()))
+    })
 }
 
 fn missing(key: &'static str) -> Error {

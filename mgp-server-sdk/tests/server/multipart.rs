@@ -85,7 +85,7 @@ fn text(answer: &Value) -> &str {
 #[tokio::test]
 async fn a_call_in_parts_has_the_result_of_the_same_call_in_base64() {
     let accept = server(multipart()).accept().unwrap();
-    let http = HttpServer::new(accept).with_config(HttpConfig::default().multipart());
+    let http = HttpServer::with_config(accept, HttpConfig::default().multipart());
     let bytes: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     let boundary_like = b"\r\n--of-part\r\n--\r\n\r\n";
     let whole =
@@ -111,7 +111,7 @@ async fn parts_are_refused_where_they_are_not_declared_or_cannot_be_read_in_one_
     let mut limits = ConnectionLimits::default();
     limits.max_frame_bytes = 4096;
     let config = HttpConfig::default().multipart().limits(limits);
-    let http = HttpServer::new(server(multipart()).accept().unwrap()).with_config(config);
+    let http = HttpServer::with_config(server(multipart()).accept().unwrap(), config);
     assert_eq!(text(&post(&http, TYPE, good.clone()).await.1), "3 bytes, 294");
     for (content_type, body, expected) in [
         ("multipart/related", good.clone(), 415),

@@ -5,6 +5,7 @@ pub mod sse;
 
 #[cfg(feature = "http-client")]
 mod client;
+mod replies;
 #[cfg(feature = "http-server")]
 mod server;
 #[cfg(any(feature = "tls", feature = "tls-server"))]

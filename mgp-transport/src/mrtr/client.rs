@@ -3,11 +3,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
+use futures_util::future::try_join_all;
 use mgp_types::{
     Context, Error, Method, Object, Origin, RawJson, Request, Response, ResultKind, RpcService, Session,
     call_once, code,
@@ -161,38 +159,16 @@ async fn answer_all<H: RpcService>(
         };
         let mut request = Request::call(method.clone(), params);
         (*request.context).clone_from(context);
-        work.push((key.into_owned(), method, Box::pin(call_once(inbound.clone(), request))));
+        let (key, answer) = (key.into_owned(), call_once(inbound.clone(), request));
+        work.push(async move {
+            answer.await.map(|answer| (key, answer)).map_err(|error| cannot_answer(&method, error))
+        });
     }
     let mut answers = Object::new();
-    for (key, answer) in all(work).await? {
+    for (key, answer) in try_join_all(work).await? {
         answers.set(key, answer.to_raw());
     }
     Ok(answers)
-}
-
-/// A question on its way, with its key and method.
-type KeyedQuestion<F> = (String, Method, Pin<Box<F>>);
-
-/// Waits for all answers, or for the first failure.
-async fn all<F>(work: Vec<KeyedQuestion<F>>) -> Result<Vec<(String, Response)>, Error>
-where
-    F: Future<Output = Result<Response, Error>>,
-{
-    let mut waiting: Vec<_> = work.into_iter().map(|asking| (Some(asking), None)).collect();
-    poll_fn(|cx| {
-        let mut done = true;
-        for (asking, answered) in &mut waiting {
-            let Some((_, method, answer)) = asking else { continue };
-            match answer.as_mut().poll(cx) {
-                Poll::Pending => done = false,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(cannot_answer(method, error))),
-                Poll::Ready(Ok(response)) => *answered = asking.take().map(|(key, ..)| (key, response)),
-            }
-        }
-        if done { Poll::Ready(Ok(())) } else { Poll::Pending }
-    })
-    .await?;
-    Ok(waiting.into_iter().filter_map(|(_, answered)| answered).collect())
 }
 
 fn cannot_answer(method: &Method, error: Error) -> Error {

@@ -23,7 +23,7 @@ pub(crate) fn peer() -> Peer<impl Accept> {
 
 pub(crate) fn peer_with(config: HttpConfig) -> Peer<impl Accept> {
     let world = world();
-    let routes = HttpServer::new(accept(&world)).with_config(config).routes();
+    let routes = HttpServer::with_config(accept(&world), config).routes();
     Peer { routes, world }
 }
 

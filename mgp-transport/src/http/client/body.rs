@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt as _;
 use http::Response;
 use http_body::Body as _;
 use hyper::body::{Frame, Incoming};
@@ -53,12 +54,8 @@ impl ResponseBody {
     }
 
     /// Returns the data that have arrived already, without waiting.
-    pub(super) async fn arrived(&mut self) -> Option<Bytes> {
-        let frame = poll_fn(|cx| match self.poll_frame(cx) {
-            Poll::Ready(frame) => Poll::Ready(frame),
-            Poll::Pending => Poll::Ready(None),
-        });
-        frame.await?.ok()?.into_data().ok()
+    pub(super) fn arrived(&mut self) -> Option<Bytes> {
+        poll_fn(|cx| self.poll_frame(cx)).now_or_never()??.ok()?.into_data().ok()
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {

@@ -19,8 +19,8 @@ use tokio::task::AbortHandle;
 use super::followed::FollowedCalls;
 use super::inbound::ServerQuestion;
 use super::link::HttpLink;
-use super::replies::Replies;
 use crate::ConnectionLimits;
+use crate::http::replies::Replies;
 
 /// The state of a client of Streamable HTTP or of HTTP+SSE.
 pub(super) struct ClientCore<I> {
@@ -94,7 +94,7 @@ impl<I: RpcService> ClientCore<I> {
             followed: FollowedCalls::default(),
             session_id: ArcSwapOption::empty(),
             listener: Mutex::new(None),
-            replies: Replies::new(),
+            replies: Replies::new(usize::MAX, "the stream that brings the answers has ended"),
             next_id: AtomicI64::new(1),
         }
     }

@@ -47,7 +47,7 @@ impl AnswerEvents {
             if let Some(event) = self.decoded()? {
                 return Ok(Some(event));
             }
-            let chunk = if waits { self.body.next_chunk().await? } else { self.body.arrived().await };
+            let chunk = if waits { self.body.next_chunk().await? } else { self.body.arrived() };
             match chunk {
                 Some(chunk) => self.push(&chunk)?,
                 None => return Ok(None),

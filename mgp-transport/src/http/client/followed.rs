@@ -10,8 +10,7 @@ use mgp_types::mgp::StreamCancelled;
 use mgp_types::{Error, Method, Request, RequestKind, Response, StreamId};
 use parking_lot::Mutex;
 
-use super::replies::PeerOutcome;
-use crate::deliveries::CallDeliveries;
+use crate::deliveries::{CallDeliveries, PeerOutcome};
 use crate::{ConnectionLimits, about};
 
 /// The calls of one client that have a stream on our side: the server's messages about them go to their callers, and

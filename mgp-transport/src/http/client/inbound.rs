@@ -1,11 +1,11 @@
 //! The messages of the server: to the service that answers it, or to the caller they are about.
 
 use std::collections::hash_map::Entry;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::Poll;
 
+use futures_util::FutureExt;
 use mgp_types::frame::{Malformed, Message, write_error, write_reply};
 use mgp_types::mgp::method;
 use mgp_types::{
@@ -15,10 +15,9 @@ use mgp_types::{
 use tokio::task::AbortHandle;
 
 use super::core::ClientCore;
-use super::replies::PeerOutcome;
 use crate::AskedDuring;
 use crate::about::{self, PeerCallName, UNNAMED, number, take_id};
-use crate::deliveries::{CallDeliveries, ReadStalls};
+use crate::deliveries::{CallDeliveries, PeerOutcome, ReadStalls};
 use crate::sent_future::SentFuture;
 
 /// Brings the messages of one stream to the service that answers the server.
@@ -27,8 +26,8 @@ pub(super) struct StreamReceiver<I: RpcService> {
     service: I,
     session: Option<Arc<Session>>,
     outbox: Outbox,
-    asking: ServerRequests,
-    pace: IntakeOrder,
+    /// True if the server may send requests on the stream: there is a way to answer them.
+    takes_requests: bool,
     /// The call of ours that the stream answers.
     call: Option<i64>,
     questions: Option<CallQuestions>,
@@ -63,25 +62,6 @@ impl Drop for CallQuestions {
     }
 }
 
-/// The server's right to send requests on the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ServerRequests {
-    /// The server may ask; the answers are messages of their own.
-    Allowed,
-    /// The server must not ask, because there is no way to answer.
-    Forbidden,
-}
-
-/// The reader's behaviour while the service handles a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IntakeOrder {
-    /// The reader waits, so that a slow service slows the server down, and all notifications are handled before the
-    /// answer.
-    InTurn,
-    /// The reader goes on: the stream also brings the answers that the service may wait for.
-    Onward,
-}
-
 /// The receiver of a message about a call.
 enum MessageRecipient {
     Service(Outbox),
@@ -112,8 +92,7 @@ impl<I: RpcService> StreamReceiver<I> {
     pub(super) fn new(
         peer: &Arc<ClientCore<I>>,
         session: Option<&Arc<Session>>,
-        asking: ServerRequests,
-        pace: IntakeOrder,
+        takes_requests: bool,
     ) -> Self {
         let port = ReplyPort { peer: Arc::downgrade(peer), session: session.cloned(), call: None };
         Self {
@@ -121,8 +100,7 @@ impl<I: RpcService> StreamReceiver<I> {
             service: peer.inbound.lock().clone(),
             session: session.cloned(),
             outbox: port.outbox(),
-            asking,
-            pace,
+            takes_requests,
             call: None,
             questions: None,
             stalls: ReadStalls::new(&peer.limits),
@@ -157,7 +135,7 @@ impl<I: RpcService> StreamReceiver<I> {
             Ok(Message::Call { id, method, params }) => self.call(id, method, params).await,
             Err(malformed) if malformed.answerable => {
                 tracing::warn!(error = %malformed.error, "the server sent a malformed message");
-                if let (Some(id), ServerRequests::Allowed) = (malformed.id, self.asking) {
+                if let Some(id) = malformed.id.filter(|_| self.takes_requests) {
                     self.refuse(&id, &malformed.error);
                 }
             }
@@ -203,12 +181,13 @@ impl<I: RpcService> StreamReceiver<I> {
             Ok(future) => Box::pin(future),
             Err(error) => return tracing::debug!(%error, "a notification was not handled"),
         };
-        if self.pace == IntakeOrder::InTurn && !asks {
+        // A slow service slows the server down, and all notifications are handled before the answer; but the stream of
+        // HTTP+SSE also brings the answers that the service may wait for.
+        if !self.peer.is_sse && !asks {
             log_refusal(taking_in.await);
             return;
         }
-        let first = poll_fn(|cx| Poll::Ready(taking_in.as_mut().poll(cx))).await;
-        if let Poll::Ready(outcome) = first {
+        if let Some(outcome) = (&mut taking_in).now_or_never() {
             log_refusal(outcome);
             return;
         }
@@ -283,7 +262,7 @@ impl<I: RpcService> StreamReceiver<I> {
     }
 
     async fn call(&mut self, id: Id, method: Method, mut params: Params) {
-        if self.asking == ServerRequests::Forbidden {
+        if !self.takes_requests {
             return tracing::warn!(%method, "the server sent a request where it must not, and gets no answer");
         }
         let mut named = None;

@@ -9,9 +9,9 @@ use mgp_types::{Error, RpcService};
 use super::core::ClientCore;
 use super::events::AnswerEvents;
 use super::head::HeaderEra;
-use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
+use super::inbound::StreamReceiver;
 use super::origin::{resolve, same_origin};
-use super::replies::PeerOutcome;
+use crate::deliveries::PeerOutcome;
 
 impl<I: RpcService> ClientCore<I> {
     /// Opens the one stream of HTTP+SSE, which brings every message of the server, and takes the address of messages from
@@ -36,7 +36,7 @@ impl<I: RpcService> ClientCore<I> {
     async fn read_sse(self: Arc<Self>, mut events: AnswerEvents) {
         // The layer above knows the session and puts it into each message. A slow notification does not delay the answers
         // behind it.
-        let mut receiver = StreamReceiver::new(&self, None, ServerRequests::Allowed, IntakeOrder::Onward);
+        let mut receiver = StreamReceiver::new(&self, None, true);
         loop {
             match events.next().await {
                 Ok(Some(event)) => self.hand_out(&event, &mut receiver).await,

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::core::ClientCore;
 use super::events::{AnswerEvents, messages};
 use super::head::HeaderEra;
-use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
+use super::inbound::StreamReceiver;
 use super::reconnect_backoff::ReconnectBackoff;
 use super::sse::SseEvent;
 use super::status::HttpStatus;
@@ -43,8 +43,7 @@ impl<I: RpcService> ClientCore<I> {
     async fn read_unasked(self: &Arc<Self>, session: &Arc<Session>, answered: oneshot::Sender<()>) -> Error {
         let mut answered = Some(answered);
         let era = HeaderEra::Session(session.revision);
-        let mut receiver =
-            StreamReceiver::new(self, Some(session), ServerRequests::Allowed, IntakeOrder::InTurn);
+        let mut receiver = StreamReceiver::new(self, Some(session), true);
         // The reader never gives up by itself: a network may be away for hours, and the wait has a bound.
         let mut pause = ReconnectBackoff::new(u32::MAX);
         let mut events: Option<AnswerEvents> = None;

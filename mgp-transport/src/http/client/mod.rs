@@ -9,7 +9,7 @@
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
 //! | `authorize` | the port by which requests are authorized |
 //! | `binary` | binary arguments as parts of their own |
-//! | `inbound`, `replies`, `followed` | messages of the server, to whom they go |
+//! | `inbound`, `followed` | messages of the server, to whom they go |
 //! | `events`, `sse`, `reconnect_backoff` | event streams, and when to open them again |
 //! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
@@ -30,7 +30,6 @@ mod listen;
 mod origin;
 mod pool;
 mod reconnect_backoff;
-mod replies;
 mod sse;
 mod status;
 mod streamable;

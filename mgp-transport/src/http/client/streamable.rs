@@ -16,10 +16,10 @@ use super::body::{self, ResponseBody};
 use super::core::{CancelOnDrop, ClientCore};
 use super::events::{AnswerEvents, BodyKind, messages};
 use super::head::HeaderEra;
-use super::inbound::{IntakeOrder, ServerRequests, StreamReceiver};
+use super::inbound::StreamReceiver;
 use super::reconnect_backoff::ReconnectBackoff;
-use super::replies::PeerOutcome;
 use super::status::{HttpStatus, SessionLost};
+use crate::deliveries::PeerOutcome;
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
 
 /// The body of a call as it is posted, and its content type; `None` if the body is a message of JSON alone.
@@ -196,7 +196,7 @@ impl<I: RpcService> ClientCore<I> {
                 }
                 other => {
                     let receiver = receiver.get_or_insert_with(|| {
-                        StreamReceiver::new(self, session, asking(era), IntakeOrder::InTurn).about(id)
+                        StreamReceiver::new(self, session, !era.is_stateless()).about(id)
                     });
                     match Box::pin(receiver.take(other)).await {
                         Some(reply) => reply,
@@ -238,7 +238,7 @@ impl<I: RpcService> ClientCore<I> {
         session: Option<&Arc<Session>>,
         mut events: AnswerEvents,
     ) -> Result<PeerOutcome, Error> {
-        let mut receiver = StreamReceiver::new(self, session, asking(era), IntakeOrder::InTurn).of_call(id);
+        let mut receiver = StreamReceiver::new(self, session, !era.is_stateless()).of_call(id);
         let mut pause = ReconnectBackoff::new(MAX_FAILED_RESUMPTIONS);
         loop {
             let end = match events.next().await {
@@ -385,11 +385,6 @@ impl<I: RpcService> ClientCore<I> {
         }
         body::refusal(response, &self.limits).await
     }
-}
-
-/// Returns whether the server may ask, which it may in a session only.
-fn asking(era: &HeaderEra) -> ServerRequests {
-    if era.is_stateless() { ServerRequests::Forbidden } else { ServerRequests::Allowed }
 }
 
 /// Returns whether the same attempt may succeed later.

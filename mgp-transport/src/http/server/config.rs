@@ -122,7 +122,9 @@ settings! {
 
 /// The function that marks each connection by its ends.
 #[derive(Clone)]
-pub(super) struct ConnectionMarker(Arc<dyn Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync>);
+pub(super) struct ConnectionMarker(
+    pub(super) Arc<dyn Fn(ConnectionAddrs) -> Option<Extensions> + Send + Sync>,
+);
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,12 +134,6 @@ pub struct ConnectionAddrs {
     pub peer: SocketAddr,
     /// The address of this server that the peer connected to.
     pub own: SocketAddr,
-}
-
-impl ConnectionMarker {
-    pub(super) fn of(&self, ends: ConnectionAddrs) -> Option<Extensions> {
-        (self.0)(ends)
-    }
 }
 
 mgp_types::partial_debug!(ConnectionMarker);

@@ -43,7 +43,7 @@ pub(super) async fn run<S: HttpService>(
         tracing::debug!(%error, "TCP_NODELAY not set");
     }
     let marks = config.marks.as_ref().and_then(|marks| {
-        marks.of(ConnectionAddrs { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? })
+        marks.0(ConnectionAddrs { peer: stream.peer_addr().ok()?, own: stream.local_addr().ok()? })
     });
     let open = OpenConnection { service, marks, config, watched: Arc::clone(&watched) };
     #[cfg(feature = "tls-server")]
@@ -106,15 +106,13 @@ where
 {
     tokio::pin!(connection);
     let mut is_registered = false;
-    let mut is_finishing = false;
     let served = poll_fn(|cx| {
         // The waker of a task stays the same, so one registration is enough.
-        if !is_registered {
-            watched.register(cx);
-            is_registered = true;
+        if !std::mem::replace(&mut is_registered, true) {
+            watched.waker.register(cx.waker());
         }
-        if !is_finishing && watched.is_finishing() {
-            is_finishing = true;
+        // Finishing a connection again changes nothing.
+        if watched.is_finishing() {
             finish(connection.as_mut());
         }
         connection.as_mut().poll(cx)

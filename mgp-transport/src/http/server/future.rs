@@ -15,8 +15,8 @@ use super::HttpServer;
 use super::body::HttpBody;
 use super::call::RunningCall;
 use super::head::BodyHeaders;
-use super::post::PostStep;
 use super::read::BodyReader;
+use super::respond::PostAnswer;
 use super::session_table::SessionId;
 use crate::Accept;
 
@@ -81,10 +81,10 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                         (Ok(bytes), Some(Post { server, parts, target })) => match target {
                             PostTarget::Endpoint(marks) => server.post(parts, &marks, &bytes),
                             PostTarget::Sse(session) => {
-                                PostStep::Done(server.sse_message(session, &parts, &bytes))
+                                server.sse_message(session, &parts, &bytes).map(|()| None)
                             }
                         },
-                        (Err(refusal), _) => PostStep::Done(refusal.into_response()),
+                        (Err(refusal), _) => Err(refusal),
                         (Ok(_), None) => return Poll::Pending,
                     }
                 }
@@ -94,8 +94,9 @@ impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
                 }
             };
             state.set(match step {
-                PostStep::Done(response) => State::Done { response: Some(response) },
-                PostStep::Calling(calling) => State::Calling { calling },
+                Ok(Some(calling)) => State::Calling { calling },
+                Ok(None) => State::Done { response: Some(PostAnswer::ACCEPTED.into_response()) },
+                Err(refusal) => State::Done { response: Some(refusal.into_response()) },
             });
         }
     }

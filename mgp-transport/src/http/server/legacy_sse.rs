@@ -45,24 +45,17 @@ impl<A: Accept> HttpServer<A> {
         session: SessionId,
         parts: &Arc<Parts>,
         body: &Bytes,
-    ) -> Response<HttpBody> {
-        let taken = self.session(session, parts, true).and_then(|live| {
-            match frame::decode(body, self.config().limits.json) {
-                Frame::Single(message) => take(&live, parts, message),
-                Frame::Batch(messages)
-                    if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) =>
-                {
-                    messages.into_iter().try_for_each(|message| take(&live, parts, message))
-                }
-                Frame::Batch(_) => Err(HttpRefusal::because(
-                    StatusCode::BAD_REQUEST,
-                    "a batch belongs to a session of 2025-03-26",
-                )),
+    ) -> Result<(), HttpRefusal> {
+        let live = self.session(session, parts, true)?;
+        match frame::decode(body, self.config().limits.json) {
+            Frame::Single(message) => take(&live, parts, message),
+            Frame::Batch(messages) if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) => {
+                messages.into_iter().try_for_each(|message| take(&live, parts, message))
             }
-        });
-        match taken {
-            Ok(()) => PostAnswer::ACCEPTED.into_response(),
-            Err(refusal) => refusal.into_response(),
+            Frame::Batch(_) => Err(HttpRefusal::because(
+                StatusCode::BAD_REQUEST,
+                "a batch belongs to a session of 2025-03-26",
+            )),
         }
     }
 }

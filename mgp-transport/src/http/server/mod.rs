@@ -129,16 +129,11 @@ struct HttpServerShared<A: Accept> {
 impl<A: Accept> HttpServer<A> {
     /// Creates a server with the default configuration. It needs a tokio runtime.
     pub fn new(accept: A) -> Self {
-        Self::with(accept, HttpConfig::default())
+        Self::with_config(accept, HttpConfig::default())
     }
 
-    /// Returns the server with another configuration, and without the sessions it had.
-    #[must_use]
-    pub fn with_config(self, config: HttpConfig) -> Self {
-        Self::with(self.shared.accept.clone(), config)
-    }
-
-    fn with(accept: A, config: HttpConfig) -> Self {
+    /// Creates a server with this configuration.
+    pub fn with_config(accept: A, config: HttpConfig) -> Self {
         let config = Arc::new(config);
         let sessions = Arc::new(SessionTable::new(Arc::clone(&config)));
         let (stateless, envelopes) = (OnceLock::new(), Envelopes::default());
@@ -147,7 +142,7 @@ impl<A: Accept> HttpServer<A> {
 
     /// Returns the server with the paths of its configuration: the endpoint, and HTTP+SSE beside it.
     pub fn routes(self) -> Routes<A> {
-        Routes::new(self)
+        Routes { server: self }
     }
 
     /// Ends all sessions and their streams.

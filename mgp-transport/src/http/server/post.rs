@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::request::Parts;
-use http::{Response, StatusCode};
 use mgp_types::frame::{Frame, Malformed, Message};
 use mgp_types::{
     CallSide, Error, Id, Method, Outbox, Params, Principal, RawJson, Request, RequestKind, RpcService,
@@ -13,7 +13,6 @@ use mgp_types::{
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use super::body::HttpBody;
 use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
 use super::decide::MessageRoute;
 use super::envelope::BodyVersion;
@@ -27,32 +26,22 @@ use super::{CaughtService, HttpServer, batch, decide};
 use crate::Accept;
 use crate::about::take_id;
 
-/// The next step for a POST.
-pub(super) enum PostStep {
-    Done(Response<HttpBody>),
-    Calling(RunningCall),
-}
+/// The outcome of a POST: a call in work, or `None` for a message that is accepted and gets no answer.
+pub(super) type PostOutcome = Result<Option<RunningCall>, HttpRefusal>;
 
 type FoundSession<A> = Arc<LiveSession<CaughtService<A>>>;
 
 impl<A: Accept> HttpServer<A> {
-    pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostStep {
+    pub(super) fn post(&self, parts: Arc<Parts>, marks: &BodyHeaders, body: &Bytes) -> PostOutcome {
         #[cfg(feature = "ext")]
-        let joined = match self.in_parts(parts.headers.get(http::header::CONTENT_TYPE)) {
-            None => body.clone(),
-            Some(form) => match self.joined(&form, body) {
-                Ok(joined) => joined,
-                Err(refusal) => return PostStep::Done(refusal.into_response()),
-            },
-        };
+        let form = self.in_parts(parts.headers.get(http::header::CONTENT_TYPE));
         #[cfg(feature = "ext")]
-        let body = &joined;
-        let step = match frame::decode(body, self.config().limits.json) {
+        let body = &form.map_or_else(|| Ok(body.clone()), |form| self.joined(&form, body))?;
+        match frame::decode(body, self.config().limits.json) {
             Frame::Single(Ok(message)) => self.message(parts, marks, message),
             Frame::Single(Err(malformed)) => Err(refuse(malformed)),
             Frame::Batch(messages) => self.batch(&parts, marks, messages),
-        };
-        step.unwrap_or_else(|refusal| PostStep::Done(refusal.into_response()))
+        }
     }
 
     /// Returns the message of a request in parts, which is as long as any other message at most.
@@ -66,12 +55,7 @@ impl<A: Accept> HttpServer<A> {
         Ok(joined)
     }
 
-    fn message(
-        &self,
-        parts: Arc<Parts>,
-        marks: &BodyHeaders,
-        message: Message,
-    ) -> Result<PostStep, HttpRefusal> {
+    fn message(&self, parts: Arc<Parts>, marks: &BodyHeaders, message: Message) -> PostOutcome {
         let (id, method, params) = match message {
             Message::Call { id, method, params } => (Some(id), method, params),
             Message::Notify { method, params } => (None, method, params),
@@ -84,21 +68,17 @@ impl<A: Accept> HttpServer<A> {
                 if compare && let Err(refusal) = decide::compare(marks, kind, &method, &params) {
                     return Err(refusal.of(id));
                 }
-                Ok(self.stateless(parts, id, method, params))
+                self.stateless(parts, id, method, params)
             }
             Ok(MessageRoute::Session(mark)) => {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
                 match id {
-                    Some(id) => session_call(&live, parts, id, method, params).map(PostStep::Calling),
-                    None => Ok(match notification(&live, parts, method, params) {
-                        None => accepted(),
-                        Some(call) => {
-                            let session = Arc::clone(&live.session);
-                            let stream = Arc::clone(session.standalone());
-                            let owner = CallOwner::Notification(session);
-                            PostStep::Calling(RunningCall::new(call, stream, owner))
-                        }
-                    }),
+                    Some(id) => session_call(&live, parts, id, method, params).map(Some),
+                    None => Ok(notification(&live, parts, method, params).map(|call| {
+                        let session = Arc::clone(&live.session);
+                        let stream = Arc::clone(session.standalone());
+                        RunningCall::new(call, stream, CallOwner::Notification(session))
+                    })),
                 }
             }
             Ok(MessageRoute::Initialize) => match id {
@@ -109,7 +89,7 @@ impl<A: Accept> HttpServer<A> {
         }
     }
 
-    fn stateless(&self, parts: Arc<Parts>, id: Option<Id>, method: Method, params: Params) -> PostStep {
+    fn stateless(&self, parts: Arc<Parts>, id: Option<Id>, method: Method, params: Params) -> PostOutcome {
         let subscribes = method == Method::LISTEN;
         let kind = if id.is_some() { RequestKind::Call } else { RequestKind::Notify };
         let mut request = request(kind, method, params, parts);
@@ -119,12 +99,11 @@ impl<A: Accept> HttpServer<A> {
         }
         let names_call = request.method.about_call() == Some(CallSide::Sender);
         if names_call && let Err(error) = named(&mut request.params, None) {
-            return PostStep::Done(if id.is_some() {
-                HttpRefusal::new(stateless_status(&error), error).of(id).into_response()
-            } else {
-                tracing::debug!(method = %request.method, "dropping a message that names no call");
-                PostAnswer::ACCEPTED.into_response()
-            });
+            if id.is_some() {
+                return Err(HttpRefusal::new(stateless_status(&error), error).of(id));
+            }
+            tracing::debug!(method = %request.method, "dropping a message that names no call");
+            return Ok(None);
         }
         if let (Some(id), false) = (&id, names_call) {
             stream = stream.of_call(id.clone());
@@ -139,10 +118,10 @@ impl<A: Accept> HttpServer<A> {
         };
         let call = Box::pin(HttpCall::new(self.stateless_service(), request, form, None));
         let calling = RunningCall::new(call, stream, CallOwner::Connection);
-        PostStep::Calling(if subscribes { calling.streamed_soon() } else { calling })
+        Ok(Some(if subscribes { calling.streamed_soon() } else { calling }))
     }
 
-    fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> Result<PostStep, HttpRefusal> {
+    fn initialize(&self, parts: Arc<Parts>, id: Id, params: Params) -> PostOutcome {
         let live = self.open(&parts, StreamKind::Kept { primed: false });
         let live = live.map_err(|refusal| refusal.of(Some(id.clone())))?;
         let session = Arc::clone(&live.session);
@@ -163,7 +142,7 @@ impl<A: Accept> HttpServer<A> {
             }
             answer
         });
-        Ok(PostStep::Calling(RunningCall::new(call, stream, CallOwner::Opening(session))))
+        Ok(Some(RunningCall::new(call, stream, CallOwner::Opening(session))))
     }
 
     fn reply(
@@ -172,12 +151,12 @@ impl<A: Accept> HttpServer<A> {
         marks: &BodyHeaders,
         id: Option<&Id>,
         outcome: Result<RawJson, Error>,
-    ) -> Result<PostStep, HttpRefusal> {
+    ) -> PostOutcome {
         let MessageRoute::Session(mark) = decide::route(marks, None, &BodyVersion::Absent)? else {
             return Err(HttpRefusal::bad_request(Error::invalid_request("an answer belongs to a session")));
         };
         self.find(mark, parts)?.session.answer(id, outcome);
-        Ok(accepted())
+        Ok(None)
     }
 
     fn batch(
@@ -185,7 +164,7 @@ impl<A: Accept> HttpServer<A> {
         parts: &Arc<Parts>,
         marks: &BodyHeaders,
         messages: Vec<Result<Message, Malformed>>,
-    ) -> Result<PostStep, HttpRefusal> {
+    ) -> PostOutcome {
         let refused =
             || HttpRefusal::because(StatusCode::BAD_REQUEST, "a batch belongs to a session of 2025-03-26");
         let Ok(MessageRoute::Session(mark)) = decide::route(marks, None, &BodyVersion::Absent) else {
@@ -198,10 +177,7 @@ impl<A: Accept> HttpServer<A> {
         if live.session.is_busy() || messages.len() > self.config().limits.max_in_flight {
             return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
         }
-        Ok(match batch::dispatch(&live, parts, messages) {
-            Some(calling) => PostStep::Calling(calling),
-            None => accepted(),
-        })
+        Ok(batch::dispatch(&live, parts, messages))
     }
 
     /// Returns the session that a request names, for the principal that the request comes from.
@@ -319,8 +295,4 @@ pub(super) fn not_entered(error: Error) -> HttpRefusal {
 
 pub(super) fn refuse(malformed: Malformed) -> HttpRefusal {
     HttpRefusal::bad_request(malformed.error).of(malformed.id)
-}
-
-fn accepted() -> PostStep {
-    PostStep::Done(PostAnswer::ACCEPTED.into_response())
 }

@@ -76,10 +76,7 @@ impl<B: Body> BodyReader<B> {
 
     pub(super) fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Bytes, HttpRefusal>> {
         let mut this = self.project();
-        loop {
-            if this.body.is_end_stream() {
-                break;
-            }
+        while !this.body.is_end_stream() {
             let frame = match this.body.as_mut().poll_frame(cx) {
                 Poll::Ready(frame) => frame,
                 Poll::Pending => {

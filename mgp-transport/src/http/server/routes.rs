@@ -23,14 +23,10 @@ use crate::Accept;
 /// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; every other path is 404.
 #[derive(Clone)]
 pub struct Routes<A: Accept> {
-    server: HttpServer<A>,
+    pub(super) server: HttpServer<A>,
 }
 
 impl<A: Accept> Routes<A> {
-    pub(super) fn new(server: HttpServer<A>) -> Self {
-        Self { server }
-    }
-
     /// Returns the server behind the paths.
     pub fn server(&self) -> &HttpServer<A> {
         &self.server

@@ -111,7 +111,7 @@ where
         ListenTarget::On(socket) => socket,
     };
     let config = config.reachable_at(socket.local_addr()?.ip());
-    let routes = HttpServer::new(accept).with_config(config).routes();
+    let routes = HttpServer::with_config(accept, config).routes();
     let (mut tasks, mut places) = (JoinSet::new(), ConnectionSlots::new(routes.server().config()));
     let service = layer.layer(routes.clone());
     accept_until(&socket, routes.server().config(), &service, &mut tasks, &mut places, stop).await;

@@ -1,16 +1,14 @@
 //! One session of the HTTP server: its streams, its work, its end.
 
-use std::collections::HashMap;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mgp_types::{
     BoxFuture, Error, Id, Method, Object, Origin, OutboxPort, Principal, RawJson, Request, Response,
-    Revision, RunningCalls, StreamId, Validity, ValidityWatch, code, frame,
+    Revision, RunningCalls, StreamId, Validity, ValidityWatch, frame,
 };
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +17,7 @@ use super::in_flight::InFlightCalls;
 use super::replay::ResumeError;
 use super::session_table::SessionId;
 use super::stream::{ResponseStream, StreamKind};
+use crate::http::replies::{Replies, WaitingReply};
 
 /// The state of a session without the service that answers it: its streams, and its work.
 pub(super) struct HttpSession {
@@ -32,7 +31,9 @@ pub(super) struct HttpSession {
     /// The stream of messages that belong to no request.
     standalone: Arc<ResponseStream>,
     pub(super) calls: InFlightCalls,
-    questions: Mutex<SessionQuestions>,
+    /// The questions that the peer has not answered.
+    questions: Replies,
+    last_question: AtomicI64,
     /// The streams of requests that can be resumed.
     streams: Mutex<Vec<Arc<ResponseStream>>>,
     last_stream: AtomicU64,
@@ -44,13 +45,6 @@ pub(super) struct HttpSession {
     closed: AtomicBool,
     /// True if the key that opened the session holds no longer, so that only its calls may finish.
     retired: AtomicBool,
-}
-
-/// The questions that the peer has not answered.
-#[derive(Default)]
-struct SessionQuestions {
-    last: i64,
-    open: HashMap<i64, oneshot::Sender<Result<RawJson, Error>>>,
 }
 
 /// The number of the stream of messages that belong to no request.
@@ -68,10 +62,11 @@ impl HttpSession {
             is_sse,
             principal,
             calls: InFlightCalls::new(config.limits.max_in_flight),
-            config,
             revision: OnceLock::new(),
             standalone: Arc::new(standalone),
-            questions: Mutex::default(),
+            questions: Replies::new(config.limits.max_in_flight, "the session has ended"),
+            config,
+            last_question: AtomicI64::new(0),
             streams: Mutex::default(),
             last_stream: AtomicU64::new(STANDALONE),
             tasks: Mutex::default(),
@@ -200,8 +195,7 @@ impl HttpSession {
             stream.shut();
         }
         self.calls.cancel_all();
-        let open = std::mem::take(&mut self.questions.lock().open);
-        drop(open);
+        self.questions.end();
         // The tasks are dropped outside the lock, because dropping them locks it again.
         let tasks = std::mem::take(&mut *self.tasks.lock());
         drop(tasks);
@@ -243,48 +237,25 @@ impl HttpSession {
     /// # Cancel safety
     /// Dropping the future takes the request back.
     pub(super) async fn ask(&self, stream: &ResponseStream, request: Request) -> Result<Response, Error> {
-        let (id, answer) = self.open_question()?;
-        let _question = PendingQuestion { session: self, stream, id };
+        let id = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut question = PendingQuestion { reply: self.questions.wait(id)?, stream, id };
         let mut json = Vec::new();
         frame::write_call(&mut json, &Id::Number(id), &request.method, &request.params);
         stream.push(&json).await?;
-        match timeout(self.config.peer_timeout, answer).await {
-            Ok(Ok(outcome)) => {
-                let result = outcome?;
-                frame::check_result(&request.method, &result)?;
-                Ok(Response::new(result))
-            }
-            Ok(Err(_)) => Err(Error::disconnected("the session has ended")),
-            Err(_) => Err(Error::timeout("the client did not answer")),
-        }
-    }
-
-    fn open_question(&self) -> Result<(i64, oneshot::Receiver<Result<RawJson, Error>>), Error> {
-        let mut questions = self.questions.lock();
-        if self.is_closed() {
-            return Err(Error::disconnected("the session has ended"));
-        }
-        if questions.open.len() >= self.config.limits.max_in_flight {
-            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many questions are open"));
-        }
-        questions.last += 1;
-        let id = questions.last;
-        let (asker, answer) = oneshot::channel();
-        questions.open.insert(id, asker);
-        Ok((id, answer))
+        let outcome = timeout(self.config.peer_timeout, question.reply.answer()).await;
+        let result = outcome.unwrap_or_else(|_| Err(Error::timeout("the client did not answer")))?;
+        frame::check_result(&request.method, &result)?;
+        Ok(Response::new(result))
     }
 
     /// Hands an answer to the question's asker. An answer without a waiting asker is ignored.
     pub(super) fn answer(&self, id: Option<&Id>, outcome: Result<RawJson, Error>) {
         let Some(Id::Number(id)) = id else { return };
-        let asker = self.questions.lock().open.remove(id);
-        if let Some(asker) = asker {
-            let outcome = outcome.map_err(|error| match error.origin() {
-                Origin::Local => Error::misbehaved("the answer is malformed").with_source(error),
-                _ => error,
-            });
-            let _ = asker.send(outcome);
-        }
+        let outcome = outcome.map_err(|error| match error.origin() {
+            Origin::Local => Error::misbehaved("the answer is malformed").with_source(error),
+            _ => error,
+        });
+        self.questions.settle(*id, outcome);
     }
 }
 
@@ -300,15 +271,14 @@ impl OutboxPort for HttpSession {
 
 /// A question to the peer. Dropping it takes the question back.
 struct PendingQuestion<'a> {
-    session: &'a HttpSession,
+    reply: WaitingReply<'a>,
     stream: &'a ResponseStream,
     id: i64,
 }
 
 impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
-        let open = self.session.questions.lock().open.remove(&self.id).is_some();
-        if !open || !self.stream.is_used() {
+        if !self.reply.is_awaited() || !self.stream.is_used() {
             return;
         }
         let mut params = Object::new();

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use http::HeaderValue;
 use mgp_types::{Principal, RpcService, ValidityWatch, hex, random_bytes};
 use parking_lot::Mutex;
-use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::config::HttpConfig;
@@ -103,12 +102,12 @@ const SHARDS: usize = 16;
 pub(super) struct SessionTable<S> {
     shards: [Shard<S>; SHARDS],
     config: Arc<HttpConfig>,
-    sweeper: OnceLock<AbortHandle>,
+    sweeper: Once,
 }
 
 impl<S: RpcService> SessionTable<S> {
     pub(super) fn new(config: Arc<HttpConfig>) -> Self {
-        Self { shards: std::array::from_fn(|_| Shard::default()), config, sweeper: OnceLock::new() }
+        Self { shards: std::array::from_fn(|_| Shard::default()), config, sweeper: Once::new() }
     }
 
     /// Returns room for one more session of `principal`, or the reason why there is none. Idle sessions end to make room.
@@ -164,17 +163,16 @@ impl<S: RpcService> SessionTable<S> {
 
     /// Adds a session, and starts the sweeps that end idle ones even if no request comes.
     pub(super) fn insert(self: &Arc<Self>, live: LiveSession<S>, idle: Duration) {
-        self.sweeper.get_or_init(|| {
+        self.sweeper.call_once(|| {
             let table = Arc::downgrade(self);
             let every = (idle / 4).clamp(Duration::from_millis(100), Duration::from_mins(1));
-            let sweeper = tokio::spawn(async move {
+            tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(every).await;
                     let Some(table) = table.upgrade() else { return };
                     table.sweep();
                 }
             });
-            sweeper.abort_handle()
         });
         let id = live.session.id;
         self.shard(id).lock().insert(id, Arc::new(live));
@@ -182,14 +180,6 @@ impl<S: RpcService> SessionTable<S> {
 
     fn shard(&self, id: SessionId) -> &Shard<S> {
         &self.shards[usize::from(id.0[DIGITS - 1]) % SHARDS]
-    }
-}
-
-impl<S> Drop for SessionTable<S> {
-    fn drop(&mut self) {
-        if let Some(sweeper) = self.sweeper.get() {
-            sweeper.abort();
-        }
     }
 }
 

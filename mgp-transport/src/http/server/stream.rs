@@ -350,7 +350,7 @@ impl ResponseStream {
     }
 
     fn write(&self, state: &mut ResponseStreamState, event: Event<'_>) {
-        let id = self.is_kept().then(|| event_id(self.number, state.window.next_number()));
+        let id = self.is_kept().then(|| format!("{}-{}", self.number, state.window.next_number()));
         let mut bytes = Vec::new();
         Event { id: id.as_deref(), ..event }.write(&mut bytes);
         state.window.push(bytes.into());
@@ -398,12 +398,7 @@ impl OutboxPort for ResponseStream {
 
 mgp_types::partial_debug!(ResponseStream, self => number: self.number, kind: self.kind);
 
-/// Returns the id of an event: its stream, and its number in it.
-fn event_id(stream: u64, number: u64) -> String {
-    format!("{stream}-{number}")
-}
-
-/// Reads the id of an event, as [`event_id`] writes it.
+/// Reads the id of an event: its stream, and its number in it.
 pub(super) fn parse_event_id(id: &[u8]) -> Option<(u64, u64)> {
     let (stream, number) = std::str::from_utf8(id).ok()?.trim().split_once('-')?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

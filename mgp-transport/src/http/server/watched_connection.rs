@@ -7,11 +7,11 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -38,7 +38,7 @@ pub(super) struct WatchedConnection {
     /// The number of bytes of answers that were taken and not written yet.
     queued: AtomicU64,
     /// The waker of the connection's task, for the order to finish.
-    waker: Mutex<Option<Waker>>,
+    pub(super) waker: AtomicWaker,
     task: OnceLock<AbortHandle>,
 }
 
@@ -54,7 +54,7 @@ impl WatchedConnection {
             began: Instant::now(),
             progress: AtomicU64::new(0),
             queued: AtomicU64::new(0),
-            waker: Mutex::new(None),
+            waker: AtomicWaker::new(),
             task: OnceLock::new(),
         }
     }
@@ -70,10 +70,7 @@ impl WatchedConnection {
             return self.end();
         }
         self.is_finishing.store(true, Ordering::Release);
-        let waker = self.waker.lock().take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.waker.wake();
     }
 
     /// Ends the connection, which leaves its place at once.
@@ -87,11 +84,6 @@ impl WatchedConnection {
     /// Returns whether the connection ends after its work.
     pub(super) fn is_finishing(&self) -> bool {
         self.is_finishing.load(Ordering::Acquire)
-    }
-
-    /// Has `cx` woken when the connection is to end after its work.
-    pub(super) fn register(&self, cx: &Context<'_>) {
-        *self.waker.lock() = Some(cx.waker().clone());
     }
 
     /// Returns whether no request has come.

@@ -2,17 +2,21 @@
 
 use std::collections::HashMap;
 
-use mgp_types::Error;
+use mgp_types::{Error, code};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-pub(super) use crate::deliveries::PeerOutcome;
+use crate::deliveries::PeerOutcome;
 
 /// The callers whose answers come on a stream that others read.
 #[derive(Debug)]
 pub(super) struct Replies {
     /// The waiting callers by request id; `None` once the stream has ended.
     waiting: Mutex<Option<HashMap<i64, oneshot::Sender<PeerOutcome>>>>,
+    /// The number of callers that may wait at once.
+    most: usize,
+    /// The message of the error for callers whose answers will not come any more.
+    ended: &'static str,
 }
 
 /// A caller that waits for one answer.
@@ -24,15 +28,19 @@ pub(super) struct WaitingReply<'a> {
 }
 
 impl Replies {
-    pub(super) fn new() -> Self {
-        Self { waiting: Mutex::new(Some(HashMap::new())) }
+    pub(super) fn new(most: usize, ended: &'static str) -> Self {
+        Self { waiting: Mutex::new(Some(HashMap::new())), most, ended }
     }
 
     /// Registers a caller for the answer to request `id`.
     pub(super) fn wait(&self, id: i64) -> Result<WaitingReply<'_>, Error> {
         let (sender, answer) = oneshot::channel();
         let mut waiting = self.waiting.lock();
-        waiting.as_mut().ok_or_else(ended)?.insert(id, sender);
+        let waiting = waiting.as_mut().ok_or_else(|| Error::disconnected(self.ended))?;
+        if waiting.len() >= self.most {
+            return Err(Error::new(code::RESOURCE_EXHAUSTED, "too many questions are open"));
+        }
+        waiting.insert(id, sender);
         Ok(WaitingReply { replies: self, id, answer })
     }
 
@@ -57,7 +65,13 @@ impl Replies {
 impl WaitingReply<'_> {
     /// Waits for the answer.
     pub(super) async fn answer(&mut self) -> PeerOutcome {
-        (&mut self.answer).await.unwrap_or_else(|_| Err(ended()))
+        (&mut self.answer).await.unwrap_or_else(|_| Err(Error::disconnected(self.replies.ended)))
+    }
+
+    /// Returns whether the answer did not come yet, and still can.
+    #[cfg(feature = "http-server")]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.replies.is_awaited(self.id)
     }
 }
 
@@ -68,17 +82,13 @@ impl Drop for WaitingReply<'_> {
     }
 }
 
-fn ended() -> Error {
-    Error::disconnected("the stream that brings the answers has ended")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn who_waits_no_more_is_forgotten() {
-        let replies = Replies::new();
+        let replies = Replies::new(1, "over");
         drop(replies.wait(1).unwrap());
         assert!(replies.waiting.lock().as_ref().unwrap().is_empty());
     }

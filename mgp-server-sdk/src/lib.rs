@@ -112,7 +112,7 @@ mod tokens;
 mod tool;
 
 pub use mgp_lifecycle::server::{DrainOutcome, ServerLifecycle, ShutdownPolicy};
-pub use mgp_stream::callback::{Callback, CallbackReply, Confirmation, SelectedOption};
+pub use mgp_stream::callback::{Callback, Confirmation, SelectedOption};
 pub use mgp_stream::event::{PublishError, Publisher};
 pub use mgp_transport::era::VersionMismatch;
 #[cfg(feature = "tls")]

@@ -3,7 +3,6 @@
 use std::future::{pending, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use mgp_types::mgp::{ExtensionSet, Negotiated, Offer};
 use mgp_types::{
@@ -11,7 +10,8 @@ use mgp_types::{
 };
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use tower_service::Service;
+use tower::service_fn;
+use tower::util::BoxCloneSyncService;
 
 /// An outbox to a peer that has room for so many messages, keeps the messages it is sent, and answers as it is told.
 pub(crate) struct TestPort {
@@ -115,38 +115,20 @@ impl OutboxPort for TestPort {
 mgp_types::partial_debug!(TestPort);
 
 /// A service that answers with a function.
-#[derive(Clone)]
-pub(crate) struct TestServer(Arc<TestAnswer>);
+pub(crate) type TestServer = BoxCloneSyncService<Request, Response, Error>;
 
-impl TestServer {
-    pub(crate) fn new<F>(work: impl Fn(Request) -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = Result<Response, Error>> + Send + 'static,
-    {
-        Self(Arc::new(move |request| Box::pin(work(request))))
-    }
-
-    /// Creates a service that knows no method.
-    pub(crate) fn knowing_nothing() -> Self {
-        Self::new(|request| ready(Err(Error::method_not_found(&request.method))))
-    }
+pub(crate) fn server<F>(work: impl Fn(Request) -> F + Send + Sync + 'static) -> TestServer
+where
+    F: Future<Output = Result<Response, Error>> + Send + 'static,
+{
+    let work = Arc::new(work);
+    BoxCloneSyncService::new(service_fn(move |request| work(request)))
 }
 
-impl Service<Request> for TestServer {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        (self.0)(request)
-    }
+/// Returns a service that knows no method.
+pub(crate) fn knowing_nothing() -> TestServer {
+    server(|request| ready(Err(Error::method_not_found(&request.method))))
 }
-
-mgp_types::partial_debug!(TestServer);
 
 /// Returns a session that has these extensions of MGP, or none.
 pub(crate) fn session(revision: Revision, extensions: &[&str]) -> Session {

@@ -63,7 +63,6 @@
 //! Feature `ext`: subscriptions also in the words of the extension `subscribe_notify`, with filters by payload, a time to
 //! live, and ids that clients choose.
 
-mod abort_on_drop;
 mod advice;
 pub mod call;
 pub mod callback;

@@ -1,6 +1,7 @@
 //! The client's answers to callbacks, read for the server that asked.
 
 use mgp_types::RawJson;
+use mgp_types::mcp::Elicited;
 
 /// The outcome of a question for a yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,28 +19,6 @@ impl Confirmation {
     /// Returns whether the user said yes.
     pub const fn is_confirmed(self) -> bool {
         matches!(self, Self::Confirmed)
-    }
-}
-
-/// The outcome of a question for a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a user answers, says no, or says nothing")]
-pub enum CallbackReply<T> {
-    /// The user answered.
-    Given(T),
-    /// The user said no.
-    Declined,
-    /// The user closed the question without an answer.
-    Cancelled,
-}
-
-impl<T> CallbackReply<T> {
-    /// Returns the answer, if the user gave one.
-    pub fn given(self) -> Option<T> {
-        match self {
-            Self::Given(answer) => Some(answer),
-            Self::Declined | Self::Cancelled => None,
-        }
     }
 }
 
@@ -82,16 +61,16 @@ pub(super) fn confirmation(words: &[String], response: &RawJson) -> Confirmation
 }
 
 /// Reads a client's answer to a question for a value.
-pub(super) fn input(response: &RawJson) -> CallbackReply<RawJson> {
-    if response.is_null() { CallbackReply::Cancelled } else { CallbackReply::Given(response.detached()) }
+pub(super) fn input(response: &RawJson) -> Elicited<RawJson> {
+    if response.is_null() { Elicited::Cancelled } else { Elicited::Accepted(response.detached()) }
 }
 
 /// Reads a client's answer to a question for one of `options`; `None` if the answer is none of them.
-pub(super) fn selection(options: &[String], response: &RawJson) -> Option<CallbackReply<SelectedOption>> {
+pub(super) fn selection(options: &[String], response: &RawJson) -> Option<Elicited<SelectedOption>> {
     if response.is_null() {
-        return Some(CallbackReply::Cancelled);
+        return Some(Elicited::Cancelled);
     }
-    choice(options, &response.to_text()?).map(CallbackReply::Given)
+    choice(options, &response.to_text()?).map(Elicited::Accepted)
 }
 
 /// Returns the option that equals `text` letter by letter: options may differ in case only.
@@ -143,9 +122,9 @@ mod tests {
     #[test]
     fn a_selection_is_one_of_the_options_or_none() {
         let options = ["a".to_owned(), "A".to_owned()];
-        let chosen = selection(&options, &raw(r#""A""#)).unwrap().given().unwrap();
+        let chosen = selection(&options, &raw(r#""A""#)).unwrap().accepted().unwrap();
         assert_eq!((chosen.index, &*chosen.option), (1, "A"));
-        assert_eq!(selection(&options, &RawJson::null()), Some(CallbackReply::Cancelled));
+        assert_eq!(selection(&options, &RawJson::null()), Some(Elicited::Cancelled));
         for none in [r#""b""#, "0", r#""a ""#, r#"{"index":0}"#] {
             assert_eq!(selection(&options, &raw(none)), None, "{none}");
         }

@@ -141,7 +141,7 @@ impl Callbacks {
                 return Poll::Ready(Err(error));
             }
             // An answer that was accepted and is still being delivered is in time: its sender was told so.
-            if end.as_mut().poll(cx).is_ready() && asked.waits() {
+            if end.as_mut().poll(cx).is_ready() && asked.open.lock().waits(&asked.id) {
                 return Poll::Ready(Err(late()));
             }
             Poll::Pending
@@ -172,12 +172,6 @@ async fn keep_sending(outbox: &Outbox, request: Request) -> Error {
 struct AskedCallback<'a> {
     open: &'a Mutex<OpenCallbacks>,
     id: Box<str>,
-}
-
-impl AskedCallback<'_> {
-    fn waits(&self) -> bool {
-        self.open.lock().waits(&self.id)
-    }
 }
 
 impl Drop for AskedCallback<'_> {

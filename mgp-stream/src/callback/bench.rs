@@ -25,7 +25,7 @@ impl CallbackBench {
         context.session = Some(Arc::new(session));
         context.principal = Some(Principal::new("agent"));
         context.outbox = port.outbox();
-        let server = CallbackLayer::new(callbacks.clone()).layer(TestServer::knowing_nothing());
+        let server = CallbackLayer::new(callbacks.clone()).layer(doubles::knowing_nothing());
         Self { callbacks, port, context, server }
     }
 

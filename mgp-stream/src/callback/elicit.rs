@@ -1,12 +1,12 @@
 //! Callbacks as elicitations of MCP, for clients without callbacks.
 
 use mgp_types::mcp::{
-    BooleanSchema, ElicitAction, ElicitFormParams, ElicitResult, ForRevision, FormSchema, SingleSelectSchema,
-    StringSchema,
+    BooleanSchema, ElicitAction, ElicitFormParams, ElicitResult, Elicited, ForRevision, FormSchema,
+    SingleSelectSchema, StringSchema,
 };
 use mgp_types::{Error, Object, RawJson, Revision};
 
-use super::answer::{self, CallbackReply, Confirmation, SelectedOption};
+use super::answer::{self, Confirmation, SelectedOption};
 use super::question::Callback;
 
 /// Returns the parameters of `elicitation/create` that ask the question.
@@ -56,19 +56,19 @@ pub(super) fn confirmation(result: &ElicitResult) -> Confirmation {
     }
 }
 
-pub(super) fn input(result: &ElicitResult) -> Option<CallbackReply<RawJson>> {
+pub(super) fn input(result: &ElicitResult) -> Option<Elicited<RawJson>> {
     reply(result, |value| Some(value.detached()))
 }
 
-pub(super) fn selection(options: &[String], result: &ElicitResult) -> Option<CallbackReply<SelectedOption>> {
+pub(super) fn selection(options: &[String], result: &ElicitResult) -> Option<Elicited<SelectedOption>> {
     reply(result, |value| answer::choice(options, &value.to_text()?))
 }
 
-fn reply<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> Option<CallbackReply<T>> {
+fn reply<T>(result: &ElicitResult, read: impl FnOnce(&RawJson) -> Option<T>) -> Option<Elicited<T>> {
     Some(match result.action {
-        ElicitAction::Accept => CallbackReply::Given(read(field(result)?)?),
-        ElicitAction::Decline => CallbackReply::Declined,
-        _ => CallbackReply::Cancelled,
+        ElicitAction::Accept => Elicited::Accepted(read(field(result)?)?),
+        ElicitAction::Decline => Elicited::Declined,
+        _ => Elicited::Cancelled,
     })
 }
 
@@ -103,12 +103,12 @@ mod tests {
     fn a_filled_form_must_fit() {
         let options = ["a".to_owned(), "b".to_owned()];
         let chosen = selection(&options, &result(r#"{"action":"accept","content":{"answer":"b"}}"#));
-        assert_eq!(chosen.and_then(CallbackReply::given).map(|choice| choice.index), Some(1));
+        assert_eq!(chosen.and_then(Elicited::accepted).map(|choice| choice.index), Some(1));
         for wrong in [r#"{"action":"accept","content":{"answer":"c"}}"#, r#"{"action":"accept"}"#] {
             assert_eq!(selection(&options, &result(wrong)), None, "{wrong}");
         }
-        assert_eq!(selection(&options, &result(r#"{"action":"decline"}"#)), Some(CallbackReply::Declined));
-        assert_eq!(input(&result(r#"{"action":"cancel"}"#)), Some(CallbackReply::Cancelled));
+        assert_eq!(selection(&options, &result(r#"{"action":"decline"}"#)), Some(Elicited::Declined));
+        assert_eq!(input(&result(r#"{"action":"cancel"}"#)), Some(Elicited::Cancelled));
     }
 
     #[test]

@@ -36,7 +36,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Callback`], [`Confirmation`], [`CallbackReply`], [`SelectedOption`] | a question, and its outcome |
+//! | [`Callback`], [`Confirmation`], [`SelectedOption`] | a question, and its outcome |
 //! | [`Callbacks`], [`CallbackLayer`] | the server's side |
 //! | [`CallbackResponder`], [`ServerResponder`], [`CallbackInboundLayer`] | the client's side |
 //! | [`CallbackRelay`] | the way through a gateway |
@@ -50,7 +50,7 @@ mod question;
 mod relay;
 mod responder;
 
-pub use self::answer::{CallbackReply, Confirmation, SelectedOption};
+pub use self::answer::{Confirmation, SelectedOption};
 pub use self::ask::Callbacks;
 pub use self::layer::{CallbackLayer, CallbackService};
 pub use self::question::Callback;

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::mcp::{ElicitResult, FormSchema};
+use mgp_types::mcp::{ElicitResult, Elicited, FormSchema};
 use mgp_types::mgp::{CallbackRequest, CallbackType};
 use mgp_types::{Error, RawJson};
 
-use super::answer::{self, CallbackReply, Confirmation, SelectedOption};
+use super::answer::{self, Confirmation, SelectedOption};
 use super::elicit;
 
 /// A question for the client, whose answer is an `A`.
@@ -62,7 +62,7 @@ impl Callback<Confirmation> {
     }
 }
 
-impl Callback<CallbackReply<RawJson>> {
+impl Callback<Elicited<RawJson>> {
     /// Creates a question for a value that the user knows. An elicitation brings a text; a callback may bring any JSON.
     pub fn input(message: impl Into<String>) -> Self {
         Self::new(
@@ -78,7 +78,7 @@ impl Callback<CallbackReply<RawJson>> {
     }
 }
 
-impl Callback<CallbackReply<SelectedOption>> {
+impl Callback<Elicited<SelectedOption>> {
     /// Creates a question for one of `options`.
     pub fn selection(
         message: impl Into<String>,

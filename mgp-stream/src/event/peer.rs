@@ -14,12 +14,12 @@ use tower_service::Service;
 
 use super::server::EventQuotas;
 use super::{EventsGate, Publisher};
-use crate::doubles::{TestPort, TestServer, object, session};
+use crate::doubles::{self, TestPort, TestServer, object, session};
 
 /// Returns a server that acknowledges requests that listen, unless told to refuse or to be late, and knows nothing
 /// else.
 pub(super) fn bare() -> TestServer {
-    TestServer::new(|request| async move {
+    doubles::server(|request| async move {
         if request.method != Method::LISTEN || request.params.contains("refuse") {
             return Err(Error::method_not_found(&request.method));
         }

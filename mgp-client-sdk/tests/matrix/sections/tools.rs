@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mgp_server_sdk::types::mgp::EventSeverity;
 use mgp_server_sdk::types::{Error, Params, code};
-use mgp_server_sdk::{Callback, CallbackReply, Confirmation, Cx, Server, Tool, ToolError};
+use mgp_server_sdk::{Callback, Confirmation, Cx, Elicited, Server, Tool, ToolError};
 use serde_json::Value;
 
 use crate::sections::server::State;
@@ -134,14 +134,14 @@ fn asking(server: Server) -> Server {
         })
         .tool(Tool::new("name", "Asks for a name."), async |cx: Cx| {
             Ok::<_, ToolError>(match cx.callback("name", Callback::input("Who?")).await? {
-                CallbackReply::Given(name) => name.to_text().unwrap_or_default(),
+                Elicited::Accepted(name) => name.to_text().unwrap_or_default(),
                 other => format!("{other:?}"),
             })
         })
         .tool(Tool::new("choose", "Asks for a branch."), async |cx: Cx| {
             let question = Callback::selection("Which branch?", ["main", "next"]);
             Ok::<_, ToolError>(match cx.callback("branch", question).await? {
-                CallbackReply::Given(choice) => format!("{} {}", choice.index, choice.option),
+                Elicited::Accepted(choice) => format!("{} {}", choice.index, choice.option),
                 other => format!("{other:?}"),
             })
         })

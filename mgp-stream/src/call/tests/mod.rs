@@ -81,7 +81,7 @@ where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
     let layer = StreamLayer::new();
-    let service = layer.layer(TestServer::new(work));
+    let service = layer.layer(doubles::server(work));
     (layer, service)
 }
 

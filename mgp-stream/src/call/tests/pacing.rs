@@ -10,7 +10,7 @@ use tower_service::Service;
 
 use super::super::StreamLayer;
 use super::{answered, chunk, layered, start, streamed_call, tell};
-use crate::doubles::{TestPort, TestServer, settle};
+use crate::doubles::{self, TestPort, settle};
 
 const PACE: &str = "notifications/mgp.stream.pace";
 
@@ -86,7 +86,7 @@ async fn a_pause_that_does_not_end_ends_the_call() {
 async fn a_caller_that_does_not_take_chunks_loses_the_call() {
     let layer = StreamLayer::new();
     // The handler ignores that sending failed, and would go on for ever.
-    let mut service = layer.layer(TestServer::new(|request| async move {
+    let mut service = layer.layer(doubles::server(|request| async move {
         loop {
             let _ = request.context.outbox.notify(chunk("a")).await;
             tokio::time::sleep(Duration::from_millis(10)).await;

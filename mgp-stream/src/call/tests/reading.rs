@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::super::{StreamPart, StreamReader};
 use super::{Dropped, StreamService, answered, chunk, layered, session};
-use crate::doubles::{TestPort, TestServer, object, result, settle, text};
+use crate::doubles::{self, TestPort, TestServer, object, result, settle, text};
 
 fn tool_call() -> Request {
     Request::call(Method::TOOLS_CALL, object(r#"{"name":"think"}"#))
@@ -42,7 +42,7 @@ fn scripted(
 ) -> (TestServer, Arc<Mutex<Vec<Request>>>) {
     let requests = Arc::<Mutex<Vec<Request>>>::default();
     let seen = requests.clone();
-    let server = TestServer::new(move |request| {
+    let server = doubles::server(move |request| {
         seen.lock().push(request.clone());
         async move {
             if request.method != Method::TOOLS_CALL {
@@ -93,7 +93,7 @@ async fn a_server_that_does_not_stream_leaves_the_stream_empty() {
     let mut reader = StreamReader::open(server, tool_call());
     assert!(reader.next().await.is_none());
     assert_eq!(answered(&reader.finish().await.unwrap()), r#"{"content":[]}"#);
-    let refusing = TestServer::new(|_| async { Err(Error::invalid_params("no")) });
+    let refusing = doubles::server(|_| async { Err(Error::invalid_params("no")) });
     let mut reader = StreamReader::open(refusing, tool_call());
     assert!(reader.next().await.is_none());
     assert_eq!(reader.finish().await.unwrap_err().code(), code::INVALID_PARAMS);
@@ -116,7 +116,7 @@ async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
     let times = Arc::<Mutex<Vec<Duration>>>::default();
     let seen = times.clone();
     let began = tokio::time::Instant::now();
-    let server = TestServer::new(move |request| {
+    let server = doubles::server(move |request| {
         if request.kind == RequestKind::Notify {
             seen.lock().push(began.elapsed());
         }
@@ -141,7 +141,7 @@ async fn a_gap_is_asked_for_three_times_and_told_with_the_answer() {
 async fn dropping_the_reader_drops_the_call() {
     let gone = Arc::<AtomicBool>::default();
     let seen = gone.clone();
-    let server = TestServer::new(move |_| {
+    let server = doubles::server(move |_| {
         let dropped = Dropped(seen.clone());
         async move {
             let _dropped = dropped;
@@ -189,7 +189,7 @@ where
     let (_, service) = layered(tool);
     let messages = Told::default();
     let seen = messages.clone();
-    let connection = TestServer::new(move |mut request| {
+    let connection = doubles::server(move |mut request| {
         if request.method != Method::TOOLS_CALL {
             seen.lock().push((request.method.as_str().to_owned(), request.params.clone()));
         }
@@ -265,7 +265,7 @@ async fn a_slow_reader_slows_the_server_and_loses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing_that_comes_from_another_task() {
-    let server = TestServer::new(|request| async move {
+    let server = doubles::server(|request| async move {
         let brings = tokio::spawn(async move {
             for index in 0..200 {
                 request.context.outbox.notify(chunk_at(index, "#")).await?;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use foldhash::quality::RandomState;
 use mgp_types::mgp::{CallbackRequest, ServerId};
 use mgp_types::{RawJson, Session, StreamId};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::abort_on_drop::AbortOnDrop;
 use crate::session::SessionKey;
 
 /// The questions that servers asked lately, and their answers.
@@ -39,7 +39,7 @@ pub(super) struct CallbackEntry {
     asked: Occurrence,
     answer: Option<RawJson>,
     /// The tasks that work on the answer and deliver it.
-    pub(super) tasks: Vec<AbortOnDrop>,
+    pub(super) tasks: JoinSet<()>,
 }
 
 /// The state of a question that arrives.
@@ -84,7 +84,6 @@ impl CallbackHistory {
             && asked.repeats(&entry.asked)
         {
             let entry = entries.get_mut(id).expect("the entry was found under the same lock");
-            entry.tasks.retain(|task| !task.is_over());
             return match entry.answer.clone() {
                 Some(answer) if entry.tasks.len() < MAX_DELIVERIES => CallbackState::Answered(entry, answer),
                 _ => CallbackState::Busy,
@@ -92,20 +91,20 @@ impl CallbackHistory {
         }
         // The id may stand for an older question that is over.
         entries.remove(id);
-        let in_work = entries.values().filter(|entry| entry.is_in_work());
+        let in_work = entries.values().filter(|entry| !entry.tasks.is_empty());
         let (questions, bytes) =
             in_work.fold((0, 0), |(questions, bytes), entry| (questions + 1, bytes + entry.asked.bytes));
         if questions >= MAX_IN_WORK || bytes + asked.bytes > MAX_BYTES_IN_WORK {
             return CallbackState::Full;
         }
         if entries.len() >= MAX_KNOWN {
-            let idle = entries.iter().filter(|(_, entry)| !entry.is_in_work());
+            let idle = entries.iter().filter(|(_, entry)| entry.tasks.is_empty());
             if let Some(oldest) = idle.min_by_key(|(_, entry)| entry.asked.end).map(|(id, _)| id.clone()) {
                 entries.remove(&oldest);
             }
         }
         self.entries += 1;
-        let entry = CallbackEntry { number: self.entries, asked, answer: None, tasks: Vec::new() };
+        let entry = CallbackEntry { number: self.entries, asked, answer: None, tasks: JoinSet::new() };
         CallbackState::New(entries.entry(id.into()).or_insert(entry))
     }
 
@@ -124,7 +123,10 @@ impl CallbackHistory {
 
     fn forget(&mut self, now: Instant) {
         self.servers.retain(|_, entries| {
-            entries.retain(|_, entry| now < entry.asked.end + MEMORY);
+            entries.retain(|_, entry| {
+                while entry.tasks.try_join_next().is_some() {}
+                now < entry.asked.end + MEMORY
+            });
             !entries.is_empty()
         });
     }
@@ -150,12 +152,6 @@ impl Occurrence {
         self.digest == earlier.digest
             && self.session == earlier.session
             && (self.stream == earlier.stream || self.stream == StreamId::STANDALONE)
-    }
-}
-
-impl CallbackEntry {
-    fn is_in_work(&self) -> bool {
-        self.tasks.iter().any(|task| !task.is_over())
     }
 }
 

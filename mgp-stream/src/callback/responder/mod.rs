@@ -12,7 +12,6 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::history::{CallbackHistory, CallbackState, Occurrence};
-use crate::abort_on_drop::AbortOnDrop;
 
 mod history;
 mod inbound;
@@ -87,12 +86,10 @@ impl ServerResponder {
                 let responder = Arc::downgrade(&self.responder.0);
                 let question = CallbackInProgress { responder, server, number: entry.number, asked };
                 let work = question.answer(Arc::clone(&self.responder.0.handler), session, context, end);
-                entry.tasks.push(AbortOnDrop::spawn(&runtime, work));
+                entry.tasks.spawn_on(work, &runtime);
             }
             CallbackState::Answered(entry, answer) => {
-                entry
-                    .tasks
-                    .push(AbortOnDrop::spawn(&runtime, respond(server, asked.callback_id, session, answer)));
+                entry.tasks.spawn_on(respond(server, asked.callback_id, session, answer), &runtime);
             }
             CallbackState::Busy => {}
             CallbackState::Full => {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context as TaskContext, Wake, Waker};
 use std::time::Duration;
 
+use mgp_types::mcp::Elicited;
 use mgp_types::mgp::CallbackRequest;
 use mgp_types::{Context, RawJson, code};
 use parking_lot::Mutex;
@@ -13,7 +14,7 @@ use tokio::time::sleep;
 
 use super::responder::{Link, asked};
 use crate::callback::bench::CallbackBench;
-use crate::callback::{Callback, CallbackReply, CallbackResponder, Callbacks};
+use crate::callback::{Callback, CallbackResponder, Callbacks};
 use crate::doubles::settle;
 
 /// A waker that asks again as soon as it is woken, on the thread that wakes it.
@@ -40,7 +41,7 @@ async fn whoever_is_woken_by_an_answer_may_use_the_callbacks_at_once() {
     let (id, bench) = (bench.id(), &bench);
     bench.respond(&id, "1").await.unwrap();
     assert_eq!(woken.looked.load(Ordering::Relaxed), 1);
-    let std::task::Poll::Ready(Ok(CallbackReply::Given(answer))) = asking.poll(&mut cx) else {
+    let std::task::Poll::Ready(Ok(Elicited::Accepted(answer))) = asking.poll(&mut cx) else {
         panic!("answered")
     };
     assert_eq!(answer.as_bytes(), b"1");

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_types::mcp::Elicited;
 use mgp_types::{InputExchange, Method, Object, Origin, RawJson, Revision, Severity, code};
 
 use crate::callback::bench::{CallbackBench, session};
-use crate::callback::{Callback, CallbackReply, Confirmation};
+use crate::callback::{Callback, Confirmation};
 use crate::doubles::{TestPort, raw, settle};
 
 const ASKABLE: &str = r#"{"elicitation":{}}"#;
@@ -47,10 +48,10 @@ async fn a_confirmation_is_a_form_with_one_box() {
 async fn an_input_is_a_text_and_a_selection_one_of_its_options() {
     let bench = plain(TestPort::answering(r#"{"action":"accept","content":{"answer":"next"}}"#));
     let input = bench.callbacks.ask(&bench.context, "a", Callback::input("Which?")).await.unwrap();
-    assert_eq!(input, CallbackReply::Given(raw(r#""next""#)));
+    assert_eq!(input, Elicited::Accepted(raw(r#""next""#)));
     let question = Callback::selection("Which?", ["main", "next"]);
     let choice = bench.callbacks.ask(&bench.context, "b", question).await.unwrap();
-    assert_eq!(choice.given().map(|choice| choice.index), Some(1));
+    assert_eq!(choice.accepted().map(|choice| choice.index), Some(1));
     let question = Callback::selection("Which?", ["main"]);
     let refused = bench.callbacks.ask(&bench.context, "c", question).await.unwrap_err();
     assert_eq!(refused.code(), code::INVALID_PARAMS);
@@ -134,7 +135,7 @@ async fn a_request_that_belongs_to_no_session_asks_nothing() {
     let mut bench = plain(TestPort::answering("{}"));
     bench.context.session = None;
     let refused =
-        bench.callbacks.ask(&bench.context, "key", Callback::<CallbackReply<RawJson>>::input("Who?")).await;
+        bench.callbacks.ask(&bench.context, "key", Callback::<Elicited<RawJson>>::input("Who?")).await;
     assert_eq!(refused.unwrap_err().code(), code::INVALID_REQUEST);
     assert!(bench.port.called.lock().is_empty());
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mgp_types::mcp::Elicited;
 use mgp_types::mgp::CallbackRequest;
 use mgp_types::{Error, Method, Origin, Request, Revision, code};
 use tokio::task::JoinHandle;
@@ -9,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use tower_service::Service as _;
 
 use crate::callback::bench::{CallbackBench, session};
-use crate::callback::{Callback, CallbackReply, Confirmation};
+use crate::callback::{Callback, Confirmation};
 use crate::doubles::{TestPort, raw, settle};
 
 impl CallbackBench {
@@ -46,7 +47,7 @@ async fn an_input_may_be_any_json() {
         let asking = bench.asking(Callback::input("Who?"));
         settle().await;
         bench.respond(&bench.id(), json).await.unwrap();
-        assert_eq!(asking.await.unwrap().unwrap(), CallbackReply::Given(raw(json)), "{json}");
+        assert_eq!(asking.await.unwrap().unwrap(), Elicited::Accepted(raw(json)), "{json}");
     }
 }
 
@@ -62,7 +63,7 @@ async fn an_answer_that_is_no_option_is_refused_and_the_question_stays_open() {
         assert!(refused.message().contains("options"), "{refused}");
     }
     bench.respond(&bench.id(), r#""next""#).await.unwrap();
-    let choice = asking.await.unwrap().unwrap().given().unwrap();
+    let choice = asking.await.unwrap().unwrap().accepted().unwrap();
     assert_eq!((choice.index, &*choice.option), (1, "next"));
 }
 

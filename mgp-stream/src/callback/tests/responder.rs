@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use crate::callback::bench::session;
 use crate::callback::{CallbackInbound, CallbackInboundLayer, CallbackResponder};
-use crate::doubles::{TestPort, TestServer, settle, text};
+use crate::doubles::{self, TestPort, TestServer, settle, text};
 
 /// A responder that answers with what it was asked, after a time, and counts.
 struct Client {
@@ -55,7 +55,7 @@ impl Link {
         let mut session = session(Revision::V2025_11_25, extensions, "{}");
         session.outbox = server.outbox();
         let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from(name)))
-            .layer(TestServer::knowing_nothing());
+            .layer(doubles::knowing_nothing());
         Self { server, session: Arc::new(session), inbound, call: StreamId::fresh() }
     }
 

@@ -14,7 +14,7 @@ use crate::callback::{
     Callback, CallbackInbound, CallbackInboundLayer, CallbackRelay, CallbackResponder, CallbackService,
     Callbacks, Confirmation,
 };
-use crate::doubles::{TestServer, settle};
+use crate::doubles::{self, TestServer, settle};
 
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -79,7 +79,7 @@ proptest! {
             let mut relay = CallbackRelay::new();
             let bench = CallbackBench::with_callbacks();
             let responder = CallbackResponder::new(async |_: CallbackRequest, _: Context| Some(RawJson::null()));
-            let mut inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s"))).layer(TestServer::knowing_nothing());
+            let mut inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s"))).layer(doubles::knowing_nothing());
             for params in &asked {
                 let mut request = Request::notify(method::CALLBACK_REQUEST, params.clone());
                 request.context.session.clone_from(&bench.context.session);

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_types::mcp::Elicited;
 use mgp_types::mgp::{CallbackRequest, ServerId};
 use mgp_types::{
     BoxFuture, Context, Error, Outbox, OutboxPort, Principal, RawJson, Request, Response, Revision, Session,
@@ -18,10 +19,10 @@ use tower_service::Service;
 
 use crate::callback::bench::session;
 use crate::callback::{
-    Callback, CallbackInbound, CallbackInboundLayer, CallbackLayer, CallbackReply, CallbackResponder,
-    CallbackService, Callbacks,
+    Callback, CallbackInbound, CallbackInboundLayer, CallbackLayer, CallbackResponder, CallbackService,
+    Callbacks,
 };
-use crate::doubles::TestServer;
+use crate::doubles::{self, TestServer};
 use crate::seeded_random::{self, SeededRandom};
 
 fn delay(dice: &SeededRandom) -> Duration {
@@ -164,14 +165,14 @@ fn pair(
     context.session = Some(Arc::new(session(Revision::V2025_11_25, &["callbacks"], "{}")));
     let up = Up {
         network: network.clone(),
-        server: CallbackLayer::new(callbacks.clone()).layer(TestServer::knowing_nothing()),
+        server: CallbackLayer::new(callbacks.clone()).layer(doubles::knowing_nothing()),
         client: context.clone(),
         stranger: stranger.clone(),
     };
     let mut at_client = session(Revision::V2025_11_25, &["callbacks"], "{}");
     at_client.outbox = Outbox::new(Arc::new(up), StreamId::STANDALONE);
-    let inbound = CallbackInboundLayer::new(responder.of_server(ServerId::from("s")))
-        .layer(TestServer::knowing_nothing());
+    let inbound =
+        CallbackInboundLayer::new(responder.of_server(ServerId::from("s"))).layer(doubles::knowing_nothing());
     let down = Down { network: network.clone(), inbound, session: Arc::new(at_client) };
     context.outbox = Outbox::new(Arc::new(down), StreamId::fresh());
     Pair { context, network, _responder: responder }
@@ -228,7 +229,7 @@ async fn run(dice: SeededRandom) -> Tally {
     }
     while let Some(ended) = asking.join_next().await {
         match ended {
-            Ok((number, question, Ok(CallbackReply::Given(answer)))) => {
+            Ok((number, question, Ok(Elicited::Accepted(answer)))) => {
                 assert_eq!(answer.to_text().unwrap(), format!("{number}: question {question}"));
                 tally.answered += 1;
             }

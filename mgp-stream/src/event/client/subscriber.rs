@@ -10,11 +10,11 @@ use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, EventUnsubscribe, S
 use mgp_types::{Error, Request, RpcService, Session};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
 use super::assembly::bytes_of;
 use super::events::ask;
 use super::{EventAssembly, EventItem, Events};
-use crate::abort_on_drop::AbortOnDrop;
 
 /// Brings events to those who subscribed to them. Clones share their subscriptions.
 ///
@@ -38,7 +38,7 @@ struct Routes {
     /// The last subscriptions whose stream was dropped without ending them.
     left: VecDeque<SubscriptionId>,
     /// The tasks that end dropped subscriptions.
-    ending: Vec<AbortOnDrop>,
+    ending: JoinSet<()>,
 }
 
 /// The number of dropped subscriptions that are remembered.
@@ -61,10 +61,9 @@ impl Subscriber {
         if let (Some(session), Ok(runtime)) = (&notification.context.session, Handle::try_current())
             && self.is_left(&id)
         {
-            let task = AbortOnDrop::spawn(&runtime, end(id, Arc::clone(session)));
-            let mut routes = self.0.lock();
-            routes.ending.retain(|task| !task.is_over());
-            routes.ending.push(task);
+            let ending = &mut self.0.lock().ending;
+            while ending.try_join_next().is_some() {}
+            ending.spawn_on(end(id, Arc::clone(session)), &runtime);
         }
     }
 

@@ -106,8 +106,8 @@ impl Error {
     /// stateless revisions, -32602 in the older ones.
     pub fn unsupported_version(code: i64, requested: &str, supported: &[Revision]) -> Self {
         let supported: Vec<_> = supported.iter().map(ToString::to_string).collect();
-        let data = RawJson::from_value(&UnsupportedProtocolVersion::new(supported, requested)).ok();
-        Self::new(code, "Unsupported protocol version").with_optional_data(data)
+        let data = RawJson::from_value(&UnsupportedProtocolVersion::new(supported, requested));
+        Self::new(code, "Unsupported protocol version").with_data(data.unwrap_or(RawJson::null()))
     }
 
     /// Creates the error of a connection that was lost or could not be made.
@@ -141,8 +141,9 @@ impl Error {
     }
 
     /// Sets the data that goes to the peer with the error.
-    pub fn with_data(self, data: RawJson) -> Self {
-        self.with_optional_data(Some(data))
+    pub fn with_data(mut self, data: RawJson) -> Self {
+        self.0.data = Some(data);
+        self
     }
 
     /// Sets the recovery advice that goes to the peer with the error (MGP §14.5).
@@ -219,11 +220,6 @@ impl Error {
             None => self.0.data.clone(),
             Some(recovery) => Some(recovery.into_error_data(self.0.data.as_ref())),
         }
-    }
-
-    fn with_optional_data(mut self, data: Option<RawJson>) -> Self {
-        self.0.data = data;
-        self
     }
 }
 

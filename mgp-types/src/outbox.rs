@@ -106,7 +106,7 @@ impl Outbox {
     /// The connection is gone.
     pub async fn notify(&self, notification: Request) -> Result<(), Error> {
         match &self.port {
-            Some(_) if self.is_plain && is_uninvited(&notification.method) => Ok(()),
+            Some(port) if self.is_plain => Plain(Arc::clone(port)).notify(self.stream, notification).await,
             Some(port) => port.notify(self.stream, notification).await,
             None => Ok(()),
         }
@@ -121,7 +121,7 @@ impl Outbox {
     /// Dropping the future takes the request back.
     pub async fn call(&self, request: Request) -> Result<Response, Error> {
         match &self.port {
-            Some(_) if self.is_plain && request.method.is_mgp() => Err(unknown_to_plain(&request)),
+            Some(port) if self.is_plain => Plain(Arc::clone(port)).call(self.stream, request).await,
             Some(port) => port.call(self.stream, request).await,
             None => Err(Error::invalid_request("the peer cannot be asked on this connection")),
         }
@@ -133,7 +133,8 @@ struct Plain(Arc<dyn OutboxPort>);
 
 impl OutboxPort for Plain {
     fn notify(&self, stream: StreamId, notification: Request) -> BoxFuture<'_, Result<(), Error>> {
-        if is_uninvited(&notification.method) {
+        // The peer has not asked for any but events, and the end of their subscription.
+        if notification.method.is_mgp() && !notification.method.as_str().starts_with(Method::EVENT.as_str()) {
             return Box::pin(std::future::ready(Ok(())));
         }
         self.0.notify(stream, notification)
@@ -141,20 +142,11 @@ impl OutboxPort for Plain {
 
     fn call(&self, stream: StreamId, request: Request) -> BoxFuture<'_, Result<Response, Error>> {
         if request.method.is_mgp() {
-            return Box::pin(std::future::ready(Err(unknown_to_plain(&request))));
+            let why = format!("the peer does not speak MGP and lacks its method `{}`", request.method);
+            return Box::pin(std::future::ready(Err(Error::invalid_request(why))));
         }
         self.0.call(stream, request)
     }
-}
-
-/// Returns whether the method is a notification that a peer without MGP has not asked for, unlike events and the end of
-/// their subscription.
-fn is_uninvited(method: &Method) -> bool {
-    method.is_mgp() && !method.as_str().starts_with(Method::EVENT.as_str())
-}
-
-fn unknown_to_plain(request: &Request) -> Error {
-    Error::invalid_request(format!("the peer does not speak MGP and lacks its method `{}`", request.method))
 }
 
 crate::partial_debug!(Outbox, self => open: self.is_open(), stream: self.stream);

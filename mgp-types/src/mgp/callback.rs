@@ -53,15 +53,10 @@ pub struct CallbackRequest {
     pub unknown: Object,
 }
 
-const ID: &str = "callback_id";
-const TYPE: &str = "type";
-const TYPE_ALIAS: &str = "callback_type";
-const MESSAGE: &str = "message";
-const OPTIONS: &str = "options";
-const TIMEOUT: &str = "timeout_ms";
 /// The members with a meaning of their own. `request_id` is dropped, because it would name the call of another
 /// connection.
-const KNOWN: [&str; 7] = [ID, TYPE, TYPE_ALIAS, MESSAGE, OPTIONS, TIMEOUT, "request_id"];
+const KNOWN: [&str; 7] =
+    ["callback_id", "type", "callback_type", "message", "options", "timeout_ms", "request_id"];
 
 impl CallbackRequest {
     /// The greatest length of an id in bytes.
@@ -90,14 +85,14 @@ impl CallbackRequest {
 
     /// Reads the request in the parameters of a notification; returns `None` if the id is missing or too long.
     pub fn read(params: &Object) -> Option<Self> {
-        let id = params.text(ID).filter(|id| !id.is_empty() && id.len() <= Self::MAX_ID_BYTES)?;
-        let word = params.text(TYPE).or_else(|| params.text(TYPE_ALIAS)).unwrap_or_default();
+        let id = params.text("callback_id").filter(|id| !id.is_empty() && id.len() <= Self::MAX_ID_BYTES)?;
+        let word = params.text("type").or_else(|| params.text("callback_type")).unwrap_or_default();
         Some(Self {
             callback_id: (*id).into(),
             callback_type: (*word).into(),
-            message: params.text(MESSAGE).unwrap_or_default().into_owned(),
-            options: params.get(OPTIONS).and_then(|raw| raw.to().ok()).unwrap_or_default(),
-            timeout_ms: params.get(TIMEOUT).and_then(|raw| raw.to().ok()),
+            message: params.text("message").unwrap_or_default().into_owned(),
+            options: params.get("options").and_then(|raw| raw.to().ok()).unwrap_or_default(),
+            timeout_ms: params.get("timeout_ms").and_then(|raw| raw.to().ok()),
             unknown: leftover(params, &KNOWN),
         })
     }
@@ -132,11 +127,11 @@ impl CallbackRequest {
     /// Returns the parameters of the notification.
     pub fn to_params(&self) -> Object {
         let mut out = ObjectWriter::new();
-        out.text(ID, &self.callback_id);
-        out.text(TYPE, self.callback_type.as_str());
-        out.text(MESSAGE, &self.message);
-        out.optional(OPTIONS, Some(&self.options).filter(|options| !options.is_empty()));
-        out.optional(TIMEOUT, self.timeout_ms.as_ref());
+        out.text("callback_id", &self.callback_id);
+        out.text("type", self.callback_type.as_str());
+        out.text("message", &self.message);
+        out.optional("options", Some(&self.options).filter(|options| !options.is_empty()));
+        out.optional("timeout_ms", self.timeout_ms.as_ref());
         out.others(&self.unknown, &KNOWN);
         out.finish()
     }

@@ -3,10 +3,11 @@
 use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 use std::{io, task};
 
+use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, BufReader};
 use tokio::process;
@@ -111,31 +112,23 @@ pub struct ChildStdin(Arc<StdinPipe>);
 
 /// The pipe to a server, which one task writes to and the shutdown closes.
 #[derive(Debug)]
-pub(super) struct StdinPipe(Mutex<StdinState>);
-
-#[derive(Debug)]
-struct StdinState {
+pub(super) struct StdinPipe {
     /// The pipe; `None` once it is closed.
-    pipe: Option<process::ChildStdin>,
+    pipe: Mutex<Option<process::ChildStdin>>,
     /// The waker of the writer that waits for room.
-    waiting: Option<Waker>,
+    waiting: AtomicWaker,
 }
 
 pub(super) fn closable(pipe: process::ChildStdin) -> (ChildStdin, Arc<StdinPipe>) {
-    let shared = Arc::new(StdinPipe(Mutex::new(StdinState { pipe: Some(pipe), waiting: None })));
+    let shared = Arc::new(StdinPipe { pipe: Mutex::new(Some(pipe)), waiting: AtomicWaker::new() });
     (ChildStdin(Arc::clone(&shared)), shared)
 }
 
 impl StdinPipe {
     pub(super) fn close(&self) {
-        let (pipe, waiting) = {
-            let mut state = self.0.lock();
-            (state.pipe.take(), state.waiting.take())
-        };
+        let pipe = self.pipe.lock().take();
         drop(pipe);
-        if let Some(waiting) = waiting {
-            waiting.wake();
-        }
+        self.waiting.wake();
     }
 }
 
@@ -145,11 +138,11 @@ impl ChildStdin {
         cx: &mut task::Context<'_>,
         act: impl FnOnce(Pin<&mut process::ChildStdin>, &mut task::Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
-        let mut state = self.0.0.lock();
-        let Some(pipe) = &mut state.pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        let mut pipe = self.0.pipe.lock();
+        let Some(pipe) = &mut *pipe else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
         let outcome = act(Pin::new(pipe), cx);
         if outcome.is_pending() {
-            state.waiting = Some(cx.waker().clone());
+            self.0.waiting.register(cx.waker());
         }
         outcome
     }

@@ -13,13 +13,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::task::AtomicWaker;
 use mgp_types::{Error, Method, Outbox, Params, RawJson, Request};
 use parking_lot::Mutex;
 
 pub(crate) use self::stall::ReadStalls;
 use self::stall::StallAllowance;
 use crate::ConnectionLimits;
-use crate::sent_future::WakerSlot;
 
 /// The peer's answer.
 pub(crate) type PeerOutcome = Result<RawJson, Error>;
@@ -39,9 +39,9 @@ struct DeliveriesState {
     /// The time for which this call may still keep the connection from reading.
     patience: StallAllowance,
     /// The waker of the caller, for new messages.
-    caller: WakerSlot,
+    caller: AtomicWaker,
     /// The waker of the connection, for new room.
-    connection: WakerSlot,
+    connection: AtomicWaker,
 }
 
 struct Delivery {
@@ -72,8 +72,8 @@ impl CallDeliveries {
                 bytes: 0,
                 progress: AnswerState::Open,
                 patience: StallAllowance::new(limits.delivery_timeout),
-                caller: WakerSlot::default(),
-                connection: WakerSlot::default(),
+                caller: AtomicWaker::new(),
+                connection: AtomicWaker::new(),
             }),
         }
     }
@@ -146,13 +146,13 @@ impl CallDeliveries {
         if let Some(next) = state.waiting.pop_front() {
             state.bytes -= next.bytes;
             // A connection that is woken late has something to do at once.
-            if !state.connection.is_empty() && self.has_room(&state) {
+            if self.has_room(&state) {
                 state.connection.wake();
             }
             return Poll::Ready(Some(next));
         }
         if let AnswerState::Open = state.progress {
-            state.caller.register(cx);
+            state.caller.register(cx.waker());
             return Poll::Pending;
         }
         Poll::Ready(None)
@@ -160,12 +160,12 @@ impl CallDeliveries {
 
     /// Returns ready when a connection that was stopped may go on.
     fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         if self.has_room(&state) {
-            state.connection.clear();
+            drop(state.connection.take());
             return Poll::Ready(());
         }
-        state.connection.register(cx);
+        state.connection.register(cx.waker());
         Poll::Pending
     }
 
@@ -175,7 +175,7 @@ impl CallDeliveries {
             AnswerState::Failed(error) => Poll::Ready(error),
             progress => {
                 state.progress = progress;
-                state.caller.register(cx);
+                state.caller.register(cx.waker());
                 Poll::Pending
             }
         }

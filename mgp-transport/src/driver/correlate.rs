@@ -25,25 +25,7 @@ pub(super) struct PeerRequest {
     pub(super) task: AbortHandle,
     pub(super) batch: Option<BatchId>,
     pub(super) stream: StreamId,
-    pub(super) opens: RequestOpens,
-}
-
-/// The thing that a request opens and that lasts longer than the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequestOpens {
-    Nothing,
-    Session,
-    Subscription,
-}
-
-impl RequestOpens {
-    pub(super) fn by(method: &Method) -> Self {
-        match method {
-            method if *method == Method::INITIALIZE => Self::Session,
-            method if *method == Method::LISTEN => Self::Subscription,
-            _ => Self::Nothing,
-        }
-    }
+    pub(super) method: Method,
 }
 
 impl Correlation {
@@ -145,14 +127,9 @@ struct NamedRequest {
 }
 
 impl RequestStreams {
-    /// Notes the stream of a subscription, all of whose messages name it.
-    pub(super) fn subscribed(&mut self, stream: StreamId, id: Id) {
-        self.0.insert(stream, NamedRequest { id, is_subscription: true });
-    }
-
-    /// Notes the stream of a request.
-    pub(super) fn named(&mut self, stream: StreamId, id: Id) {
-        self.0.insert(stream, NamedRequest { id, is_subscription: false });
+    /// Notes the stream of a request. All messages of a subscription name it.
+    pub(super) fn named(&mut self, stream: StreamId, id: Id, is_subscription: bool) {
+        self.0.insert(stream, NamedRequest { id, is_subscription });
     }
 
     /// Returns the id of the subscription that the stream belongs to.

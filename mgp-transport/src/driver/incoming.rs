@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tower_service::Service;
 
 use super::about::{not_active, write_about};
-use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestOpens, RequestStreams};
+use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestStreams};
 use super::outgoing::WriteBuffer;
 use super::overlong::UnclearMessage;
 use super::queue::{ConnectionReport, Queue, RequestWork};
@@ -188,10 +188,10 @@ impl<S: RpcService> IncomingDispatcher<S> {
         // A request that was taken back gets no answer, nor does another request that has its id by now.
         let Some((id, work)) = self.waiting.ended(id, stream) else { return };
         self.streams.ended(stream);
-        match (work.opens, &mut outcome) {
-            (RequestOpens::Nothing, _) | (_, Err(_)) => {}
-            (RequestOpens::Session, Ok(response)) => self.opened(&response.to_raw()),
-            (RequestOpens::Subscription, Ok(response)) => tag_result(response, &id),
+        match &mut outcome {
+            Ok(response) if work.method == Method::INITIALIZE => self.opened(&response.to_raw()),
+            Ok(response) if work.method == Method::LISTEN => tag_result(response, &id),
+            _ => {}
         }
         self.answer(&id, &outcome, work.batch, writes);
     }
@@ -293,8 +293,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             return self.answer(&id, &Err(error), batch, writes);
         }
         let stream = StreamId::fresh();
-        let opens = RequestOpens::by(&method);
-        let mut request = Request::call(method, params);
+        let mut request = Request::call(method.clone(), params);
         if request.method.about_call() == Some(CallSide::Sender) {
             match self.theirs(&mut request.params) {
                 Some(outbox) => request.context.outbox = outbox,
@@ -307,11 +306,11 @@ impl<S: RpcService> IncomingDispatcher<S> {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
                 // Most calls are done when they are first polled, and need no task.
-                if opens != RequestOpens::Subscription
+                if method != Method::LISTEN
                     && let Poll::Ready(outcome) =
                         future.as_mut().poll(&mut Context::from_waker(Waker::noop()))
                 {
-                    if let (RequestOpens::Session, Ok(response)) = (opens, &outcome) {
+                    if let (true, Ok(response)) = (method == Method::INITIALIZE, &outcome) {
                         self.opened(&response.to_raw());
                     }
                     if !self.queue.is_empty() {
@@ -328,16 +327,16 @@ impl<S: RpcService> IncomingDispatcher<S> {
                 tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
             }
         };
-        if opens == RequestOpens::Subscription {
-            self.streams.subscribed(stream, id.clone());
+        if method == Method::LISTEN {
+            self.streams.named(stream, id.clone(), true);
         }
-        self.waiting.theirs.insert(id, PeerRequest { task: task.abort_handle(), batch, stream, opens });
+        self.waiting.theirs.insert(id, PeerRequest { task: task.abort_handle(), batch, stream, method });
     }
 
     /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was
     /// done at once.
     fn send_before_answer(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer) {
-        self.streams.named(stream, id.clone());
+        self.streams.named(stream, id.clone(), false);
         for message in self.queue.waiting() {
             self.send(message, writes);
         }

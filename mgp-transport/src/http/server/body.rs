@@ -130,7 +130,7 @@ const PIECE: usize = 64 << 10;
 
 impl EventBody {
     pub(super) fn new(stream: Arc<ResponseStream>, reader: u64) -> Self {
-        let keep_alive = stream.config().keep_alive;
+        let keep_alive = stream.config.keep_alive;
         let next_keep_alive = Box::pin(sleep(keep_alive));
         Self { stream, reader, call: None, rest: Bytes::new(), keep_alive, next_keep_alive, held: None }
     }

@@ -130,7 +130,7 @@ impl HttpSession {
                 return Err(ResumeError::Unknown);
             }
             let streams = self.streams.lock();
-            Arc::clone(streams.iter().find(|stream| stream.number() == number).ok_or(ResumeError::Forgotten)?)
+            Arc::clone(streams.iter().find(|stream| stream.number == number).ok_or(ResumeError::Forgotten)?)
         };
         let reader = stream.attach(Some(after))?;
         Ok((stream, reader))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use futures_util::task::AtomicWaker;
 use mgp_types::{BoxFuture, CallSide, Error, Id, Outbox, OutboxPort, Request, Response, StreamId, frame};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -14,7 +15,7 @@ use super::replay::{ReplayWindow, ResumeError};
 use super::session::HttpSession;
 use crate::era::tag_subscription;
 use crate::http::sse::Event;
-use crate::sent_future::{SentFuture, WakerSlot};
+use crate::sent_future::SentFuture;
 
 /// The stream of events that may become the answer to one POST.
 ///
@@ -23,9 +24,9 @@ use crate::sent_future::{SentFuture, WakerSlot};
 /// [`close`](Self::close) it.
 pub struct ResponseStream {
     /// The number of the stream in its session.
-    number: u64,
+    pub(super) number: u64,
     kind: StreamKind,
-    config: Arc<HttpConfig>,
+    pub(super) config: Arc<HttpConfig>,
     /// The session of the stream, through which its reader can be asked.
     pub(super) session: Option<Arc<HttpSession>>,
     /// The call's stream on our side of the connection, and its id on the peer's; `None` if the stream is not that of
@@ -61,9 +62,9 @@ struct ResponseStreamState {
     reader: u64,
     attached: bool,
     /// The waker of the reader, for new events.
-    reading: WakerSlot,
+    reading: AtomicWaker,
     /// The waker of the call, for its cancellation.
-    calling: WakerSlot,
+    calling: AtomicWaker,
     /// True if the reader is to leave, to come back later.
     leaving: bool,
     /// The time at which the last event was written.
@@ -117,14 +118,6 @@ impl ResponseStream {
         state.reading.wake();
     }
 
-    pub(super) fn config(&self) -> &Arc<HttpConfig> {
-        &self.config
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Returns whether the answer is a stream already.
     pub(super) fn is_used(&self) -> bool {
         self.used.load(Ordering::Acquire)
@@ -137,18 +130,18 @@ impl ResponseStream {
 
     /// Returns ready when the answer has become a stream, or the call was cancelled.
     pub(super) fn poll_used(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         if self.is_used() || self.is_cancelled() {
             return Poll::Ready(());
         }
-        state.reading.register(cx);
+        state.reading.register(cx.waker());
         Poll::Pending
     }
 
     /// Asks for the call to be dropped without an answer.
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         state.reading.wake();
         state.calling.wake();
     }
@@ -159,11 +152,11 @@ impl ResponseStream {
 
     /// Returns ready when the call was cancelled.
     pub(super) fn poll_cancelled(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         if self.is_cancelled() {
             return Poll::Ready(());
         }
-        state.calling.register(cx);
+        state.calling.register(cx.waker());
         Poll::Pending
     }
 
@@ -254,7 +247,7 @@ impl ResponseStream {
             state.leaving = false;
             return Poll::Ready(None);
         }
-        state.reading.register(cx);
+        state.reading.register(cx.waker());
         Poll::Pending
     }
 

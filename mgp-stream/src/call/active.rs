@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{Category, Recovery, StreamSummary};
 use mgp_types::{
     BoxFuture, Error, Method, Object, OutboxPort, Params, RawJson, Request, Response, StreamId, code,
@@ -46,7 +47,7 @@ struct ActiveCallState {
     phase: Phase,
     began: Instant,
     /// The waker of the task that runs the call.
-    waker: Option<Waker>,
+    waker: AtomicWaker,
     streamed: StreamedResult,
     resend: ResendBuffer,
     pace: ChunkPacer,
@@ -88,7 +89,7 @@ impl ActiveCall {
         let state = ActiveCallState {
             phase: Phase::Running,
             began: Instant::now(),
-            waker: None,
+            waker: AtomicWaker::new(),
             streamed: StreamedResult {
                 content: StreamedContent::default(),
                 summary: StreamSummary::new(0, 0),
@@ -106,9 +107,7 @@ impl ActiveCall {
         if let Some(end) = state.take_end() {
             return Some(end);
         }
-        if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            state.waker = Some(waker.clone());
-        }
+        state.waker.register(waker);
         None
     }
 

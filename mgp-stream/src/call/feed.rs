@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::pin::pin;
-use std::task::{Context, Waker};
+use std::task::Context;
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use mgp_types::mcp::ContentBlock;
 use mgp_types::mgp::{StreamChunk, StreamGap, StreamProgress, method};
 use mgp_types::{BoxFuture, Error, Method, Object, Outbox, OutboxPort, Request, Response, StreamId};
@@ -23,6 +24,8 @@ use super::content::bare_text;
 /// call, chunks that find no room are left out: they count as missing and can be asked for again.
 pub(super) struct CallFeed {
     state: Mutex<CallFeedState>,
+    /// The waker of the reader.
+    waker: AtomicWaker,
     room: Notify,
     /// The outbox for all other messages.
     outer: Outbox,
@@ -32,7 +35,6 @@ pub(super) struct CallFeed {
 struct CallFeedState {
     assembly: ChunkAssembly,
     parts: VecDeque<StreamPart>,
-    waker: Option<Waker>,
     /// Set while a message waits for room.
     crowded: bool,
     /// Set once a message came that only a server with streaming sends.
@@ -74,7 +76,7 @@ impl CallFeed {
     /// Creates the queue of a call whose first chunk has the number `first`.
     pub(super) fn new(outer: Outbox, first: u64) -> Self {
         let state = CallFeedState { assembly: ChunkAssembly::starting_at(first), ..CallFeedState::default() };
-        Self { state: Mutex::new(state), room: Notify::new(), outer }
+        Self { state: Mutex::new(state), waker: AtomicWaker::new(), room: Notify::new(), outer }
     }
 
     /// Takes out the next part. The task is woken when there is one.
@@ -82,7 +84,7 @@ impl CallFeed {
         let mut state = self.state.lock();
         let part = state.parts.pop_front();
         if part.is_none() {
-            state.waker = Some(cx.waker().clone());
+            self.waker.register(cx.waker());
         }
         let left = state.parts.len();
         if left < CAPACITY && state.intake == IntakeMode::Impatient {
@@ -100,7 +102,7 @@ impl CallFeed {
 
     /// Forgets the waker, because the reader looks for itself and need not be woken.
     pub(super) fn forget_waker(&self) {
-        self.state.lock().waker = None;
+        drop(self.waker.take());
     }
 
     pub(super) fn missing(&self) -> Vec<u64> {
@@ -178,11 +180,8 @@ impl CallFeed {
             CallUpdate::Progress(progress) => state.parts.push_back(StreamPart::Progress(progress)),
         }
         state.settle();
-        let waker = state.waker.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.waker.wake();
         None
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
+use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{CallRecord, StreamSummary};
 use mgp_types::{Error, Response, StreamId};
 use tokio::time::Instant;
@@ -19,7 +20,7 @@ pub(super) struct QuietCall {
     work: u64,
     began: Instant,
     /// The waker of the task that runs the call.
-    waker: Option<Waker>,
+    waker: AtomicWaker,
     /// Set once the server behind was asked to cancel the call.
     asked: bool,
     /// The answer to the call, once the call was cancelled.
@@ -69,10 +70,7 @@ impl QuietWork {
             self.note_cancelled();
             return Some(answer);
         }
-        match &mut quiet.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => quiet.waker = Some(cx.waker().clone()),
-        }
+        quiet.waker.register(cx.waker());
         None
     }
 
@@ -81,7 +79,8 @@ impl QuietWork {
         if self.entered.is_none() {
             let mut calls = self.registry.calls();
             let work = calls.number();
-            let waker = Some(cx.waker().clone());
+            let waker = AtomicWaker::new();
+            waker.register(cx.waker());
             let quiet = QuietCall { work, began: Instant::now(), waker, asked: false, stopped: None };
             calls.by_stream.insert(self.stream, RegisteredCall::Quiet(quiet));
             self.entered = Some(work);

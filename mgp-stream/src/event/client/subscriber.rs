@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::task::{Context, Waker};
+use std::task::Context;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use futures_util::task::AtomicWaker;
 use mgp_types::mgp::{Event, EventSubscribe, EventSubscribed, EventUnsubscribe, SubscriptionId, method};
 use mgp_types::{Error, Request, RpcService, Session};
 use parking_lot::Mutex;
@@ -76,8 +77,9 @@ impl Subscriber {
             Err(error) => return tracing::debug!(%error, "the end of a subscription is malformed"),
         };
         let inbox = self.0.lock().inboxes.remove(&ended.subscription_id);
-        if let Some(reader) = inbox.and_then(|inbox| inbox.end()) {
-            reader.wake();
+        if let Some(inbox) = inbox {
+            inbox.with(EventAssembly::end);
+            inbox.reader.wake();
         }
     }
 
@@ -87,9 +89,8 @@ impl Subscriber {
         if let Some(inbox) = routes.inboxes.get(&event.subscription_id) {
             let inbox = Arc::clone(inbox);
             drop(routes);
-            if let Some(reader) = inbox.push(event) {
-                reader.wake();
-            }
+            inbox.with(|assembly| assembly.push(event));
+            inbox.reader.wake();
         } else if routes.subscribing > 0 {
             routes.keep_early(event);
         }
@@ -148,14 +149,12 @@ impl Subscriber {
         routes.early_bytes -= own.iter().map(bytes_early).sum::<usize>();
         routes.early = others;
         // The early events are brought under the lock, so that no later event comes before them.
-        let reader = own.into_iter().filter_map(|event| inbox.push(event)).last();
+        inbox.with(|assembly| own.into_iter().for_each(|event| assembly.push(event)));
         routes.left.retain(|left| left != id);
         let before = routes.inboxes.insert(id.clone(), Arc::clone(inbox));
         drop(routes);
         drop(before);
-        if let Some(reader) = reader {
-            reader.wake();
-        }
+        inbox.reader.wake();
     }
 
     pub(super) fn forget(&self, id: &SubscriptionId) {
@@ -233,52 +232,27 @@ fn bytes_early(event: &Event) -> usize {
 }
 
 /// An assembly shared by the connection that brings events and the stream that reads them.
-pub(super) struct Inbox(Mutex<EventInboxState>);
-
-struct EventInboxState {
-    assembly: EventAssembly,
-    reader: Option<Waker>,
+pub(super) struct Inbox {
+    assembly: Mutex<EventAssembly>,
+    /// The reader, which is woken without a lock: the woken task may be any code, and may read at once.
+    reader: AtomicWaker,
 }
 
 impl Inbox {
     pub(super) fn new(answer: &EventSubscribed) -> Self {
-        Self(Mutex::new(EventInboxState { assembly: EventAssembly::new(answer), reader: None }))
-    }
-
-    /// Takes an event. Returns the task to wake without a lock: the woken task may be any code, and may read at once.
-    #[must_use = "the reader waits"]
-    pub(super) fn push(&self, event: Event) -> Option<Waker> {
-        let mut state = self.0.lock();
-        state.assembly.push(event);
-        state.reader.take()
-    }
-
-    /// Notes that the subscription is over. Returns the task to wake, as [`push`](Self::push) does.
-    #[cfg(feature = "ext")]
-    #[must_use = "the reader waits"]
-    fn end(&self) -> Option<Waker> {
-        let mut state = self.0.lock();
-        state.assembly.end();
-        state.reader.take()
+        Self { assembly: Mutex::new(EventAssembly::new(answer)), reader: AtomicWaker::new() }
     }
 
     /// Takes out the next item; if there is none, the reader is woken when one comes.
     pub(super) fn pop(&self, cx: &Context<'_>) -> Option<EventItem> {
-        let mut state = self.0.lock();
-        let item = state.assembly.pop();
-        if item.is_some() || state.reader.as_ref().is_some_and(|reader| reader.will_wake(cx.waker())) {
-            return item;
-        }
-        let before = state.reader.replace(cx.waker().clone());
-        drop(state);
-        drop(before);
-        None
+        self.reader.register(cx.waker());
+        self.assembly.lock().pop()
     }
 
-    /// Runs `use_it` on the assembly for the reader itself, which needs no waking.
+    /// Runs `use_it` on the assembly, without waking the reader.
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&mut EventAssembly) -> R) -> R {
-        use_it(&mut self.0.lock().assembly)
+        use_it(&mut self.assembly.lock())
     }
 }
 
-mgp_types::partial_debug!(Inbox, self => assembly: self.0.lock().assembly);
+mgp_types::partial_debug!(Inbox, self => assembly: self.assembly.lock());

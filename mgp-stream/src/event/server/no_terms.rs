@@ -1,13 +1,8 @@
 //! The terms of subscriptions without the extension `subscribe_notify`: there are none.
 
-use std::convert::Infallible;
-
 use mgp_types::mgp::{Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, written};
 use mgp_types::{Error, Object, RawJson, Request, Session};
 use tokio::time::Instant;
-
-/// A hint, of which there is none.
-pub(super) type EventHint = Infallible;
 
 /// The terms of a subscription beyond channels and severity. There are none without the feature `ext`.
 #[derive(Debug, Clone)]
@@ -15,14 +10,6 @@ pub(super) struct Terms;
 
 pub(super) const fn are_known(_: &Session) -> bool {
     false
-}
-
-pub(super) fn with_hint(event: Event, _: Option<&EventHint>) -> Event {
-    event
-}
-
-pub(super) const fn bytes_of_hint(hint: &EventHint) -> usize {
-    match *hint {}
 }
 
 #[allow(clippy::unused_self, reason = "the terms of the extension have the same methods")]

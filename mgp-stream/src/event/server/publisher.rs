@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    ChannelError, ChannelName, ChannelPattern, Event, EventSeverity, SubscriptionId, Timestamp,
+    ActionHint, ChannelError, ChannelName, ChannelPattern, Event, EventSeverity, SubscriptionId, Timestamp,
 };
-use mgp_types::{Object, Principal};
+use mgp_types::{Object, Principal, RawJson};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use super::feed::EventFeed;
 use super::gate::AudienceMember;
-use super::terms::{EventHint, bytes_of_hint, with_hint};
 
 /// Publishes events; handlers and applications hold it. Clones publish to the same subscribers.
 ///
@@ -22,7 +21,7 @@ use super::terms::{EventHint, bytes_of_hint, with_hint};
 ///
 /// ```
 /// use mgp_stream::event::Publisher;
-/// use mgp_types::{Object, Principal};
+/// use mgp_types::{Object, Principal, RawJson};
 /// use mgp_types::mgp::EventSeverity;
 ///
 /// let publisher = Publisher::new(["model.token_usage", "system.error"])?;
@@ -128,7 +127,7 @@ impl Publisher {
         channel: &str,
         severity: EventSeverity,
         data: &Object,
-        hint: &EventHint,
+        hint: &ActionHint,
     ) -> Result<(), PublishError> {
         self.publish_event(channel, severity, data, Some(hint), |_| true)
     }
@@ -138,11 +137,12 @@ impl Publisher {
         channel: &str,
         severity: EventSeverity,
         data: &Object,
-        hint: Option<&EventHint>,
+        hint: Option<&ActionHint>,
         concerns: impl Fn(Option<&Principal>) -> bool,
     ) -> Result<(), PublishError> {
         let raw = data.to_raw();
-        let bytes = raw.as_bytes().len() + hint.map_or(0, bytes_of_hint);
+        let hint_bytes = hint.and_then(|hint| Some(RawJson::from_value(hint).ok()?.as_bytes().len()));
+        let bytes = raw.as_bytes().len() + hint_bytes.unwrap_or(0);
         if bytes > Self::MAX_DATA_BYTES {
             return Err(PublishError::TooLarge { bytes });
         }
@@ -162,7 +162,7 @@ impl Publisher {
                 severity,
                 // The event outlives the frame in which its data may have come.
                 data: Object::from_raw(&raw.detached()).unwrap_or_default(),
-                hint: hint.cloned(),
+                hint: hint.cloned().map(Box::new),
                 bytes,
             });
             wanting.for_each(|feed| feed.push(&event));
@@ -275,16 +275,17 @@ pub(super) struct PublishedEvent {
     pub(super) timestamp: Timestamp,
     pub(super) severity: EventSeverity,
     pub(super) data: Object,
-    pub(super) hint: Option<EventHint>,
+    pub(super) hint: Option<Box<ActionHint>>,
     pub(super) bytes: usize,
 }
 
 impl PublishedEvent {
     /// Returns the event with number `seq` of `subscription`.
     pub(super) fn to_event(&self, subscription: SubscriptionId, seq: u64) -> Event {
-        let event = Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
+        let mut event = Event::new(subscription, self.channel.as_str(), self.timestamp, self.data.clone())
             .with_severity(self.severity)
             .with_seq(seq);
-        with_hint(event, self.hint.as_ref())
+        event.action_hint.clone_from(&self.hint);
+        event
     }
 }

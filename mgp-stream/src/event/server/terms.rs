@@ -7,7 +7,6 @@ use mgp_types::ext::{
     ExtensionId, OwnSubscription, PayloadFilter, SubscriptionAnswer, SubscriptionEnded, SubscriptionRequest,
     SubscriptionStatus, event_in_both_words,
 };
-pub(super) use mgp_types::mgp::ActionHint as EventHint;
 use mgp_types::mgp::{
     ChannelPattern, Event, EventReplayed, EventSubscribe, EventSubscribed, SubscriptionId, Timestamp, method,
     written,
@@ -33,17 +32,6 @@ const POLL_INTERVAL_SECONDS: u32 = 30;
 /// Returns whether the client declared the extension.
 pub(super) fn are_known(session: &Session) -> bool {
     session.extensions().has(ExtensionId::SubscribeNotify)
-}
-
-/// Returns the event with a hint.
-pub(super) fn with_hint(mut event: Event, hint: Option<&EventHint>) -> Event {
-    event.action_hint = hint.cloned().map(Box::new);
-    event
-}
-
-/// Returns about how many bytes a hint takes.
-pub(super) fn bytes_of_hint(hint: &EventHint) -> usize {
-    RawJson::from_value(hint).map_or(0, |hint| hint.as_bytes().len())
 }
 
 impl Terms {

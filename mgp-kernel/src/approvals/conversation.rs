@@ -24,11 +24,11 @@ use super::unattended::UnattendedCall;
 pub(super) struct CallConversation {
     state: Mutex<CallConversationState>,
     /// The stream of the call, as all services behind know it.
-    stream: StreamId,
+    pub(super) stream: StreamId,
     /// The token under which the call reports its progress.
-    progress: Option<RawJson>,
+    pub(super) progress: Option<RawJson>,
     principal: Option<Principal>,
-    trail: Option<Arc<CallRecord>>,
+    pub(super) trail: Option<Arc<CallRecord>>,
     quota: Arc<Quota>,
     max_questions: usize,
 }
@@ -156,11 +156,7 @@ impl CallConversation {
 
     /// Returns the way back to the client for all services behind.
     pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
-        Outbox::new(Arc::new(ParkedCallPort::new(Arc::clone(self))), self.stream)
-    }
-
-    pub(super) fn trail(&self) -> Option<&CallRecord> {
-        self.trail.as_deref()
+        Outbox::new(Arc::new(ParkedCallPort(Arc::clone(self))), self.stream)
     }
 
     /// Returns the session of the open round, or of the last one.
@@ -179,15 +175,6 @@ impl CallConversation {
             CallPhase::Round(round) => Some((round.outbox.clone(), round.progress.clone())),
             _ => None,
         }
-    }
-
-    pub(super) fn stream(&self) -> StreamId {
-        self.stream
-    }
-
-    /// Returns the token under which the call reports its progress.
-    pub(super) fn progress(&self) -> Option<&RawJson> {
-        self.progress.as_ref()
     }
 
     /// Notes a question for the client.
@@ -216,7 +203,7 @@ impl CallConversation {
         });
         let waker = if state.in_poll { None } else { state.waker() };
         drop(state);
-        wake(waker);
+        waker.into_iter().for_each(Waker::wake);
         Ok(PendingQuestion { conversation: Arc::clone(self), key, answer })
     }
 
@@ -258,7 +245,7 @@ impl CallConversation {
         let questions = state.questions.iter().map(|question| question.asked.clone()).collect();
         let (round, driver) = (state.round, state.driver.take());
         drop(state);
-        wake(driver);
+        driver.into_iter().for_each(Waker::wake);
         Some(RoundQuestions { round, questions })
     }
 
@@ -312,7 +299,7 @@ impl CallConversation {
         state.in_poll = false;
         let waker = if state.questions.is_empty() { None } else { state.waker() };
         drop(state);
-        wake(waker);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Keeps the outcome of the call, which has ended, for the client.
@@ -331,7 +318,7 @@ impl CallConversation {
         }
         drop(state);
         drop(questions);
-        wake(waker);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn standing(&self) -> ParkedStatus {
@@ -362,7 +349,9 @@ impl CallConversation {
         drop(state);
         drop((questions, place));
         match phase {
-            CallPhase::Round(Round { waker, .. }) | CallPhase::Finished(_, waker) => wake(waker),
+            CallPhase::Round(Round { waker, .. }) | CallPhase::Finished(_, waker) => {
+                waker.into_iter().for_each(Waker::wake)
+            }
             CallPhase::Parked { outcome, .. } => {
                 if let Some(unattended) = unattended {
                     unattended.record(self.trail.clone(), outcome);
@@ -370,7 +359,7 @@ impl CallConversation {
             }
             CallPhase::Over => {}
         }
-        wake(driver);
+        driver.into_iter().for_each(Waker::wake);
     }
 
     fn take_back(&self, key: &str) {
@@ -402,11 +391,5 @@ impl PendingQuestion {
 impl Drop for PendingQuestion {
     fn drop(&mut self) {
         self.conversation.take_back(&self.key);
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
     }
 }

@@ -6,29 +6,15 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use mgp_types::{Error, Response};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::conversation::{CallConversation, ParkedStatus};
 use super::table::ParkedCallShared;
 
 /// A call that may ask its client. Dropping it ends its questions.
 pub(super) struct AskableCall<F> {
-    future: Pin<Box<F>>,
-    conversation: Arc<CallConversation>,
-}
-
-impl<F: Future<Output = Result<Response, Error>>> AskableCall<F> {
-    pub(super) fn new(future: Pin<Box<F>>, conversation: Arc<CallConversation>) -> Self {
-        Self { future, conversation }
-    }
-
-    pub(super) fn conversation(&self) -> &Arc<CallConversation> {
-        &self.conversation
-    }
-
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
-        self.future.as_mut().poll(cx)
-    }
+    pub(super) future: Pin<Box<F>>,
+    pub(super) conversation: Arc<CallConversation>,
 }
 
 impl<F> Drop for AskableCall<F> {
@@ -40,23 +26,11 @@ impl<F> Drop for AskableCall<F> {
 /// The future of a parked call's task: it drives the call, and ends it when the client does not come back in time. A
 /// call that has ended waits here until its outcome is taken.
 pub(super) struct ParkedCallDriver<F> {
-    call: AskableCall<F>,
-    is_running: bool,
-    number: u64,
-    parked_calls: Weak<ParkedCallShared>,
-    sleep: Pin<Box<Sleep>>,
-}
-
-impl<F: Future<Output = Result<Response, Error>>> ParkedCallDriver<F> {
-    pub(super) fn new(call: AskableCall<F>, number: u64, parked_calls: Weak<ParkedCallShared>) -> Self {
-        Self {
-            call,
-            is_running: true,
-            number,
-            parked_calls,
-            sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
-        }
-    }
+    pub(super) call: AskableCall<F>,
+    pub(super) is_running: bool,
+    pub(super) number: u64,
+    pub(super) parked_calls: Weak<ParkedCallShared>,
+    pub(super) sleep: Pin<Box<Sleep>>,
 }
 
 impl<F: Future<Output = Result<Response, Error>>> Future for ParkedCallDriver<F> {
@@ -67,7 +41,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for ParkedCallDriver<F>
         let conversation = Arc::clone(&this.call.conversation);
         conversation.driven_by(cx.waker(), this.is_running);
         if this.is_running {
-            match this.call.poll(cx) {
+            match this.call.future.as_mut().poll(cx) {
                 Poll::Ready(outcome) => {
                     this.is_running = false;
                     conversation.finish(outcome);

@@ -1,22 +1,15 @@
 //! The sessions that a server has sent to a page, which are notified when the page is done.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use foldhash::fast::RandomState;
 use mgp_types::{Method, Request, Session};
 use parking_lot::Mutex;
 
 /// The sessions that one server sent to a page, by the ids of its elicitations: only they are notified of the
 /// completion. The oldest are forgotten when there are too many.
 #[derive(Default)]
-pub(crate) struct ElicitationSessions(Mutex<KnownElicitations>);
-
-#[derive(Default)]
-struct KnownElicitations {
-    sessions: HashMap<Arc<str>, Weak<Session>, RandomState>,
-    begun: VecDeque<Arc<str>>,
-}
+pub(crate) struct ElicitationSessions(Mutex<VecDeque<(Box<str>, Weak<Session>)>>);
 
 impl ElicitationSessions {
     /// Notes that `session` is asked this question.
@@ -27,21 +20,17 @@ impl ElicitationSessions {
         let Some(id) = question.params.text("elicitationId").filter(|id| id.len() <= LONGEST_ID) else {
             return;
         };
-        let id: Arc<str> = id.as_ref().into();
         let mut known = self.0.lock();
-        if known.sessions.insert(Arc::clone(&id), Arc::downgrade(session)).is_none() {
-            known.begun.push_back(id);
-        }
-        if known.begun.len() > MAX_ELICITATIONS
-            && let Some(oldest) = known.begun.pop_front()
-        {
-            known.sessions.remove(&oldest);
+        known.retain(|(other, _)| **other != *id);
+        known.push_back((id.as_ref().into(), Arc::downgrade(session)));
+        if known.len() > MAX_ELICITATIONS {
+            known.pop_front();
         }
     }
 
     /// Returns the session that was asked under this id, if it still exists.
     pub(crate) fn session(&self, id: &str) -> Option<Arc<Session>> {
-        self.0.lock().sessions.get(id).and_then(Weak::upgrade)
+        self.0.lock().iter().find(|(known, _)| **known == *id)?.1.upgrade()
     }
 }
 
@@ -85,7 +74,7 @@ mod tests {
         }
         elicitations.note(&page(&"x".repeat(LONGEST_ID + 1)), &session);
         assert!(elicitations.session("0").is_none() && elicitations.session("1").is_some());
-        assert_eq!(elicitations.0.lock().sessions.len(), MAX_ELICITATIONS);
+        assert_eq!(elicitations.0.lock().len(), MAX_ELICITATIONS);
         drop(session);
         assert!(elicitations.session("1").is_none());
     }

@@ -5,15 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mgp_transport::token::TokenBinding;
 use mgp_types::mgp::CallRecord;
-use mgp_types::{Error, Outbox, Request, Response};
+use mgp_types::{Error, Request, Response};
 use pin_project_lite::pin_project;
 
 use super::conversation::CallConversation;
 use super::driver::AskableCall;
 use super::table::{ParkedCallShared, park};
-use super::ticket::Ticket;
+use super::ticket::{Ticket, binding};
 use super::unattended::{UnattendedCall, follow};
 
 pin_project! {
@@ -51,73 +50,41 @@ where
 
 /// A call that has not asked yet, driven by its client's first round.
 pub(crate) struct FirstRound<F> {
-    call: Option<AskableCall<F>>,
-    subject: CallSubject,
-    parked_calls: Arc<ParkedCallShared>,
-}
-
-/// The principal and the request of a call.
-pub(super) struct CallSubject(Request);
-
-impl CallSubject {
-    pub(super) fn of(request: &Request) -> Self {
-        let mut request = request.clone();
-        // The way back ends with the round.
-        request.context.outbox = Outbox::CLOSED;
-        Self(request)
-    }
-
-    fn binding(&self) -> TokenBinding {
-        super::ticket::binding(&self.0)
-    }
+    pub(super) call: Option<AskableCall<F>>,
+    /// The request of the client, without the way back.
+    pub(super) subject: Request,
+    pub(super) parked_calls: Arc<ParkedCallShared>,
 }
 
 impl<F: Future<Output = Result<Response, Error>> + Send + 'static> FirstRound<F> {
-    pub(super) fn new(
-        call: AskableCall<F>,
-        subject: CallSubject,
-        parked_calls: Arc<ParkedCallShared>,
-    ) -> Self {
-        Self { call: Some(call), subject, parked_calls }
-    }
-
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         let Some(call) = &mut self.call else { return Poll::Pending };
-        let conversation = Arc::clone(call.conversation());
+        let conversation = Arc::clone(&call.conversation);
         conversation.awaited_by(cx.waker());
-        if let Poll::Ready(outcome) = call.poll(cx) {
+        if let Poll::Ready(outcome) = call.future.as_mut().poll(cx) {
             self.call = None;
             return Poll::Ready(outcome);
         }
         let Some(asked) = conversation.park(self.parked_calls.limits.ttl) else { return Poll::Pending };
         let Some(call) = self.call.take() else { return Poll::Pending };
         if let Some(audit) = &self.parked_calls.audit {
-            conversation.record_with(UnattendedCall::new(audit.clone(), self.subject.0.clone()));
+            conversation.record_with(UnattendedCall { audit: audit.clone(), request: self.subject.clone() });
         }
-        let (call, binding) = (park(&self.parked_calls, call), self.subject.binding());
+        let (call, binding) = (park(&self.parked_calls, call), binding(&self.subject));
         Poll::Ready(self.parked_calls.ask(Ticket { call, round: asked.round, binding }, &asked))
     }
 }
 
 /// A round that continues a parked call. Dropping it before it is answered ends the call: the client took it back.
 pub(crate) struct ResumedRound {
-    ticket: Ticket,
-    conversation: Arc<CallConversation>,
-    parked_calls: Arc<ParkedCallShared>,
-    trail: Option<Arc<CallRecord>>,
-    is_answered: bool,
+    pub(super) ticket: Ticket,
+    pub(super) conversation: Arc<CallConversation>,
+    pub(super) parked_calls: Arc<ParkedCallShared>,
+    pub(super) trail: Option<Arc<CallRecord>>,
+    pub(super) is_answered: bool,
 }
 
 impl ResumedRound {
-    pub(super) fn new(
-        ticket: Ticket,
-        conversation: Arc<CallConversation>,
-        parked_calls: Arc<ParkedCallShared>,
-        trail: Option<Arc<CallRecord>>,
-    ) -> Self {
-        Self { ticket, conversation, parked_calls, trail, is_answered: false }
-    }
-
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         self.conversation.awaited_by(cx.waker());
         let outcome = if let Some(outcome) = self.conversation.take_outcome() {
@@ -131,7 +98,7 @@ impl ResumedRound {
             return Poll::Pending;
         };
         self.is_answered = true;
-        if let (Some(known), Some(own)) = (self.conversation.trail(), &self.trail) {
+        if let (Some(known), Some(own)) = (&self.conversation.trail, &self.trail) {
             follow(known, own);
         }
         Poll::Ready(outcome)

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_security::audit::AuditLayer;
-use mgp_types::{Error, Method, Object, Request, RequestKind, Response, RpcService, Session};
+use mgp_types::{Error, Method, Object, Outbox, Request, RequestKind, Response, RpcService, Session};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::conversation::CallConversation;
 use super::driver::AskableCall;
-use super::future::{CallSubject, FirstRound, ParkedCallFuture, ResumedRound};
+use super::future::{FirstRound, ParkedCallFuture, ResumedRound};
 use super::quota::{ParkedCallLimits, Quota};
 use super::table::{ParkedCallShared, ParkedCallTable};
 use super::ticket::{self, Tickets};
@@ -76,11 +76,14 @@ pub(crate) struct ParkedCallService<S> {
 impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
     /// Begins a call that may ask.
     fn start(&mut self, mut request: Request, session: &Arc<Session>) -> ParkedCallFuture<S::Future> {
-        let subject = CallSubject::of(&request);
+        let mut subject = request.clone();
+        // The way back ends with the round.
+        subject.context.outbox = Outbox::CLOSED;
         let conversation = CallConversation::begin(&request, session, &self.parked_calls);
         request.context.outbox = conversation.outbox();
-        let call = AskableCall::new(Box::pin(self.inner.call(request)), conversation);
-        ParkedCallFuture::Started { started: FirstRound::new(call, subject, Arc::clone(&self.parked_calls)) }
+        let call = Some(AskableCall { future: Box::pin(self.inner.call(request)), conversation });
+        let parked_calls = Arc::clone(&self.parked_calls);
+        ParkedCallFuture::Started { started: FirstRound { call, subject, parked_calls } }
     }
 
     /// Continues a parked call.
@@ -96,12 +99,8 @@ impl<S: RpcService<Future: 'static>> ParkedCallService<S> {
         };
         let conversation = self.parked_calls.table.get(ticket.call).ok_or_else(ticket::unknown)?;
         conversation.resume(ticket.round, request, &answers)?;
-        Ok(ResumedRound::new(
-            ticket,
-            conversation,
-            Arc::clone(&self.parked_calls),
-            request.context.trail.clone(),
-        ))
+        let (parked_calls, trail) = (Arc::clone(&self.parked_calls), request.context.trail.clone());
+        Ok(ResumedRound { ticket, conversation, parked_calls, trail, is_answered: false })
     }
 }
 

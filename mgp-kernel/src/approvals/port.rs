@@ -8,13 +8,9 @@ use super::check_declared;
 use super::conversation::CallConversation;
 
 /// The way back to the client of a call, whichever round it is in.
-pub(super) struct ParkedCallPort(Arc<CallConversation>);
+pub(super) struct ParkedCallPort(pub(super) Arc<CallConversation>);
 
 impl ParkedCallPort {
-    pub(super) fn new(conversation: Arc<CallConversation>) -> Self {
-        Self(conversation)
-    }
-
     /// Asks the client; the answer comes with one of its next rounds.
     async fn ask(&self, question: Request) -> Result<Response, Error> {
         let session = self.0.session().ok_or_else(Error::cancelled)?;
@@ -30,13 +26,13 @@ impl OutboxPort for ParkedCallPort {
                 tracing::debug!(method = %notification.method, "dropping a notification between two rounds");
                 return Ok(());
             };
-            if notification.method == Method::PROGRESS && progress.as_ref() != self.0.progress() {
+            if notification.method == Method::PROGRESS && progress != self.0.progress {
                 // Each round has a progress token of its own, or wants no progress.
                 let Some(progress) = progress else { return Ok(()) };
                 notification.params.set("progressToken", progress);
             }
             let Some((port, current)) = outbox.into_parts() else { return Ok(()) };
-            let stream = if stream == self.0.stream() { current } else { stream };
+            let stream = if stream == self.0.stream { current } else { stream };
             port.notify(stream, notification).await
         })
     }

@@ -39,7 +39,6 @@ pub(super) struct Quota {
 
 #[derive(Default)]
 struct QuotaUsage {
-    all: usize,
     is_closed: bool,
     by: HashMap<Option<Principal>, usize>,
 }
@@ -77,13 +76,13 @@ impl Quota {
         taken.check()?;
         let principal = principal.cloned();
         let own = taken.by.get(&principal).copied().unwrap_or_default();
-        if taken.all >= self.limits.max_parked || own >= self.limits.max_parked_per_principal {
+        let all: usize = taken.by.values().sum();
+        if all >= self.limits.max_parked || own >= self.limits.max_parked_per_principal {
             return Err(Error::new(
                 code::RESOURCE_EXHAUSTED,
                 "the client cannot be asked: too many calls wait for answers already; answer those, or ask later",
             ));
         }
-        taken.all += 1;
         taken.by.insert(principal.clone(), own + 1);
         drop(taken);
         Ok(QuotaSlot { quota: Arc::clone(self), principal })
@@ -103,7 +102,6 @@ impl QuotaUsage {
 impl Drop for QuotaSlot {
     fn drop(&mut self) {
         let mut taken = self.quota.taken.lock();
-        taken.all = taken.all.saturating_sub(1);
         if let Some(own) = taken.by.get_mut(&self.principal) {
             *own = own.saturating_sub(1);
             if *own == 0 {
@@ -130,6 +128,6 @@ mod tests {
         assert!(quota.take(Some(&b)).is_err() && quota.take(None).is_err());
         drop(first);
         let _fourth = quota.take(None).unwrap();
-        assert_eq!(quota.taken.lock().all, 3);
+        assert_eq!(quota.taken.lock().by.values().sum::<usize>(), 3);
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mgp_security::audit::AuditLayer;
-use mgp_types::json::write_string;
+use mgp_types::json::ObjectWriter;
 use mgp_types::{Error, RawJson, Response};
 use parking_lot::Mutex;
 use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
 
 use super::conversation::{CallConversation, ClientQuestion, ParkedStatus, RoundQuestions};
 use super::driver::{AskableCall, ParkedCallDriver};
@@ -89,13 +90,14 @@ pub(super) fn park<F>(parked_calls: &Arc<ParkedCallShared>, call: AskableCall<F>
 where
     F: Future<Output = Result<Response, Error>> + Send + 'static,
 {
-    let conversation = Arc::clone(call.conversation());
+    let conversation = Arc::clone(&call.conversation);
     let mut parked = parked_calls.table.0.lock();
     parked.count += 1;
     let number = parked.count;
     // The call is entered under the lock, so that the task's end always comes later.
-    let task = tokio::spawn(ParkedCallDriver::new(call, number, Arc::downgrade(parked_calls))).abort_handle();
-    parked.calls.insert(number, ParkedCall { conversation, task });
+    let (parked_calls, sleep) = (Arc::downgrade(parked_calls), Box::pin(sleep_until(Instant::now())));
+    let task = tokio::spawn(ParkedCallDriver { call, is_running: true, number, parked_calls, sleep });
+    parked.calls.insert(number, ParkedCall { conversation, task: task.abort_handle() });
     number
 }
 
@@ -104,21 +106,15 @@ where
 /// # Errors
 /// Fails if a question is nested too deeply for a result around it.
 fn input_required(questions: &[ClientQuestion], state: &str) -> Result<Response, Error> {
-    let mut result = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
-    for (index, ClientQuestion { key, method, params }) in questions.iter().enumerate() {
-        if index > 0 {
-            result.push(b',');
-        }
-        write_string(&mut result, key);
-        result.extend_from_slice(br#":{"method":"#);
-        write_string(&mut result, method.as_str());
-        result.extend_from_slice(br#","params":"#);
-        params.write(&mut result);
-        result.push(b'}');
+    let (mut result, mut requests) = (ObjectWriter::new(), ObjectWriter::new());
+    for ClientQuestion { key, method, params } in questions {
+        let mut request = ObjectWriter::new();
+        request.text("method", method.as_str());
+        request.json("params", &params.to_raw());
+        requests.json(key, &request.finish().to_raw());
     }
-    result.push(b'}');
-    result.extend_from_slice(br#","requestState":"#);
-    write_string(&mut result, state);
-    result.push(b'}');
-    Ok(Response::new(RawJson::parse(result)?))
+    result.text("resultType", "input_required");
+    result.json("inputRequests", &requests.finish().to_raw());
+    result.text("requestState", state);
+    Ok(Response::new(RawJson::parse(result.finish().to_raw().to_bytes())?))
 }

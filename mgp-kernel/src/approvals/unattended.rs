@@ -13,16 +13,12 @@ use tower_service::Service;
 
 /// A recorder of the outcome of a parked call whose client did not come back, so that none of its rounds records it.
 pub(super) struct UnattendedCall {
-    audit: AuditLayer,
+    pub(super) audit: AuditLayer,
     /// The first request of the client.
-    request: Request,
+    pub(super) request: Request,
 }
 
 impl UnattendedCall {
-    pub(super) fn new(audit: AuditLayer, request: Request) -> Self {
-        Self { audit, request }
-    }
-
     /// Records the outcome of the call; `None` stands for a call that was given up. `trail` has the facts about it.
     pub(super) fn record(self, trail: Option<Arc<CallRecord>>, outcome: Option<Result<Response, Error>>) {
         let is_given_up = outcome.is_none();
@@ -38,16 +34,10 @@ impl UnattendedCall {
 }
 
 /// A service that stands for a call that is over.
+#[derive(Clone)]
 struct EndedCall {
     trail: Option<Arc<CallRecord>>,
     outcome: Option<Result<Response, Error>>,
-}
-
-impl Clone for EndedCall {
-    /// Clones without the outcome, which only one service has.
-    fn clone(&self) -> Self {
-        Self { trail: self.trail.clone(), outcome: None }
-    }
 }
 
 impl Service<Request> for EndedCall {

@@ -7,7 +7,6 @@ use mgp_discovery::Config;
 use mgp_discovery::catalog::Catalog;
 use mgp_toolindex::Index;
 use mgp_toolindex::embed::{EmbedderChoice, SqliteVectors, VectorStore};
-use tokio::sync::OnceCell;
 
 use crate::models::ModelStore;
 use crate::{StartError, settings};
@@ -19,7 +18,6 @@ pub(crate) struct ToolCatalog {
     pub(crate) index: Index,
     /// The encoder that is loaded when servers start.
     encoder: Option<EmbedderChoice>,
-    loaded: Arc<OnceCell<()>>,
 }
 
 impl ToolCatalog {
@@ -37,7 +35,7 @@ impl ToolCatalog {
             Some(Arc::new(vectors))
         };
         let index = Index::with_vectors(EmbedderChoice::Static.open().await, store);
-        let mut tools = Self { catalog: Catalog::new(), index, encoder: None, loaded: Arc::default() };
+        let mut tools = Self { catalog: Catalog::new(), index, encoder: None };
         match choice {
             EmbedderChoice::Static => {}
             EmbedderChoice::Encoder(_) => tools.encoder = Some(choice),
@@ -49,7 +47,7 @@ impl ToolCatalog {
     /// Loads the encoder that the configuration names, if it names one, and waits until that is done.
     pub(crate) async fn load_encoder(&self) {
         if let Some(encoder) = &self.encoder {
-            self.loaded.get_or_init(|| self.change_embedder(encoder)).await;
+            self.change_embedder(encoder).await;
         }
     }
 

@@ -15,32 +15,22 @@ use crate::models::ModelStore;
 use crate::running::RunningConfig;
 use crate::state_folder::users_state;
 
-/// Files and directories that belong to the kernel.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct OwnFiles(Vec<PathBuf>);
-
-impl OwnFiles {
-    /// Returns the files of the state, the user's secrets and models, and `others`.
-    pub(crate) fn new(state: &Path, others: impl IntoIterator<Item = PathBuf>) -> Self {
-        let secrets = SecretFile::user_path(&ProcessEnvironment);
-        let models = ModelStore::of_user().map(|models| models.root().to_owned());
-        let own = std::iter::once(users_state(state).to_owned()).chain(secrets).chain(models);
-        Self(own.chain(others).collect())
-    }
-
-    pub(crate) fn paths(&self) -> &[PathBuf] {
-        &self.0
-    }
+/// Returns the files and folders that belong to the kernel: those of the state, the user's secrets and models, and `others`.
+pub(crate) fn own_files(state: &Path, others: Vec<PathBuf>) -> Vec<PathBuf> {
+    let secrets = SecretFile::user_path(&ProcessEnvironment);
+    let models = ModelStore::of_user().map(|models| models.folder);
+    let own = std::iter::once(users_state(state).to_owned()).chain(secrets).chain(models);
+    own.chain(others).collect()
 }
 
 /// Returns the files that neither the paths nor the commands that `server` gets may touch.
 pub(crate) fn protected(
     config: &Config,
     server: &ServerConfig,
-    own: &OwnFiles,
+    own: &[PathBuf],
     folder: &Path,
 ) -> ProtectedPaths {
-    let mut protected = own.paths().iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
+    let mut protected = own.iter().fold(ProtectedPaths::default(), ProtectedPaths::with_own);
     let released = &config.validators.allow_paths;
     protected = released.iter().fold(protected, |protected, path| protected.releasing(path));
     if let Some(home) = std::env::home_dir() {

@@ -22,7 +22,7 @@ use crate::StartError;
 use crate::agent_tokens::AgentTokens;
 use crate::call::hints::AgentBudgets;
 use crate::call::session_state::StateOwners;
-use crate::paths::OwnFiles;
+use crate::paths::own_files;
 use crate::proof::ProofChecker;
 use crate::record::AuditTrail;
 use crate::running::RunningConfig;
@@ -56,7 +56,7 @@ pub(crate) struct Policies {
     /// The check of which operator connections may decide.
     pub(crate) proofs: ProofChecker,
     /// The files that no server may touch.
-    pub(crate) own_files: OwnFiles,
+    pub(crate) own_files: Vec<PathBuf>,
 }
 
 impl Policies {
@@ -95,7 +95,7 @@ impl Policies {
         flows.only_record(!config.confirmation.flows);
         let proofs = ProofChecker::open(users_state(state), clock)?;
         Ok(Self {
-            own_files: OwnFiles::new(state, files),
+            own_files: own_files(state, files),
             definitions: Arc::new(DefinitionGuard::new(pins)),
             limit: LimitGate::new(settings::agent_limits(config)),
             scopes,

@@ -77,7 +77,7 @@ async fn download(output: &Output, store: &ModelStore, model: &PublishedModel) -
     let brought = store.download(model, &downloader, on_progress).await;
     output.waiting("");
     brought.map_err(|error| {
-        let exit = if matches!(error, InstallError::Download(_)) { Exit::Unreachable } else { Exit::Usage };
+        let exit = if matches!(error, InstallError::File { .. }) { Exit::Usage } else { Exit::Unreachable };
         let files: Vec<_> = model.files.iter().map(|file| file.name).collect();
         Failure::new(exit, error.to_string()).hint(format!(
             "the same command continues; HTTPS_PROXY names a proxy; `mgp model install {} --from FOLDER` takes {} from a \

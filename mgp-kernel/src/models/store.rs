@@ -5,11 +5,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use http::StatusCode;
 use mgp_types::hex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::download::{DownloadError, Downloader};
+use super::download::Downloader;
 use crate::state_folder::users_folder;
 
 /// A published model.
@@ -48,20 +49,38 @@ pub(crate) static KNOWN: LazyLock<Vec<PublishedModel>> = LazyLock::new(|| {
 /// The folder in which each installed model has a folder of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelStore {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
-/// The reason why a model is not installed.
+/// The reason why a file or a model is not installed. What was brought of it stays, unless it is wrong.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstallError {
+    #[error("TLS is not available: {0}")]
+    Tls(rustls::Error),
+    #[error("{0} is not an address of https")]
+    NotHttps(String),
+    #[error("{url}: {why}")]
+    Unreachable { url: String, why: String },
+    #[error("{url} answers with {status}")]
+    Refused { url: String, status: StatusCode },
+    #[error("{0} leads from one address to the next without end")]
+    Redirects(String),
+    #[error("the download of {url} broke off at {bytes} of {size} bytes")]
+    Cut { url: String, bytes: u64, size: u64 },
+    #[error("{url} is longer than the published file, which has {size} bytes")]
+    TooLong { url: String, size: u64 },
+    #[error(
+        "{origin} is not the published file: its SHA-256 is {found} instead of {expected}; what was brought is removed"
+    )]
+    OtherFile { origin: String, found: String, expected: &'static str },
     #[error("{}: {error}", path.display())]
     File { path: PathBuf, error: io::Error },
-    #[error(
-        "{} is not the published file: its SHA-256 is {found} instead of {expected}", path.display()
-    )]
-    OtherFile { path: PathBuf, found: String, expected: &'static str },
-    #[error(transparent)]
-    Download(#[from] DownloadError),
+}
+
+/// Returns the error of a file that cannot be used.
+pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> InstallError + use<> {
+    let path = path.to_owned();
+    move |error| InstallError::File { path: path.clone(), error }
 }
 
 impl ModelStore {
@@ -72,10 +91,6 @@ impl ModelStore {
     /// Returns the store of the user, in the directory where the system has the data of programs; `None` without a home.
     pub(crate) fn of_user() -> Option<Self> {
         Some(Self::new(users_folder("XDG_DATA_HOME", ".local/share")?.join("models")))
-    }
-
-    pub(crate) fn root(&self) -> &Path {
-        &self.folder
     }
 
     /// Returns the folder of a model, whether or not it is installed.
@@ -130,13 +145,13 @@ impl ModelStore {
         match fs::remove_dir_all(&path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(InstallError::File { path, error }),
+            Err(error) => Err(at(&path)(error)),
         }
     }
 
     fn made(&self, model: &PublishedModel) -> Result<PathBuf, InstallError> {
         let path = self.folder(model);
-        fs::create_dir_all(&path).map_err(|error| InstallError::File { path: path.clone(), error })?;
+        fs::create_dir_all(&path).map_err(at(&path))?;
         Ok(path)
     }
 }
@@ -172,17 +187,18 @@ fn is_published(path: &Path, file: &PublishedFile) -> bool {
 /// Copies a file if it is the published one. It takes its place when it is complete.
 fn copy(file: &PublishedFile, from: &Path, goal: &Path) -> Result<(), InstallError> {
     let part = part(goal);
-    let unwritable = |error| InstallError::File { path: part.clone(), error };
-    let source = File::open(from).map_err(|error| InstallError::File { path: from.into(), error })?;
-    let mut written = File::create(&part).map_err(unwritable)?;
+    let unwritable = at(&part);
+    let source = File::open(from).map_err(at(from))?;
+    let mut written = File::create(&part).map_err(&unwritable)?;
     // A file that is longer than the published one is another one, and need not be copied to its end.
-    io::copy(&mut source.take(file.size.saturating_add(1)), &mut written).map_err(unwritable)?;
-    let found = sha256(&part).map_err(unwritable)?;
+    io::copy(&mut source.take(file.size.saturating_add(1)), &mut written).map_err(&unwritable)?;
+    let found = sha256(&part).map_err(&unwritable)?;
     if found != file.sha256 {
         let _gone = fs::remove_file(&part);
-        return Err(InstallError::OtherFile { path: from.into(), found, expected: file.sha256 });
+        let origin = from.display().to_string();
+        return Err(InstallError::OtherFile { origin, found, expected: file.sha256 });
     }
-    written.sync_all().map_err(unwritable)?;
+    written.sync_all().map_err(&unwritable)?;
     fs::rename(&part, goal).map_err(unwritable)
 }
 

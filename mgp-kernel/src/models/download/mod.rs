@@ -4,14 +4,14 @@
 mod tests;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_RANGE, LOCATION, RANGE};
-use http::{HeaderMap, Request, Response, StatusCode, Uri};
+use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -28,37 +28,12 @@ use tokio::time::timeout;
 use tower_service::Service;
 use url::Url;
 
-use super::store::{PublishedFile, part, sha256};
+use super::store::{InstallError, PublishedFile, at, part, sha256};
 use crate::terminal::with_causes;
 
 /// Brings published files.
 pub(crate) struct Downloader {
     client: Client<HttpsConnector<Route>, Empty<Bytes>>,
-}
-
-/// The reason why a file was not brought. What was brought of it stays, unless it is wrong.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DownloadError {
-    #[error("TLS is not available: {0}")]
-    Tls(rustls::Error),
-    #[error("{0} is not an address of https")]
-    NotHttps(String),
-    #[error("{url}: {why}")]
-    Unreachable { url: String, why: String },
-    #[error("{url} answers with {status}")]
-    Refused { url: String, status: StatusCode },
-    #[error("{0} leads from one address to the next without end")]
-    Redirects(String),
-    #[error("the download of {url} broke off at {bytes} of {size} bytes")]
-    Cut { url: String, bytes: u64, size: u64 },
-    #[error("{url} is longer than the published file, which has {size} bytes")]
-    TooLong { url: String, size: u64 },
-    #[error(
-        "{url} is not the published file: its SHA-256 is {found} instead of {expected}; what was brought is removed"
-    )]
-    OtherFile { url: String, found: String, expected: &'static str },
-    #[error("{}: {error}", path.display())]
-    File { path: PathBuf, error: io::Error },
 }
 
 /// The number of attempts in a row that may bring nothing.
@@ -71,17 +46,17 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Downloader {
     /// Creates a downloader that trusts the certificates that browsers trust, and uses the proxies that the environment
     /// names.
-    pub(crate) fn new() -> Result<Self, DownloadError> {
+    pub(crate) fn new() -> Result<Self, InstallError> {
         let trusted = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         Self::with(trusted, Matcher::from_env())
     }
 
-    fn with(trusted: RootCertStore, proxies: Matcher) -> Result<Self, DownloadError> {
+    fn with(trusted: RootCertStore, proxies: Matcher) -> Result<Self, InstallError> {
         // The provider is named, because the default of the process panics where a program has built in two.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(DownloadError::Tls)?
+            .map_err(InstallError::Tls)?
             .with_root_certificates(trusted)
             .with_no_client_auth();
         let connector = HttpsConnectorBuilder::new()
@@ -98,7 +73,7 @@ impl Downloader {
         file: &PublishedFile,
         goal: &Path,
         mut on_progress: impl FnMut(u64),
-    ) -> Result<(), DownloadError> {
+    ) -> Result<(), InstallError> {
         let path = part(goal);
         let mut failures = 0;
         loop {
@@ -107,7 +82,7 @@ impl Downloader {
                 break;
             }
             let Err(error) = self.continue_part(file, &path, before, &mut on_progress).await else { break };
-            let is_final = !matches!(error, DownloadError::Cut { .. } | DownloadError::Unreachable { .. });
+            let is_final = !matches!(error, InstallError::Cut { .. } | InstallError::Unreachable { .. });
             failures = if length(&path).await > before { 0 } else { failures + 1 };
             if is_final || failures >= ATTEMPTS {
                 return Err(error);
@@ -119,7 +94,7 @@ impl Downloader {
         let found = found.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(at(&path))?;
         if found != file.sha256 {
             fs::remove_file(&path).await.map_err(at(&path))?;
-            return Err(DownloadError::OtherFile { url: file.url.into(), found, expected: file.sha256 });
+            return Err(InstallError::OtherFile { origin: file.url.into(), found, expected: file.sha256 });
         }
         fs::rename(&path, goal).await.map_err(at(&path))
     }
@@ -131,19 +106,21 @@ impl Downloader {
         path: &Path,
         have: u64,
         on_progress: &mut impl FnMut(u64),
-    ) -> Result<(), DownloadError> {
+    ) -> Result<(), InstallError> {
         // A part that is longer than the file is of something else.
         let have = if have < file.size { have } else { 0 };
         let answer = self.answer(file.url, have).await?;
         let url = || file.url.to_owned();
+        let range = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+        let is_next = range.is_some_and(|range| range.starts_with(&format!("bytes {have}-")));
         let mut have = match answer.status() {
-            StatusCode::PARTIAL_CONTENT if starts_at(answer.headers(), have) => have,
+            StatusCode::PARTIAL_CONTENT if is_next => have,
             StatusCode::OK => 0,
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => {
                 fs::remove_file(path).await.map_err(at(path))?;
-                return Err(DownloadError::Cut { url: url(), bytes: 0, size: file.size });
+                return Err(InstallError::Cut { url: url(), bytes: 0, size: file.size });
             }
-            status => return Err(DownloadError::Refused { url: url(), status }),
+            status => return Err(InstallError::Refused { url: url(), status }),
         };
         let mut options = OpenOptions::new();
         options.create(true).append(have > 0).write(true).truncate(have == 0);
@@ -155,30 +132,30 @@ impl Downloader {
             if have > file.size {
                 drop(part);
                 fs::remove_file(path).await.map_err(at(path))?;
-                return Err(DownloadError::TooLong { url: url(), size: file.size });
+                return Err(InstallError::TooLong { url: url(), size: file.size });
             }
             part.write_all(&bytes).await.map_err(at(path))?;
             on_progress(have);
         }
         part.sync_all().await.map_err(at(path))?;
         if have < file.size {
-            return Err(DownloadError::Cut { url: url(), bytes: have, size: file.size });
+            return Err(InstallError::Cut { url: url(), bytes: have, size: file.size });
         }
         Ok(())
     }
 
     /// Asks for a file from its byte `from` on, at the address to which its own one leads.
-    async fn answer(&self, url: &str, from: u64) -> Result<Response<hyper::body::Incoming>, DownloadError> {
-        let mut at = Url::parse(url).map_err(|_| DownloadError::NotHttps(url.to_owned()))?;
+    async fn answer(&self, url: &str, from: u64) -> Result<Response<hyper::body::Incoming>, InstallError> {
+        let mut at = Url::parse(url).map_err(|_| InstallError::NotHttps(url.to_owned()))?;
         for _ in 0..=MAX_REDIRECTS {
             if at.scheme() != "https" {
-                return Err(DownloadError::NotHttps(at.into()));
+                return Err(InstallError::NotHttps(at.into()));
             }
             let mut request = Request::get(at.as_str()).header("user-agent", "mgp");
             if from > 0 {
                 request = request.header(RANGE, format!("bytes={from}-"));
             }
-            let unreachable = |why: String| DownloadError::Unreachable { url: at.to_string(), why };
+            let unreachable = |why: String| InstallError::Unreachable { url: at.to_string(), why };
             let request = request.body(Empty::new()).map_err(|error| unreachable(error.to_string()))?;
             let answer = timeout(PATIENCE, self.client.request(request)).await;
             let answer = answer.map_err(|_| unreachable("there is no answer".into()))?;
@@ -189,25 +166,14 @@ impl Downloader {
             let status = answer.status();
             let next = answer.headers().get(LOCATION).and_then(|next| next.to_str().ok());
             let next = next.and_then(|next| at.join(next).ok());
-            at = next.ok_or_else(|| DownloadError::Refused { url: at.into(), status })?;
+            at = next.ok_or_else(|| InstallError::Refused { url: at.into(), status })?;
         }
-        Err(DownloadError::Redirects(url.into()))
+        Err(InstallError::Redirects(url.into()))
     }
-}
-
-fn at(path: &Path) -> impl Fn(io::Error) -> DownloadError + use<> {
-    let path = path.to_owned();
-    move |error| DownloadError::File { path: path.clone(), error }
 }
 
 async fn length(path: &Path) -> u64 {
     fs::metadata(path).await.map_or(0, |file| file.len())
-}
-
-/// Returns whether an answer begins at this byte of the file.
-fn starts_at(headers: &HeaderMap, byte: u64) -> bool {
-    let range = headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
-    range.is_some_and(|range| range.starts_with(&format!("bytes {byte}-")))
 }
 
 /// Connects to hosts directly or through proxies.

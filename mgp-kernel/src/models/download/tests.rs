@@ -1,6 +1,7 @@
 //! Tests of downloads from a server of this machine.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use rustls::ServerConfig;
@@ -166,7 +167,7 @@ async fn a_download_that_breaks_off_is_continued() {
 async fn what_was_brought_stays_for_the_next_time_when_nothing_more_comes() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Cut(10), Step::Cut(0)]).await, goal());
     let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, DownloadError::Cut { bytes: 10, .. }), "{error}");
+    assert!(matches!(error, InstallError::Cut { bytes: 10, .. }), "{error}");
     assert!(!goal.exists());
     assert_eq!(std::fs::read(part(&goal)).unwrap(), CONTENTS[..10]);
     let later = Server::start(&[Step::Whole]).await;
@@ -208,7 +209,7 @@ async fn a_file_that_is_too_long_is_not_read_to_its_end() {
     let (server, (folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let file = server.file_of(CONTENTS.len() - 1, CONTENTS);
     let error = server.downloader(no_proxy()).fetch(&file, &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, DownloadError::TooLong { .. }), "{error}");
+    assert!(matches!(error, InstallError::TooLong { .. }), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -230,12 +231,12 @@ async fn redirects_are_followed_within_https_only() {
         let [Step::Leads(to)] = script else { panic!("all of them lead away") };
         let server = Server::start(script).await;
         let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-        assert!(matches!(&error, DownloadError::NotHttps(at) if at == to), "{error}");
+        assert!(matches!(&error, InstallError::NotHttps(at) if at == to), "{error}");
         assert_eq!(server.asked.lock().len(), 1);
     }
     let server = Server::start(&[Step::Leads("/file")]).await;
     let error = server.downloader(no_proxy()).fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, DownloadError::Redirects(_)), "{error}");
+    assert!(matches!(error, InstallError::Redirects(_)), "{error}");
 }
 
 #[tokio::test]
@@ -251,7 +252,7 @@ async fn a_certificate_that_is_not_trusted_is_refused() {
     let (server, (_folder, goal)) = (Server::start(&[Step::Whole]).await, goal());
     let strict = Downloader::with(RootCertStore::empty(), no_proxy()).unwrap();
     let error = strict.fetch(&server.file(), &goal, |_| ()).await.unwrap_err();
-    assert!(matches!(error, DownloadError::Unreachable { .. }), "{error}");
+    assert!(matches!(error, InstallError::Unreachable { .. }), "{error}");
     assert!(server.asked.lock().is_empty());
 }
 

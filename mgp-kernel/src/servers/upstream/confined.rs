@@ -138,7 +138,7 @@ fn confinement(
         granted: &granted(shared)?,
         scratch: scratch.path(),
         code: code.map(CodeCopy::folder),
-        own: shared.support.policies.own_files.paths(),
+        own: &shared.support.policies.own_files,
         home: home.as_deref(),
     };
     let (file, confinement) = opened(&confined)?;

@@ -17,12 +17,13 @@ pub(super) struct StepNarration {
 }
 
 impl StepNarration {
-    pub(super) fn agent(&mut self, text: impl Into<String>) {
-        self.lines.push(("agent", text.into()));
-    }
-
     pub(super) fn kernel(&mut self, text: impl Into<String>) {
         self.lines.push(("kernel", text.into()));
+    }
+
+    /// Adds a line of the agent, and the kernel's answer.
+    pub(super) fn exchange(&mut self, agent: impl Into<String>, kernel: impl Into<String>) {
+        self.lines.extend([("agent", agent.into()), ("kernel", kernel.into())]);
     }
 
     pub(super) fn operator(&mut self, text: impl Into<String>) {
@@ -146,8 +147,7 @@ mod tests {
         let mut out = Vec::new();
         let mut account = DemoNarrator::new(options, &mut out);
         let first = account.step("First", async |narration| {
-            narration.agent("asks");
-            narration.kernel("answers\nat length");
+            narration.exchange("asks", "answers\nat length");
             narration.fact("calls", 1);
             Ok(())
         });

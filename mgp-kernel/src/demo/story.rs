@@ -35,8 +35,10 @@ pub(super) async fn cost(stage: &DemoSetup, narration: &mut StepNarration) -> an
     ensure!(after < before, "{after} tokens are listed, and all tools take {before}");
     let share = 100 - u64::from(after) * 100 / u64::from(before);
     let names: Vec<_> = listed.iter().map(|tool| tool.name.as_str()).collect();
-    narration.agent("lists the tools");
-    narration.kernel(format!("all {} tools would take {before} tokens of the model's context", all.len()));
+    narration.exchange(
+        "lists the tools",
+        format!("all {} tools would take {before} tokens of the model's context", all.len()),
+    );
     narration.kernel(format!("listed are {}: {after} tokens, {share} % less", names.join(", ")));
     narration.fact("tokens_of_all_tools", before);
     narration.fact("tokens_listed", after);
@@ -56,8 +58,7 @@ pub(super) async fn discover(stage: &DemoSetup, narration: &mut StepNarration) -
         let found = found["tools"].as_array().context("what was found")?;
         let names: Vec<_> = found.iter().filter_map(|tool| tool["name"].as_str()).collect();
         ensure!(names.first() == Some(&wanted), "\"{query}\" finds {names:?}, and {wanted} not first");
-        narration.agent(format!("calls mgp_tools_discover: \"{query}\""));
-        narration.kernel(names.join(", "));
+        narration.exchange(format!("calls mgp_tools_discover: \"{query}\""), names.join(", "));
     }
     Ok(())
 }
@@ -66,13 +67,11 @@ pub(super) async fn discover(stage: &DemoSetup, narration: &mut StepNarration) -
 pub(super) async fn call(stage: &DemoSetup, narration: &mut StepNarration) -> anyhow::Result<()> {
     let text = stage.call("files__read_file", json!({ "path": stage.file("plan.txt") })).await?.done()?;
     ensure!(text.contains("Friday: release"), "the file says {text:?}");
-    narration.agent("calls files__read_file: files/plan.txt");
-    narration.kernel(text);
+    narration.exchange("calls files__read_file: files/plan.txt", text);
     let day = json!({ "day": "2026-07-28" });
     let free = stage.call("office__find_free_time", day).await?.done()?;
     ensure!(free.starts_with("08:00"), "free is {free:?}");
-    narration.agent("calls office__find_free_time: 2026-07-28");
-    narration.kernel(free);
+    narration.exchange("calls office__find_free_time: 2026-07-28", free);
     Ok(())
 }
 
@@ -84,16 +83,14 @@ pub(super) async fn permission(stage: &DemoSetup, narration: &mut StepNarration)
         Ok(answer) => answer.refused()?,
         Err(error) => format!("{error:#}"),
     };
-    narration.agent("calls shell__run_command: echo hello");
-    narration.kernel(refused);
+    narration.exchange("calls shell__run_command: echo hello", refused);
     narration.kernel(format!("asks the operator: {}", question.message));
     let yes = ApproveQuestion { id: question.id, ..ApproveQuestion::default() };
     stage.operate(&yes).await?;
     narration.operator(format!("mgp permissions approve {}", yes.id));
     let text = until("the permitted call", async || echo().await.ok()?.done().ok()).await?;
     ensure!(text == "hello\n", "the shell says {text:?}");
-    narration.agent("calls shell__run_command: echo hello");
-    narration.kernel(text);
+    narration.exchange("calls shell__run_command: echo hello", text);
     Ok(())
 }
 
@@ -113,8 +110,7 @@ pub(super) async fn blocked(stage: &DemoSetup, narration: &mut StepNarration) ->
     let number = calls.len();
     for (tool, arguments, shown) in calls {
         let finding = stage.call(tool, arguments).await?.refused().with_context(|| shown.to_owned())?;
-        narration.agent(format!("calls {tool}: {shown}"));
-        narration.kernel(finding);
+        narration.exchange(format!("calls {tool}: {shown}"), finding);
     }
     narration.fact("blocked", number);
     Ok(())
@@ -131,8 +127,10 @@ pub(super) async fn confirmation(stage: &DemoSetup, narration: &mut StepNarratio
     let (answer, question) = tokio::join!(stage.call("files__write_file", report), approve);
     let (answer, question) = (answer?.done()?, question?);
     ensure!(std::fs::read_to_string(stage.file("report.txt"))? == "All is well.\n", "nothing was written");
-    narration.agent("calls files__write_file: files/report.txt");
-    narration.kernel(format!("asks the operator: {}", question.message));
+    narration.exchange(
+        "calls files__write_file: files/report.txt",
+        format!("asks the operator: {}", question.message),
+    );
     narration.operator(format!("mgp permissions approve {}", question.id));
     narration.kernel(answer);
 
@@ -145,14 +143,15 @@ pub(super) async fn confirmation(stage: &DemoSetup, narration: &mut StepNarratio
     let (answer, question) = tokio::join!(delete, deny);
     let (refusal, question) = (answer?.refused()?, question?);
     ensure!(question.message.contains("website"), "the operator does not see what is deleted");
-    narration.agent("calls office__delete_project: website");
-    narration.kernel(format!("asks the operator: {}", question.message));
+    narration.exchange(
+        "calls office__delete_project: website",
+        format!("asks the operator: {}", question.message),
+    );
     narration.operator(format!("mgp permissions deny {}", question.id));
     narration.kernel(refusal);
     let issues = stage.call("office__list_issues", json!({})).await?.done()?;
     ensure!(issues.lines().count() == 2, "the project is damaged: {issues:?}");
-    narration.agent("calls office__list_issues");
-    narration.kernel(issues);
+    narration.exchange("calls office__list_issues", issues);
     Ok(())
 }
 
@@ -166,8 +165,7 @@ pub(super) async fn crash(stage: &DemoSetup, narration: &mut StepNarration) -> a
         Ok(answer) => answer.refused()?,
         Err(error) => format!("{error:#}"),
     };
-    narration.agent("calls office__count twice, then office__crash");
-    narration.kernel(crashed);
+    narration.exchange("calls office__count twice, then office__crash", crashed);
     let after = until("the server to return", async || {
         let view = stage.server("office").ok()?;
         // The restart is counted a moment after the server is connected.
@@ -179,8 +177,7 @@ pub(super) async fn crash(stage: &DemoSetup, narration: &mut StepNarration) -> a
         .kernel(format!("the server is back: process {new} in place of {old}, {} restart", after.restarts));
     let counted = stage.call("office__count", json!({})).await?.done()?;
     ensure!(counted == "1", "the new process counts {counted}");
-    narration.agent("calls office__count");
-    narration.kernel(counted);
+    narration.exchange("calls office__count", counted);
     narration.fact("restarts", after.restarts);
     Ok(())
 }

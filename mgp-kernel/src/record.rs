@@ -1,19 +1,20 @@
 //! The record of calls, and the form in which it has their arguments.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_discovery::Config;
 use mgp_discovery::config::model::{AuditArguments, AuditDurability};
+use mgp_discovery::{AtomicFile, Config, FileReaders};
 use mgp_security::Clock;
 use mgp_security::audit::{
     ArgumentRecording, AuditLog, AuditLogSettings, DigestKey, Durability, LogStore, Retention,
 };
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, TraceId};
-use mgp_types::random_bytes;
+use mgp_types::{Error, Principal, Response, random_bytes};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::StartError;
@@ -37,13 +38,35 @@ impl AuditTrail {
     pub(crate) fn open(config: &Config, state: &Path) -> Result<Self, StartError> {
         let log = open(config, state)?;
         let ends = AuditLogEnds::open(config, state, &log);
-        let arguments = arguments(config, state)?;
+        let arguments = match config.audit.arguments {
+            AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
+            AuditArguments::Redacted => ArgumentRecording::Redacted,
+            _ => ArgumentRecording::Omitted,
+        };
         let forwarded = ForwardedPositions::open(state);
         Ok(Self { log, ends, forwarded, arguments, clock: Clock::system() })
     }
 
     pub(crate) fn port(&self) -> Arc<dyn AuditPort> {
         Arc::new(self.log.clone())
+    }
+
+    /// Returns the answer to a request of `by` that is refused with this error: it is given once the refusal is recorded.
+    pub(crate) fn refused(
+        &self,
+        by: &Principal,
+        trace: TraceId,
+        details: &[(&'static str, &str)],
+        error: Error,
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
+        let mut event = self.event(EventType::PermissionDenied, Actor::of(by), Outcome::Blocked);
+        event.trace_id = trace;
+        let event = details.iter().fold(event, |event, (name, value)| event.with_detail(*name, *value));
+        let log = self.log.clone();
+        async move {
+            log.record(event).await?;
+            Err(error)
+        }
     }
 
     /// Returns an event that happens now, in no chain of requests and to no server in particular.
@@ -94,58 +117,21 @@ pub(crate) fn forget(config: &Config, log: AuditLog) -> impl Future<Output = ()>
     }
 }
 
-/// Returns the form in which the arguments of calls are recorded.
-fn arguments(config: &Config, state: &Path) -> Result<ArgumentRecording, StartError> {
-    Ok(match config.audit.arguments {
-        AuditArguments::Digest => ArgumentRecording::Digest(digest_key(state)?),
-        AuditArguments::Redacted => ArgumentRecording::Redacted,
-        _ => ArgumentRecording::Omitted,
-    })
-}
-
 /// Returns the key of the digests, made when it is first needed. Digests of one key can be compared, and nobody without
 /// it finds out short arguments by trying.
 fn digest_key(state: &Path) -> Result<DigestKey, StartError> {
     let path = state.join(KEY_FILE);
     let key = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = Digest::from(random_bytes());
+            AtomicFile::put(&path, &format!("{key}\n"), FileReaders::Owner).map(|()| key)
+        }
         text => text.and_then(|text| {
-            let no_key =
-                || io::Error::new(io::ErrorKind::InvalidData, "it does not hold 64 hexadecimal digits");
-            read(text.trim_end()).ok_or_else(no_key)
+            let no_key = "it does not hold 64 hexadecimal digits";
+            text.trim_end().parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, no_key))
         }),
     };
-    key.map(DigestKey::new).map_err(|error| StartError::State { path, error })
-}
-
-fn make(path: &Path) -> io::Result<[u8; 32]> {
-    let key = random_bytes();
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut text = Vec::new();
-    for byte in key {
-        write!(text, "{byte:02x}")?;
-    }
-    text.push(b'\n');
-    let mut file = options.open(path)?;
-    file.write_all(&text)?;
-    file.sync_all()?;
-    Ok(key)
-}
-
-fn read(text: &str) -> Option<[u8; 32]> {
-    let mut key = [0; 32];
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if pairs.len() != key.len() || !rest.is_empty() {
-        return None;
-    }
-    for (byte, [high, low]) in key.iter_mut().zip(pairs) {
-        let digit = |digit: &u8| char::from(*digit).to_digit(16);
-        *byte = u8::try_from(digit(high)? << 4 | digit(low)?).ok()?;
-    }
-    Some(key)
+    key.map(|key| DigestKey::new(*key.as_bytes())).map_err(|error| StartError::State { path, error })
 }
 
 const KEY_FILE: &str = "arguments.key";
@@ -162,7 +148,7 @@ mod tests {
         let first = fs::read_to_string(&file).unwrap();
         digest_key(state.path()).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), first);
-        assert_eq!(read(first.trim_end()).unwrap().len(), 32);
+        assert!(first.trim_end().parse::<Digest>().is_ok());
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_security::audit::trace_of;
-use mgp_types::mgp::{Actor, AuditPort, EventType, Outcome, method as name};
+use mgp_types::mgp::{TraceId, method as name};
 use mgp_types::{Error, Flow, Gate, MethodEffect, Principal, PrincipalRole, Request, RequestKind, Response};
 
 use crate::admin::list::OperationEntry;
@@ -32,9 +32,11 @@ impl Gate for ProofGate {
         match (&connection, operator(request)) {
             (Some(connection), Some(by)) if !needs_no_proof(request, connection) => {
                 if let Err(error) = proofs.admit(connection) {
-                    let by = by.clone();
-                    let audit = Arc::clone(&self.audit);
-                    return Flow::answer_later(refuse(audit, request.take(), by, error));
+                    let (method, trace) =
+                        (&request.method, trace_of(request).unwrap_or_else(TraceId::random));
+                    tracing::warn!(%method, "a connection that did not prove that a person is there was refused");
+                    let details = [("reason", "no proof of a person"), ("method", method.as_str())];
+                    return Flow::answer_later(self.audit.refused(by, trace, &details, error));
                 }
             }
             // A command that proved nothing is a client of the person who typed it, and shows nothing of other clients.
@@ -78,22 +80,6 @@ fn needs_no_proof(request: &Request, connection: &OperatorConnection) -> bool {
 /// Returns whether a request is one that agents make, and operators as well.
 pub(crate) fn is_for_agents(request: &Request) -> bool {
     request.kind != RequestKind::Notify && OF_AGENTS.contains(&request.method.as_str())
-}
-
-async fn refuse(
-    audit: Arc<AuditTrail>,
-    request: Request,
-    by: Principal,
-    error: Error,
-) -> Result<Response, Error> {
-    let mut event = audit
-        .event(EventType::PermissionDenied, Actor::of(&by), Outcome::Blocked)
-        .with_detail("reason", "no proof of a person")
-        .with_detail("method", request.method.as_str());
-    event.trace_id = trace_of(&request).unwrap_or(event.trace_id);
-    tracing::warn!(method = %request.method, "a connection that did not prove that a person is there was refused");
-    audit.log.record(event).await?;
-    Err(error)
 }
 
 /// The methods of agents for which an operator is bound by no rule.

@@ -29,7 +29,6 @@ use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
-use crate::peer::PeerProcess;
 use crate::proof::OperatorConnection;
 use crate::terminal::{Exit, Failure, TextForm, printable};
 
@@ -120,7 +119,7 @@ impl KernelLink {
                 Err(error) => return Err(error.into()),
             }
         };
-        let connection = Arc::new(OperatorConnection::of_account(&PeerProcess::Unknown));
+        let connection = Arc::new(OperatorConnection::of_account(None));
         let mark = ConnectionRole::Operator(connection, Arc::clone(&kernel.sections().policies));
         let (session, own) = (kernel.sections().fleet.client_session(), std::env::current_dir().ok());
         let client =

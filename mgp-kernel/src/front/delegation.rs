@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mgp_discovery::config::model::AgentSettings;
 use mgp_security::audit::trace_of;
 use mgp_security::auth::reserved_owner;
-use mgp_types::mgp::{Actor, AgentPattern, AuditPort as _, EventType, Outcome, TraceId};
-use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, Response, agent_family, code};
+use mgp_types::mgp::{AgentPattern, TraceId};
+use mgp_types::{Error, Flow, Gate, Principal, PrincipalKind, Request, agent_family, code};
 
 use crate::call::AGENT_META;
 use crate::record::AuditTrail;
@@ -51,7 +51,11 @@ impl Gate for DelegationGate {
             return Flow::Pass(());
         }
         if !may_speak(&self.config.load().agents, &speaker, &claimed) {
-            return Flow::answer_later(refuse(Arc::clone(&self.audit), trace, speaker, claimed));
+            tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
+            let why = "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml";
+            let error = Error::new(code::PERMISSION_DENIED, why);
+            let details = [("claimed_agent", &*claimed)];
+            return Flow::answer_later(self.audit.refused(&speaker, trace, &details, error));
         }
         request.context.principal =
             Some(Principal::of(PrincipalKind::Delegated, claimed).through(speaker.client()));
@@ -66,12 +70,11 @@ fn take_claim(request: &mut Request) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     let claimed = claim.to_text().filter(|agent| (1..=MAX_NAME_BYTES).contains(&agent.len()));
-    let Some(claimed) = claimed else {
-        return Err(Error::invalid_params(format!(
+    claimed.map(Some).ok_or_else(|| {
+        Error::invalid_params(format!(
             "`{AGENT_META}` in `_meta` has to be the id of an agent, a string of 1 to {MAX_NAME_BYTES} bytes"
-        )));
-    };
-    Ok(Some(claimed))
+        ))
+    })
 }
 
 /// Returns whether the configuration lets `speaker` call in the name of `agent`. A speaker that is no agent of the
@@ -80,22 +83,6 @@ fn may_speak(agents: &[AgentSettings], speaker: &Principal, agent: &str) -> bool
     let fits = |pattern: &String| AgentPattern::new(pattern).matches(agent);
     reserved_owner(agent).is_none()
         && agents.iter().any(|known| known.id == speaker.access_id() && known.speaks_for.iter().any(fits))
-}
-
-async fn refuse(
-    audit: Arc<AuditTrail>,
-    trace: TraceId,
-    speaker: Principal,
-    claimed: String,
-) -> Result<Response, Error> {
-    let mut event = audit.event(EventType::PermissionDenied, Actor::of(&speaker), Outcome::Blocked);
-    event.trace_id = trace;
-    tracing::warn!(?speaker, "somebody claimed to speak for an agent for which it may not");
-    audit.log.record(event.with_detail("claimed_agent", &claimed)).await?;
-    Err(Error::new(
-        code::PERMISSION_DENIED,
-        "the caller may not speak for this agent; an operator can allow it by `speaks_for` in mgp.toml",
-    ))
 }
 
 const MAX_NAME_BYTES: usize = 512;

@@ -13,7 +13,7 @@ use super::socket::{AcceptedConnection, UserSocket};
 use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
 use crate::listen::serve::wait_for_stop;
-use crate::peer::{PeerProcess, speaker};
+use crate::peer::{Lineage, speaker};
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is
 /// let in any more; the calls of the connected clients have `drain` to end, and then the future ends.
@@ -38,14 +38,12 @@ async fn share(
     let AcceptedConnection { process, reader, writer, .. } = arrived;
     let client = kernel.sections().fleet.client_session();
     let connections = &kernel.sections().lifecycle.connections;
-    let _connection = connections.client(agent.clone(), Arc::clone(&client), shown(&process));
+    let process = process.as_ref();
+    let _connection = connections.client(agent.clone(), Arc::clone(&client), process.map(shown));
     // Where it is not known who started the client, an agent may have.
-    let is_started = match &process {
-        PeerProcess::Known(lineage) => kernel.sections().lifecycle.clients.note(lineage),
-        PeerProcess::Unknown => true,
-    };
+    let is_started = process.is_none_or(|lineage| kernel.sections().lifecycle.clients.note(lineage));
     let mark = if is_started { ConnectionRole::Unattended } else { ConnectionRole::Nothing };
-    let accept = kernel.accept_marked(agent, mark, client, process.folder());
+    let accept = kernel.accept_marked(agent, mark, client, process.and_then(Lineage::folder));
     let (_, connection) = connect(reader, writer, &accept, kernel.sections().config.connection_limits());
     if let Err(error) = connection.run_until(wait_for_stop(stopped), drain).await {
         tracing::debug!(%error, "a client at the socket is gone");
@@ -53,9 +51,8 @@ async fn share(
 }
 
 /// Returns the number of the process at the socket, and the name of the program that has started it.
-fn shown(process: &PeerProcess) -> Option<(u32, Box<str>)> {
-    let PeerProcess::Known(lineage) = process else { return None };
+fn shown(lineage: &Lineage) -> (u32, Box<str>) {
     let client = speaker(lineage);
-    let program = client.as_ref().map_or_else(|| lineage.process(), |client| client.process());
-    Some((lineage.process().id.pid, program.name.clone()))
+    let program = client.as_ref().unwrap_or(lineage).process();
+    (lineage.process().id.pid, program.name.clone())
 }

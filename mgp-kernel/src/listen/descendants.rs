@@ -13,7 +13,7 @@ use super::serve::wait_for_stop;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
-use crate::peer::{PeerProcess, Process, ProcessId};
+use crate::peer::{Lineage, Process, ProcessId};
 
 /// A filter that turns descendants of the kernel away at one of its sockets.
 ///
@@ -32,10 +32,9 @@ impl DescendantFilter {
     /// Returns the connection if the kernel has not started the process that made it.
     async fn admit(&mut self, arrived: AcceptedConnection) -> Option<AcceptedConnection> {
         while self.refused.try_join_next().is_some() {}
-        if !arrived.process.comes_from(self.own) {
-            return Some(arrived);
-        }
-        self.record(&arrived.process).await;
+        let is_own = |lineage: &&Lineage| self.own.is_some_and(|own| lineage.comes_from(own));
+        let Some(lineage) = arrived.process.as_ref().filter(is_own) else { return Some(arrived) };
+        self.record(lineage.process()).await;
         // Where too many wait to get the reason, the next ones only lose their connection.
         if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
             self.refused.spawn(async move {
@@ -50,10 +49,8 @@ impl DescendantFilter {
         None
     }
 
-    async fn record(&self, process: &PeerProcess) {
+    async fn record(&self, process: &Process) {
         let audit = &self.kernel.sections().audit;
-        let PeerProcess::Known(lineage) = process else { return };
-        let process = lineage.process();
         tracing::warn!(
             pid = process.id.pid,
             program = &*process.name,

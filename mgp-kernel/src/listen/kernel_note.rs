@@ -10,9 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mgp_discovery::Config;
-use mgp_types::{hex, random_name};
+use mgp_types::canonical::Digest;
+use mgp_types::random_name;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::state_folder::{read_json, write_json};
 
@@ -108,15 +108,14 @@ fn referred(config: &Config) -> BTreeSet<String> {
 /// Returns a digest of a variable, by which another process can tell whether its value is the same, but not the value.
 fn digest(salt: &str, name: &str) -> String {
     let value = env::var_os(name);
-    let mut digest = Sha256::new_with_prefix(salt);
-    digest.update([u8::from(value.is_some())]);
-    digest.update(value.unwrap_or_default().as_encoded_bytes());
-    String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
+    let is_set = [u8::from(value.is_some())];
+    let parts = [salt.as_bytes(), &is_set, value.as_deref().unwrap_or_default().as_encoded_bytes()];
+    Digest::of_canonical(&parts.concat()).to_string()
 }
 
 fn digest_of_config(salt: &str, config: &Config) -> String {
-    let digest = Sha256::new_with_prefix(salt).chain_update(serde_json::to_vec(config).unwrap_or_default());
-    String::from_utf8_lossy(&hex::<64>(&digest.finalize())).into_owned()
+    let config = serde_json::to_vec(config).unwrap_or_default();
+    Digest::of_canonical(&[salt.as_bytes(), &config].concat()).to_string()
 }
 
 const FILE: &str = "kernel.json";

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::peer::PeerProcess;
+use crate::peer::{Lineage, lineage_of};
 
 /// A socket of the kernel. A peer is let in if the system says that it is the same user, or root; nobody else gets an
 /// answer. Only this user may use the file, and the folder that it is in.
@@ -49,7 +49,8 @@ pub(crate) struct AcceptedConnection {
     pub(crate) user: SocketPeer,
     /// The number of the user.
     pub(crate) uid: u32,
-    pub(crate) process: PeerProcess,
+    /// The process that connected and its ancestors, as they were then, if the system tells them.
+    pub(crate) process: Option<Lineage>,
     pub(crate) reader: OwnedReadHalf,
     pub(crate) writer: OwnedWriteHalf,
 }
@@ -92,7 +93,7 @@ impl UserSocket {
             if let Some(credentials) = credentials
                 && let Some(user) = self.admit(credentials.uid())
             {
-                let process = PeerProcess::of(credentials.pid());
+                let process = credentials.pid().and_then(lineage_of);
                 return AcceptedConnection { user, uid: credentials.uid(), process, reader, writer };
             }
             tracing::warn!("somebody else than this user was not let in at the socket");
@@ -192,10 +193,7 @@ pub(crate) fn default_path(state: &Path) -> PathBuf {
 }
 
 fn start_of(digest: Sha256) -> u64 {
-    let digest = digest.finalize();
-    let mut start = [0; 8];
-    start.copy_from_slice(&digest[..8]);
-    u64::from_be_bytes(start)
+    digest.finalize()[..8].iter().fold(0, |start, byte| start << 8 | u64::from(*byte))
 }
 
 /// The key of the clients that may share a kernel: those that would start it from the same files, and as the same

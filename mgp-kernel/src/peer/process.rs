@@ -3,6 +3,8 @@
 //! Only Linux shows this (`/proc`). Elsewhere nothing is known of any process, and the code that decides by it has to
 //! say what follows from that.
 
+use std::path::PathBuf;
+
 /// The identity of a process. The time at which it started tells it from a later one of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProcessId {
@@ -114,6 +116,14 @@ impl Lineage {
     pub(crate) fn process(&self) -> &Process {
         // A lineage has at least one process.
         &self.0[0]
+    }
+
+    /// Returns the working folder of the process, if it still runs and the system shows it.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        let id = self.process().id;
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", id.pid)).ok();
+        // The process was there all the time if it still is, so nobody else had its number.
+        folder.filter(|_| id.is_there())
     }
 
     /// Returns whether `ancestor` is the process itself, or one of its ancestors.

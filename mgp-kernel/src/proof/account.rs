@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 /// Linux by the helper of PAM. Touch ID and Windows Hello are not asked.
 #[derive(Debug)]
 pub(super) struct SystemAccount {
-    user: Box<str>,
+    pub(super) user: Box<str>,
     helper: &'static Path,
 }
 
@@ -22,10 +22,6 @@ impl SystemAccount {
         let user = words.next()?.into();
         // `P`, or `PS` on some systems: there is a password, and it may be used.
         words.next().filter(|state| state.starts_with('P')).map(|_| Self { user, helper })
-    }
-
-    pub(super) fn user(&self) -> &str {
-        &self.user
     }
 
     /// Returns whether this is the password of the account. Slow, because the system's check is.

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use self::account::SystemAccount;
 use self::secrets::{OperatorSecrets, StoredOperatorSecrets};
 use crate::StartError;
-use crate::peer::{PeerProcess, ProcessId};
+use crate::peer::{Lineage, ProcessId};
 
 /// Returns whether a passphrase guards what is decided in this state. A file that cannot be read guards it.
 pub(crate) fn is_guarded(state: &Path) -> bool {
@@ -42,8 +42,8 @@ pub(crate) struct OperatorConnection {
 impl OperatorConnection {
     /// Returns a connection that `process`, of the account that the kernel runs as, made at the operators' socket, or in its
     /// own process.
-    pub(crate) fn of_account(process: &PeerProcess) -> Self {
-        Self { is_own: true, terminal: Terminal::of(process), is_proved: AtomicBool::new(false) }
+    pub(crate) fn of_account(process: Option<&Lineage>) -> Self {
+        Self { is_own: true, terminal: process.and_then(Terminal::of), is_proved: AtomicBool::new(false) }
     }
 
     /// Returns a connection of another member of the operators' group.
@@ -68,8 +68,7 @@ struct Terminal {
 impl Terminal {
     /// Returns the terminal at which a process was started by the leader of the session, the shell of the person. What
     /// other programs start there does not count: an agent types there as well as a person.
-    fn of(process: &PeerProcess) -> Option<Self> {
-        let PeerProcess::Known(lineage) = process else { return None };
+    fn of(lineage: &Lineage) -> Option<Self> {
         let [process, leader, ..] = lineage.processes() else { return None };
         let is_typed =
             process.terminal != 0 && leader.id.pid == process.session && leader.terminal == process.terminal;
@@ -211,7 +210,7 @@ impl ProofChecker {
         let message = match (needed, self.account.get().and_then(Option::as_ref)) {
             (NeededProof::Account, Some(account)) => format!(
                 "deciding takes the password of {}, or an operators' passphrase: `mgp operators passphrase`",
-                account.user().escape_debug()
+                account.user.escape_debug()
             ),
             (NeededProof::First, _) => FIRST.to_owned(),
             (NeededProof::Unset, _) => UNSET.to_owned(),
@@ -367,7 +366,7 @@ mod tests {
     }
 
     fn own() -> OperatorConnection {
-        OperatorConnection::of_account(&PeerProcess::Unknown)
+        OperatorConnection::of_account(None)
     }
 
     fn needed(proofs: &ProofChecker, connection: &OperatorConnection) -> Option<NeededProof> {
@@ -448,7 +447,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn only_what_the_shell_of_a_terminal_starts_is_at_the_terminal() {
-        use crate::peer::{Lineage, Process};
+        use crate::peer::Process;
 
         let process = |pid, parent, session, terminal| Process {
             id: ProcessId { pid, started: u64::from(pid) },
@@ -459,7 +458,7 @@ mod tests {
             terminal,
         };
         let (shell, agent) = (process(10, 1, 10, 7), process(11, 10, 10, 7));
-        let at = |line: Vec<Process>| Terminal::of(&PeerProcess::Known(Lineage::from(line)));
+        let at = |line: Vec<Process>| Terminal::of(&Lineage::from(line));
         assert!(at(vec![process(12, 10, 10, 7), shell.clone()]).is_some());
         assert_eq!(at(vec![process(12, 11, 10, 7), agent, shell.clone()]), None);
         assert_eq!(at(vec![process(12, 10, 12, 7), shell.clone()]), None, "a session of its own");

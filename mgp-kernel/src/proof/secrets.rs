@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::Timestamp;
 use mgp_types::random_bytes;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::state_folder::{read_json, write_json};
 
@@ -56,7 +56,7 @@ impl OperatorSecrets {
 
     /// Makes a token that holds until `expires_at`.
     pub(super) fn new_token(&self, now: Timestamp, expires_at: Timestamp) -> io::Result<String> {
-        let secret = format!("{PREFIX}{}", written(&random_bytes::<32>()));
+        let secret = format!("{PREFIX}{}", Digest::from(random_bytes()));
         let mut known = self.read()?;
         known.tokens.retain(|token| token.expires_at > now);
         known.tokens.push(TokenDigest { digest: digest(&secret), expires_at });
@@ -92,12 +92,7 @@ fn hashed(passphrase: &str) -> io::Result<String> {
 }
 
 fn digest(secret: &str) -> String {
-    written(&Sha256::digest(secret))
-}
-
-fn written(bytes: &[u8]) -> String {
-    let hex: [u8; 64] = mgp_types::hex(bytes);
-    hex.iter().copied().map(char::from).collect()
+    Digest::of_canonical(secret.as_bytes()).to_string()
 }
 
 const FILE: &str = "operators.json";

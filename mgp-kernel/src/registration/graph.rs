@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use mgp_discovery::registry::{CodeFile, InspectedCode, Inspection, visible};
 use mgp_security::code_safety::{CodePolicy, Import, Language, Method, scan};
-use mgp_types::hex;
+use mgp_types::canonical::Digest;
 use mgp_types::mgp::{CodeRejection, CodeSafety, SafetyLevel};
-use sha2::{Digest as _, Sha256};
 
 use super::modules::{self, ImportTarget};
 
@@ -64,7 +63,8 @@ impl CodeReader {
         }
         let code = std::str::from_utf8(&content);
         let code = code.map_err(|_| Inspection::Unreadable(format!("{}: it is no text", file.display())))?;
-        if modules::is_data(file) {
+        // A file of values that are read holds no code.
+        if file.extension().is_some_and(|ending| ending == "json") {
             self.files.insert(file.to_owned(), content);
             return Ok(());
         }
@@ -125,14 +125,15 @@ impl CodeReader {
             let parts = file.strip_prefix(&root).unwrap_or(file).components();
             parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
         };
-        let mut whole = Sha256::new();
+        let digest = |bytes: &[u8]| format!("sha256:{}", Digest::of_canonical(bytes));
+        let mut whole = String::new();
         let mut files = Vec::new();
         for (file, content) in &self.files {
-            let file = CodeFile { path: within(file), digest: written(&Sha256::digest(content)) };
-            whole.update(format!("{}\0{}\n", file.path, file.digest));
+            let file = CodeFile { path: within(file), digest: digest(content) };
+            whole = format!("{whole}{}\0{}\n", file.path, file.digest);
             files.push((file, Arc::clone(content)));
         }
-        InspectedCode { digest: written(&whole.finalize()), script: within(script), files }
+        InspectedCode { digest: digest(whole.as_bytes()), script: within(script), files }
     }
 }
 
@@ -164,10 +165,6 @@ fn read_file(file: &Path) -> Result<Arc<[u8]>, String> {
         return Err("it is too long to be inspected".to_owned());
     }
     Ok(content.into())
-}
-
-fn written(digest: &[u8]) -> String {
-    format!("sha256:{}", String::from_utf8_lossy(&hex::<64>(digest)))
 }
 
 const MAX_FILES: usize = 200;

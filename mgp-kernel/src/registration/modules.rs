@@ -161,11 +161,6 @@ pub(super) fn settings(file: &Path) -> Option<PathBuf> {
     file.ancestors().skip(1).take(MAX_FOLDERS).map(|folder| folder.join(SETTINGS)).find(|file| file.is_file())
 }
 
-/// Returns whether a file holds values that are read, and no code.
-pub(super) fn is_data(file: &Path) -> bool {
-    file.extension().is_some_and(|ending| ending == "json")
-}
-
 /// Returns the path without `.` and `..`.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

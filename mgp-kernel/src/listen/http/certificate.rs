@@ -11,7 +11,8 @@ use mgp_transport::http::{ClientCertificates, TlsConfig};
 /// The files of a certificate, and the handle by which new connections get what is in them.
 pub(in crate::listen) struct ListenCertificate {
     files: ListenTls,
-    tls: TlsConfig,
+    /// The settings of the listener.
+    pub(super) tls: TlsConfig,
     read_at: Option<[SystemTime; 2]>,
 }
 
@@ -32,11 +33,6 @@ impl ListenCertificate {
             })?;
         }
         Ok(Self { files: listen.clone(), tls, read_at })
-    }
-
-    /// Returns the settings of the listener.
-    pub(super) fn tls(&self) -> TlsConfig {
-        self.tls.clone()
     }
 
     /// Reads the files again whenever they change. What cannot be used is reported, and the certificate before stays.

@@ -19,12 +19,12 @@ use crate::record::AuditTrail;
 /// Anybody can fail to log in, so no more than [`MAX_A_MINUTE`] are recorded each minute, and the next event says how many
 /// there were beside.
 pub(super) struct FailedLogins {
-    audit: Arc<AuditTrail>,
-    counted: Mutex<LoginCounts>,
+    pub(super) audit: Arc<AuditTrail>,
+    pub(super) counted: Mutex<LoginCounts>,
 }
 
 #[derive(Debug, Default)]
-struct LoginCounts {
+pub(super) struct LoginCounts {
     /// The minute that is counted, from the beginning of the clock on.
     minute: i64,
     recorded: u32,
@@ -32,10 +32,6 @@ struct LoginCounts {
 }
 
 impl FailedLogins {
-    pub(super) fn new(audit: Arc<AuditTrail>) -> Self {
-        Self { audit, counted: Mutex::default() }
-    }
-
     /// Records an attempt if it failed, by the status of its answer.
     pub(super) fn note(&self, login: &LoginAttempt, status: StatusCode) {
         let is_failed = status == StatusCode::UNAUTHORIZED

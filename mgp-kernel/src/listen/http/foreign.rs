@@ -13,16 +13,12 @@ use super::peer_user::{PeerUser, peer_user};
 /// The mark of a connection on the loopback address, by which its first request without a key finds out who made it.
 #[derive(Debug, Clone)]
 pub(super) struct LoopbackPeer {
-    addresses: ConnectionAddrs,
+    pub(super) addresses: ConnectionAddrs,
     /// True if another user made the connection; empty as long as nobody has asked.
-    is_foreign: Arc<OnceCell<bool>>,
+    pub(super) is_foreign: Arc<OnceCell<bool>>,
 }
 
 impl LoopbackPeer {
-    pub(super) fn new(addresses: ConnectionAddrs) -> Self {
-        Self { addresses, is_foreign: Arc::default() }
-    }
-
     /// Returns the peer of a request without a key: any user who has a key may connect.
     pub(super) fn without_key<B>(request: &Request<B>) -> Option<Self> {
         let peer = request.extensions().get::<Self>();
@@ -69,12 +65,16 @@ const ROOT: u32 = 0;
 mod tests {
     use super::*;
 
+    fn loopback_peer(addresses: ConnectionAddrs) -> LoopbackPeer {
+        LoopbackPeer { addresses, is_foreign: Arc::default() }
+    }
+
     #[tokio::test]
     async fn the_system_is_asked_once_and_only_for_requests_without_a_key() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
-        let peer = LoopbackPeer::new(ConnectionAddrs { peer, own: stream.local_addr().unwrap() });
+        let peer = loopback_peer(ConnectionAddrs { peer, own: stream.local_addr().unwrap() });
         let mut request = Request::new(());
         request.extensions_mut().insert(peer.clone());
         let asked = LoopbackPeer::without_key(&request).unwrap();
@@ -90,6 +90,6 @@ mod tests {
     #[tokio::test]
     async fn a_connection_whose_user_is_not_known_needs_a_key() {
         let nobody = ConnectionAddrs { peer: ([127, 0, 0, 1], 1).into(), own: ([127, 0, 0, 1], 2).into() };
-        assert_eq!(LoopbackPeer::new(nobody).is_foreign().await, cfg!(target_os = "linux"));
+        assert_eq!(loopback_peer(nobody).is_foreign().await, cfg!(target_os = "linux"));
     }
 }

@@ -24,6 +24,7 @@ use mgp_security::oauth::ResourceServer;
 use mgp_transport::Accept;
 use mgp_transport::http::{HttpBody, HttpConfig, Routes, serve_layered_until};
 use mgp_types::{Principal, PrincipalKind, RunningCalls};
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tower_layer::{Layer as _, layer_fn};
 use tower_service::Service;
@@ -160,12 +161,12 @@ impl Kernel {
         }
         let certificate = config.listen.tls.as_ref().map(ListenCertificate::read).transpose()?;
         if let Some(certificate) = &certificate {
-            http = http.tls(certificate.tls());
+            http = http.tls(certificate.tls.clone());
         }
         http = http.mark_connections(move |ends| {
             let mut marks = Extensions::new();
             if !required {
-                marks.insert(LoopbackPeer::new(ends));
+                marks.insert(LoopbackPeer { addresses: ends, is_foreign: Arc::default() });
             }
             marks.insert(ends);
             Some(marks)
@@ -174,7 +175,7 @@ impl Kernel {
             kernel: self.clone(),
             http: http.clone(),
             tokens: tokens.clone(),
-            logins: FailedLogins::new(Arc::clone(audit)),
+            logins: FailedLogins { audit: Arc::clone(audit), counted: Mutex::default() },
         });
         let layer = layer_fn(|routes: Routes<_>| {
             let known = Arc::clone(&front);

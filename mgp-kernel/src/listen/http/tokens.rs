@@ -34,7 +34,8 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         _ => DpopPolicy::Accepted,
     };
     let required_scopes = Scopes::read(&oauth.scopes).map_err(|error| wrong(error.to_string()))?;
-    let agents = Arc::new(TokenAgents::new(Arc::clone(running)));
+    let found = ArcSwap::from_pointee(FoundAgents::of(Arc::clone(&config)));
+    let agents = Arc::new(TokenAgents { found, running: Arc::clone(running) });
     let servers = Arc::clone(&agents);
     let settings = ResourceServerSettings {
         issuers: oauth.issuers.iter().map(issuer).collect::<Result<_, _>>().map_err(wrong)?,
@@ -42,7 +43,9 @@ pub(super) fn accepted(running: &Arc<RunningConfig>) -> io::Result<Option<Resour
         dpop,
         demands_nonces: oauth.dpop == DpopUse::Required,
         keeps_tokens: Box::new(move || servers.now().exchanges),
-        principals: Box::new(move |issuer, subject| agents.find(issuer, subject)),
+        principals: Box::new(move |issuer, subject| {
+            agents.now().of_issuers.get(issuer)?.get(subject).cloned()
+        }),
         ..ResourceServerSettings::default()
     };
     let server = ResourceServer::new(resource, settings, &fetcher(oauth).map_err(wrong)?);
@@ -64,15 +67,6 @@ struct FoundAgents {
 }
 
 impl TokenAgents {
-    fn new(running: Arc<RunningConfig>) -> Self {
-        Self { found: ArcSwap::from_pointee(FoundAgents::of(running.load_full())), running }
-    }
-
-    /// Returns the agent that comes with tokens of this issuer and subject.
-    fn find(&self, issuer: &str, subject: &str) -> Option<Principal> {
-        self.now().of_issuers.get(issuer)?.get(subject).cloned()
-    }
-
     /// Returns what the configuration says now.
     fn now(&self) -> Guard<Arc<FoundAgents>> {
         let (found, running) = (self.found.load(), self.running.load());

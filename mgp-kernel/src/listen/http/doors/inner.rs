@@ -112,11 +112,7 @@ fn read(status: StatusCode, body: &Bytes) -> Result<RawJson, Error> {
     let error = message.object("error").unwrap_or_default();
     let number = error.get("code").and_then(|code| code.to().ok()).unwrap_or(code::INTERNAL_ERROR);
     let text = error.text("message").unwrap_or_default().into_owned();
-    let received = Error::new(number, text);
-    Err(match error.get("data") {
-        Some(data) => received.with_data(data),
-        None => received,
-    })
+    Err(error.get("data").into_iter().fold(Error::new(number, text), Error::with_data))
 }
 
 fn last_event(body: &Bytes) -> Bytes {

@@ -124,8 +124,8 @@ impl AskedRule {
     }
 }
 
-/// Has a rule that asks nobody judge the request, which goes on as the rule leaves it, or as it was where it is refused.
-async fn judged<G: Gate>(gate: &G, request: &mut Request) -> Result<(), Error> {
+/// Has a rule judge the request, which goes on as the rule leaves it, or as it was where it is refused.
+pub(crate) async fn judged<G: Gate>(gate: &G, request: &mut Request) -> Result<(), Error> {
     let before = request.clone();
     let mut flow = gate.enter(request);
     loop {

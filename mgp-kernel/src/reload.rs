@@ -17,28 +17,18 @@ use crate::{AppliedConfig, StartError, settings};
 
 /// A reloader that takes other configurations, each as a whole or not at all.
 pub(crate) struct ConfigReloader {
-    policies: Arc<Policies>,
-    clock: Clock,
-    targets: AccessTargets,
-    changes: Arc<ChangeListeners>,
-    registry: Registry,
+    pub(crate) policies: Arc<Policies>,
+    pub(crate) clock: Clock,
+    pub(crate) targets: AccessTargets,
+    pub(crate) changes: Arc<ChangeListeners>,
+    pub(crate) registry: Registry,
     /// The function that reads the configuration anew, if it came from a source.
-    source: OnceLock<ConfigLoader>,
+    pub(crate) source: OnceLock<ConfigLoader>,
 }
 
-type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
+pub(crate) type ConfigLoader = Box<dyn Fn() -> Result<Config, String> + Send + Sync>;
 
 impl ConfigReloader {
-    pub(crate) fn new(
-        targets: AccessTargets,
-        policies: Arc<Policies>,
-        clock: Clock,
-        changes: Arc<ChangeListeners>,
-        registry: Registry,
-    ) -> Self {
-        Self { policies, clock, targets, changes, registry, source: OnceLock::new() }
-    }
-
     /// Sets the function that reads the configuration anew. Only the first call counts.
     pub(crate) fn read_from(&self, source: impl Fn() -> Result<Config, String> + Send + Sync + 'static) {
         let _ = self.source.set(Box::new(source));

@@ -91,13 +91,14 @@ impl Sections {
         let registry = registration::open(&config, &visibility, audit.port())?;
         let registry = registered.get_or_init(|| registry).clone();
         let targets = AccessTargets { config: Arc::clone(&config), visibility: Arc::clone(&visibility) };
-        let reload = ConfigReloader::new(
-            targets.clone(),
-            Arc::clone(&policies),
-            audit.clock.clone(),
-            Arc::clone(&changes),
-            registry.clone(),
-        );
+        let reload = ConfigReloader {
+            targets: targets.clone(),
+            policies: Arc::clone(&policies),
+            clock: audit.clock.clone(),
+            changes: Arc::clone(&changes),
+            registry: registry.clone(),
+            source: OnceLock::new(),
+        };
         Ok(Self {
             reload: Arc::new(reload),
             lifecycle: Arc::default(),

@@ -155,10 +155,9 @@ impl ServerInventory {
         }
         let unmatched = UnmatchedTarget::new(format!("no tool of `{server}` is called `{wanted}`"));
         let names = found.iter().flat_map(|tools| &tools.names).map(String::as_str);
-        Err(match near(wanted, names) {
-            Some(meant) => unmatched.meant(server, Some(meant)),
-            None => unmatched,
-        })
+        Err(near(wanted, names)
+            .into_iter()
+            .fold(unmatched, |unmatched, meant| unmatched.meant(server, Some(meant))))
     }
 
     /// Checks the tools that a key is for like [`check_entry`](Self::check_entry). The kernel's own tools belong to no

@@ -64,7 +64,7 @@ pub(crate) struct ClientStack {
     sections: Sections,
     audit: AuditLayer,
     cancelling: StreamLayer,
-    parking: ParkedCallLayer,
+    pub(crate) parking: ParkedCallLayer,
     concurrency: ConcurrencyLimit,
     faults: ArgumentFaultsGate,
     router: Router,
@@ -80,16 +80,11 @@ impl ClientStack {
             sections: sections.clone(),
             parking: ParkedCallLayer::new(ParkedCallLimits::default(), Some(recording.clone())),
             audit: recording,
-            cancelling: StreamLayer::relaying(UpstreamCanceller::new(fleet)),
+            cancelling: StreamLayer::relaying(UpstreamCanceller(Arc::clone(fleet))),
             concurrency: settings::agent_calls_at_once(&config.load()),
             faults: ArgumentFaultsGate(own.judges.clone()),
             router: Router::new(sections, own),
         }
-    }
-
-    /// Ends the calls that wait for a client that is away, and parks no more.
-    pub(crate) fn stop_asking(&self) {
-        self.parking.close();
     }
 
     /// Returns the service that answers one connection, whose client `auth` lets in.
@@ -251,7 +246,7 @@ fn layers(
             // A human sees the arguments that were checked, and what the human saw is what is forwarded.
             policy.confirmation.clone(),
             // Data is fetched for calls that are made.
-            DataReferencesGate::new(line.server.clone(), Arc::clone(&support.data)),
+            DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
             KernelOptionsGate::new(speaks_mgp),
             OwnServerGate::new(server),
             TraceIdGate::to_peer(session),

@@ -16,11 +16,10 @@ use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{
-    BoxFuture, ClientSessionId, Context, Error, Flow, Gate, Method, Object, Principal, Request, code,
-};
+use mgp_types::{BoxFuture, ClientSessionId, Context, Error, Method, Object, Principal, Request, code};
 use tokio::task::JoinSet;
 
+use crate::call_policy::judged;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
 
@@ -232,8 +231,7 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the policy lets the caller call the tool, whether the server has it or not.
     pub(crate) fn is_permitted(&self, server: &ServerId, tool: &str) -> bool {
-        let agent = self.principal.access_id();
-        self.visibility.access.decide(&agent, server.as_str(), Some(tool)).allows_to(&self.principal)
+        self.is_allowed(server.as_str(), Some(tool))
     }
 
     /// Returns whether the tool is shown to the caller: it may call it, and its token, if it has one, has the scopes.
@@ -253,11 +251,9 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the definition of the tool is approved on the connection that the caller uses.
     fn is_admitted(&self, server: &ServerId, name: &ToolName) -> bool {
-        let (definitions, kind) = (&self.visibility.definitions, DefinitionKind::Tool);
-        match self.visibility.fleet.holder(server.as_str(), &self.principal) {
-            Some(holder) => definitions.is_admitted(&holder, kind, name.as_str()),
-            None => definitions.is_admitted(server, kind, name.as_str()),
-        }
+        let holder = self.visibility.fleet.holder(server.as_str(), &self.principal);
+        let holder = holder.as_ref().unwrap_or(server);
+        self.visibility.definitions.is_admitted(holder, DefinitionKind::Tool, name.as_str())
     }
 
     /// Returns whether the definition is on a connection that the caller uses, and of something that the caller may
@@ -265,8 +261,7 @@ impl<'a> CallerView<'a> {
     pub(crate) fn concerns(&self, holder: &ServerId, name: &DefinitionName) -> bool {
         let server = server_of(holder);
         let tool = (name.kind() == DefinitionKind::Tool).then(|| name.as_str());
-        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
-            && self.holder(server) == *holder
+        self.is_allowed(server, tool) && self.holder(server) == *holder
     }
 
     /// Returns the id under which the definitions are pinned that `server` lists for the caller.
@@ -276,10 +271,11 @@ impl<'a> CallerView<'a> {
 
     /// Returns whether the caller may use the server as a whole, its prompts and resources included.
     fn may_use(&self, server: &ServerId) -> bool {
-        self.visibility
-            .access
-            .decide(&self.principal.access_id(), server.as_str(), None)
-            .allows_to(&self.principal)
+        self.is_allowed(server.as_str(), None)
+    }
+
+    fn is_allowed(&self, server: &str, tool: Option<&str>) -> bool {
+        self.visibility.access.decide(&self.principal.access_id(), server, tool).allows_to(&self.principal)
     }
 
     /// Returns the part of `all`, which comes server by server, that the caller sees; where it has a connection of its
@@ -361,7 +357,8 @@ impl ToolVisibility for CatalogVisibility {
             let call = self.call_of(request, tool);
             asked.spawn(async move {
                 let refusal = match call {
-                    Ok((gate, call)) => refusal(&gate, call).await,
+                    // The permissions ask as for any call; nothing is sent.
+                    Ok((gate, mut call)) => judged(&gate, &mut call).await.err(),
                     Err(error) => Some(error),
                 };
                 (place, refusal)
@@ -398,17 +395,5 @@ impl CatalogVisibility {
             }
         }
         Ok((gate, call))
-    }
-}
-
-/// Puts a call before the permissions of its server, which ask as for any call, and returns the refusal; nothing is sent.
-async fn refusal(gate: &PermissionGate, mut call: Request) -> Option<Error> {
-    let mut flow = gate.enter(&mut call);
-    loop {
-        match flow {
-            Flow::Pass(_) => return None,
-            Flow::Answer(answer) => return answer.err(),
-            Flow::Wait(waiting) => flow = waiting.await.1,
-        }
     }
 }

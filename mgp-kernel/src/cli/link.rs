@@ -26,7 +26,7 @@ use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
 use crate::front::connection_role::ConnectionRole;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, ServerStarts};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::OperatorConnection;
@@ -343,7 +343,7 @@ async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
     // All of it is what counts as accepted, not what this kernel needs of it.
     let (mut config, _) = AcceptedConfig::new(&state).held(&wanted);
     config.servers.iter_mut().for_each(|server| server.enabled = false);
-    let kernel = Kernel::open(config, state, files).await?;
+    let kernel = Kernel::open(config, state, files, ServerStarts::AtOnce).await?;
     let _ = kernel.sections().config.held(wanted);
     Ok(kernel)
 }

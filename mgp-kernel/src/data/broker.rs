@@ -31,7 +31,7 @@ pub(crate) struct DataBroker {
     access: AccessPolicy,
     audit: Arc<AuditTrail>,
     /// The data that is served; set once the kernel serves HTTP.
-    served: OnceLock<ReferenceStore>,
+    pub(super) served: OnceLock<ReferenceStore>,
     taken: TakenReferences,
     pub(super) grants: DataGrants,
     fetches: Semaphore,
@@ -73,11 +73,6 @@ impl DataBroker {
         // A second socket leads to the same data.
         let _ = self.served.set(store);
         Ok(())
-    }
-
-    /// Returns the data that is served; `None` while the kernel serves no HTTP.
-    pub(super) fn store(&self) -> Option<&ReferenceStore> {
-        self.served.get()
     }
 
     /// Takes over a reference that `origin` gave to `agent`, and returns the one that takes its place: with an id and an
@@ -144,7 +139,7 @@ impl DataBroker {
                 "the agent may not use the server of the data any more",
             ));
         }
-        let Some(store) = self.store() else {
+        let Some(store) = self.served.get() else {
             let message = "the kernel serves no data: set `listen.http`, or start it with `--http ADDRESS`";
             return Err(error(code::RESOURCE_EXHAUSTED, message));
         };

@@ -26,7 +26,7 @@ impl DataBroker {
     /// The signature in the address is all that a reader has to show: it holds for one copy, one server and a time. Once
     /// a reader has all of a copy, the copy is given up, and the address is worth nothing.
     pub(crate) fn answer(self: &Arc<Self>, request: &Parts) -> Response<HttpBody> {
-        let (Some(held), Some(store)) = (held(request.uri.path()), self.store()) else {
+        let (Some(held), Some(store)) = (held(request.uri.path()), self.served.get()) else {
             return empty(StatusCode::NOT_FOUND);
         };
         let grant = self.grants.get(held);
@@ -113,7 +113,7 @@ impl DataBroker {
 
     /// Gives a copy up, whoever may still have its address.
     pub(super) fn give_up(&self, held: &str) -> bool {
-        self.store().is_some_and(|store| store.release(held))
+        self.served.get().is_some_and(|store| store.release(held))
     }
 
     fn note_refused(self: &Arc<Self>, grant: DataGrant) {

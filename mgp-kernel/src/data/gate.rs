@@ -21,14 +21,8 @@ use crate::call::may_name;
 /// `listen.data_references` is off, it reads that and nothing else.
 #[derive(Clone)]
 pub(crate) struct DataReferencesGate {
-    server: ServerId,
-    broker: Arc<DataBroker>,
-}
-
-impl DataReferencesGate {
-    pub(crate) const fn new(server: ServerId, broker: Arc<DataBroker>) -> Self {
-        Self { server, broker }
-    }
+    pub(crate) server: ServerId,
+    pub(crate) broker: Arc<DataBroker>,
 }
 
 impl Gate for DataReferencesGate {

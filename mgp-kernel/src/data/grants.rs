@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use mgp_types::mgp::{Recovery, ServerId, Timestamp};
+use mgp_types::mgp::{ServerId, Timestamp};
 use mgp_types::{Error, Principal, code};
 use parking_lot::Mutex;
+
+use super::broker::error;
 
 /// The copies that are held, by the ids under which they are served.
 #[derive(Default)]
@@ -73,8 +75,7 @@ impl DataGrants {
             return Ok(());
         }
         let message = "too much data is on its way between servers; try again in some minutes";
-        let recovery = Recovery::for_code(code::RESOURCE_EXHAUSTED).unwrap_or_default();
-        Err(Error::new(code::RESOURCE_EXHAUSTED, message).with_recovery(recovery))
+        Err(error(code::RESOURCE_EXHAUSTED, message))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use mgp_types::ext::ImportData;
 use mgp_types::mgp::{ServerId, Timestamp};
-use mgp_types::{Error, Object, RawJson, Request, Response, code};
+use mgp_types::{Error, Object, Request, Response, code};
 use serde::{Deserialize, Serialize};
 
 use super::DataBroker;
@@ -31,7 +31,7 @@ impl DataBroker {
     /// 3021: nothing of this name was handed to the server; 3022: it is over; 3023: the server asks for another one; -32601:
     /// there is no such method, or data does not go from server to server here.
     pub(crate) fn answer_server(&self, server: &ServerId, request: &Request) -> Result<Response, Error> {
-        let store = self.store().filter(|_| self.is_on());
+        let store = self.served.get().filter(|_| self.is_on());
         let store = store.ok_or_else(|| Error::method_not_found(&request.method))?;
         let NamedData { named, audience } = request.body()?;
         if audience.is_some_and(|audience| audience != server.as_str()) {
@@ -53,8 +53,6 @@ impl DataBroker {
         }
         let access = store.grant(&held, server.as_str())?;
         let resolved = ResolvedData { access_url: access.access_url, expires_at: access.expires_at };
-        RawJson::from_value(&resolved)
-            .map(Response::new)
-            .map_err(|error| Error::internal("the address is not JSON").with_source(error))
+        Response::with_body(&resolved)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Request;
 use http::header::{ETAG, RANGE};
-use http::{Request, Uri};
 use http_body_util::{BodyExt as _, Full};
 use mgp_discovery::Config;
 use mgp_discovery::config::model::ServerConfig;
@@ -15,6 +15,7 @@ use mgp_security::network::JudgedHttp;
 use mgp_security::reference::{FetchedData, ReferenceImporter, ReferenceSource};
 use mgp_types::{BoxFuture, Error, code};
 use tokio::time::timeout;
+use url::Url;
 
 use crate::settings;
 
@@ -23,15 +24,15 @@ use crate::settings;
 pub(super) fn importer(config: &Config, server: &ServerConfig) -> Result<ReferenceImporter, Error> {
     let wrong = |why: String| Error::internal(format!("data of `{}` cannot be fetched: {why}", server.id));
     let mut policy = settings::network_policy(config, server).map_err(|error| wrong(error.to_string()))?;
-    let own = server.url.as_deref().and_then(own_origin);
-    if let Some(OwnOrigin { host, .. }) = &own
-        && let Ok(host) = host.parse()
+    let own = server.url.as_deref().and_then(|url| Url::parse(url).ok());
+    if let Some((host, port)) = own.as_ref().and_then(|own| own.host_str().zip(own.port_or_known_default()))
+        && let Ok(host) = format!("{host}:{port}").parse()
     {
         policy = policy.allow_host(host);
     }
-    let mut importer = ReferenceImporter::new(Arc::new(HttpSource::new()?), policy);
-    let configured = server.network.data_origins.iter().cloned();
-    for origin in configured.chain(own.map(|own| own.origin)) {
+    let own = own.map(|own| own.origin().ascii_serialization());
+    let mut importer = ReferenceImporter::new(Arc::new(HttpSource(JudgedHttp::new()?)), policy);
+    for origin in server.network.data_origins.iter().cloned().chain(own) {
         importer = importer
             .with_origin(server.id.as_str(), &origin)
             .map_err(|error| wrong(format!("`servers.network.data_origins`: {origin:?}: {error}")))?;
@@ -39,29 +40,11 @@ pub(super) fn importer(config: &Config, server: &ServerConfig) -> Result<Referen
     Ok(importer)
 }
 
-/// The origin at which a server is reached.
-struct OwnOrigin {
-    origin: String,
-    /// The host and port.
-    host: String,
-}
-
-fn own_origin(url: &str) -> Option<OwnOrigin> {
-    let uri: Uri = url.parse().ok()?;
-    let (scheme, host) = (uri.scheme_str()?, uri.host()?);
-    let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
-    Some(OwnOrigin { origin: format!("{scheme}://{host}:{port}"), host: format!("{host}:{port}") })
-}
-
 /// A source that sends requests over HTTP, and trusts the certificates that browsers trust.
 #[derive(Debug)]
 struct HttpSource(JudgedHttp);
 
 impl HttpSource {
-    fn new() -> Result<Self, Error> {
-        JudgedHttp::new().map(Self)
-    }
-
     async fn send(&self, url: &str, addresses: &[SocketAddr], from: u64) -> Result<FetchedData, Error> {
         let unreachable = || {
             Error::new(
@@ -76,7 +59,10 @@ impl HttpSource {
         let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
         let answer = match timeout(PATIENCE, self.0.send(request, addresses)).await {
             Ok(answer) => answer.map_err(|_| unreachable())?,
-            Err(_) => return Err(late()),
+            Err(_) => {
+                let late = "the server of the data did not answer in time; try again later";
+                return Err(Error::new(code::UPSTREAM_TIMEOUT, late));
+            }
         };
         let (head, body) = answer.into_parts();
         let cut = |_: hyper::Error| Error::new(code::UPSTREAM_ERROR, "the data was cut off; try again");
@@ -95,10 +81,6 @@ impl ReferenceSource for HttpSource {
     ) -> BoxFuture<'a, Result<FetchedData, Error>> {
         Box::pin(self.send(url, addresses, from))
     }
-}
-
-fn late() -> Error {
-    Error::new(code::UPSTREAM_TIMEOUT, "the server of the data did not answer in time; try again later")
 }
 
 /// The time in which a server has to answer.

@@ -1,6 +1,6 @@
 //! The references that servers gave, each for the agent whose call it came from.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use mgp_types::Principal;
 use mgp_types::ext::{DataReference, ImportData};
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 /// The references that the kernel took over, in the order in which they came. Of each agent the 256 latest are known.
 #[derive(Default)]
-pub(super) struct TakenReferences(Mutex<BTreeMap<u64, (Box<str>, TakenReference)>>);
+pub(super) struct TakenReferences(Mutex<VecDeque<(Box<str>, TakenReference)>>);
 
 /// A reference that a server gave to an agent.
 #[derive(Debug, Clone)]
@@ -24,17 +24,15 @@ pub(super) struct TakenReference {
 impl TakenReferences {
     pub(super) fn put(&self, ref_id: Box<str>, taken: TakenReference, now: Timestamp) {
         let mut all = self.0.lock();
-        all.retain(|_, (_, known)| now < known.ends_at);
+        all.retain(|(_, known)| now < known.ends_at);
         let own = |known: &TakenReference| known.agent == taken.agent;
-        if all.values().filter(|(_, known)| own(known)).count() >= MAX_OF_AGENT {
-            let oldest = all.iter().find(|(_, (_, known))| own(known)).map(|(place, _)| *place);
-            oldest.and_then(|oldest| all.remove(&oldest));
+        if all.iter().filter(|(_, known)| own(known)).count() >= MAX_OF_AGENT {
+            all.iter().position(|(_, known)| own(known)).and_then(|oldest| all.remove(oldest));
         }
         if all.len() >= MAX_REFERENCES {
-            all.pop_first();
+            all.pop_front();
         }
-        let place = all.last_key_value().map_or(0, |(last, _)| last + 1);
-        all.insert(place, (ref_id, taken));
+        all.push_back((ref_id, taken));
     }
 
     /// Returns a reference, if it was given to this agent by the server that is named.
@@ -45,7 +43,7 @@ impl TakenReferences {
         now: Timestamp,
     ) -> Option<TakenReference> {
         let all = self.0.lock();
-        let (_, taken) = all.values().find(|(ref_id, _)| *ref_id == named.ref_id)?;
+        let (_, taken) = all.iter().find(|(ref_id, _)| *ref_id == named.ref_id)?;
         let is_it = taken.agent == *agent && taken.origin.as_str() == &*named.origin_server;
         (is_it && now < taken.ends_at).then(|| taken.clone())
     }

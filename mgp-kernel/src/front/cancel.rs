@@ -12,13 +12,7 @@ use tower_service::Service;
 use crate::servers::fleet::Fleet;
 
 /// Asks servers to stop calls, where they have negotiated the streaming extension.
-pub(crate) struct UpstreamCanceller(Arc<Fleet>);
-
-impl UpstreamCanceller {
-    pub(crate) fn new(fleet: &Arc<Fleet>) -> Self {
-        Self(Arc::clone(fleet))
-    }
-}
+pub(crate) struct UpstreamCanceller(pub(crate) Arc<Fleet>);
 
 impl CancelsUpstream for UpstreamCanceller {
     fn cancel(&self, request: Request) -> BoxFuture<'static, Option<Response>> {
@@ -36,7 +30,10 @@ impl CancelsUpstream for UpstreamCanceller {
             at_server.context.outbox = Outbox::on(stream);
             let mut service = client.get_ref().clone();
             match timeout(PATIENCE, service.call(at_server)).await {
-                Ok(Ok(response)) => is_cancelled(&response).then_some(response),
+                Ok(Ok(response)) => {
+                    let result = Object::from_raw(&response.to_raw()).ok()?;
+                    (result.bytes("cancelled") == Some(b"true")).then_some(response)
+                }
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "a server does not stop a call");
                     None
@@ -49,10 +46,6 @@ impl CancelsUpstream for UpstreamCanceller {
 
 fn streams(session: &Session) -> bool {
     session.mgp.as_ref().is_some_and(|mgp| mgp.has(&Extension::Streaming))
-}
-
-fn is_cancelled(response: &Response) -> bool {
-    Object::from_raw(&response.to_raw()).is_ok_and(|result| result.bytes("cancelled") == Some(b"true"))
 }
 
 /// The time that a server has to stop a call before the kernel takes the call back from it.

@@ -34,21 +34,10 @@ pub(crate) struct ConnectedClient {
 /// clients of the user hold.
 #[derive(Clone)]
 pub(crate) struct ConnectionRoleService<S> {
-    inner: S,
-    as_client: Option<S>,
-    mark: ConnectionRole,
-    client: ConnectedClient,
-}
-
-impl<S> ConnectionRoleService<S> {
-    pub(crate) const fn new(
-        inner: S,
-        as_client: Option<S>,
-        mark: ConnectionRole,
-        client: ConnectedClient,
-    ) -> Self {
-        Self { inner, as_client, mark, client }
-    }
+    pub(crate) inner: S,
+    pub(crate) as_client: Option<S>,
+    pub(crate) mark: ConnectionRole,
+    pub(crate) client: ConnectedClient,
 }
 
 impl<S: RpcService> Service<Request> for ConnectionRoleService<S> {

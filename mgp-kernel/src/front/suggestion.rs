@@ -122,7 +122,7 @@ impl SuggestionGate {
             return None;
         }
         let mut advice = self.named(call, best.tool.server.as_str(), best.tool.name.as_str())?;
-        advice.suggestion.confidence = Some(two_digits(best.score));
+        advice.suggestion.confidence = Some((f64::from(best.score) * 100.0).round() / 100.0);
         Some(advice)
     }
 
@@ -164,10 +164,6 @@ impl SuggestionGate {
         let tool = format!("{}.{}", advice.tool.server, advice.tool.name);
         self.audit.port().record_now(vec![event.with_detail("suggested_tool", &tool)]);
     }
-}
-
-fn two_digits(score: f32) -> f64 {
-    (f64::from(score) * 100.0).round() / 100.0
 }
 
 const MEMBER: &str = "suggestion";

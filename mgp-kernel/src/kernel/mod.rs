@@ -90,7 +90,7 @@ impl Kernel {
         files: Vec<PathBuf>,
         starts: ServerStarts,
     ) -> Result<Self, StartError> {
-        let kernel = Self::opened(config, state, files, starts).await?;
+        let kernel = Self::open(config, state, files, starts).await?;
         let tools = kernel.0.sections.tools.clone();
         tokio::spawn(async move { tools.load_encoder().await });
         // A server that is not started logs the reason, and stays registered.
@@ -99,16 +99,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Starts a kernel like [`start`](Self::start), but leaves the servers that registered themselves as they are.
+    /// Starts a kernel like [`begin`](Self::begin), but leaves the servers that registered themselves as they are.
     pub(crate) async fn open(
-        config: Config,
-        state: PathBuf,
-        files: Vec<PathBuf>,
-    ) -> Result<Self, StartError> {
-        Self::opened(config, state, files, ServerStarts::AtOnce).await
-    }
-
-    async fn opened(
         config: Config,
         state: PathBuf,
         files: Vec<PathBuf>,
@@ -220,7 +212,7 @@ impl Kernel {
     pub(crate) fn stop_waiting(&self) {
         self.0.sections.lifecycle.set_stopping();
         self.0.sections.changes.end();
-        self.0.front.stop_asking();
+        self.0.front.parking.close();
     }
 
     /// Returns the service factory for clients that are this principal, and work in the directory of this process.
@@ -282,8 +274,8 @@ impl Kernel {
             matches!(mark, ConnectionRole::Operator(..)).then(|| self.0.front.service(&of_user()));
         let identity = Arc::clone(&self.0.identity);
         move |outbox: Outbox| -> ServerEra<ConnectionRoleService<BoxedService>> {
-            let (service, as_client) = (service.clone(), as_client.clone());
-            let service = ConnectionRoleService::new(service, as_client, mark.clone(), client(&outbox));
+            let (inner, as_client, mark) = (service.clone(), as_client.clone(), mark.clone());
+            let service = ConnectionRoleService { inner, as_client, mark, client: client(&outbox) };
             ServerEraGate::new(Arc::clone(&identity), outbox).layer(service)
         }
     }
@@ -304,8 +296,8 @@ pub(crate) fn tool_discovery(sections: &Sections) -> Result<ToolDiscoveryGate, S
     let loaded = config.load();
     let (visibility, grants) = (Arc::clone(visibility), sections.policies.grants.clone());
     let (of_names, of_starts) = (Arc::clone(config), Arc::clone(&visibility));
-    let creator =
-        ModelToolCreator::new(Arc::clone(config), Arc::clone(&sections.audit), sections.registry.clone());
+    let (audit, registry) = (Arc::clone(&sections.audit), sections.registry.clone());
+    let creator = ModelToolCreator { config: Arc::clone(config), audit, registry };
     let settings = settings::tool_discovery(&loaded)
         .eyes(Arc::new(CatalogVisibility::new(visibility, grants)))
         .names(move |context| of_names.names(context))

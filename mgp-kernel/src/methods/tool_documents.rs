@@ -68,14 +68,10 @@ impl ToolDocuments {
             limits
         });
         let held = self.visibility.scopes.held(request)?;
-        let methods = vec![AuthMethod::ApiKey, AuthMethod::BearerToken];
+        let keyless = (!config.listen.keys_required()).then_some(AuthMethod::None);
         Ok(ManifestFacts {
             server: ManifestServer::new(NAME, env!("CARGO_PKG_VERSION"), revision.as_str()),
-            methods: if config.listen.keys_required() {
-                methods
-            } else {
-                [methods, vec![AuthMethod::None]].concat()
-            },
+            methods: [AuthMethod::ApiKey, AuthMethod::BearerToken].into_iter().chain(keyless).collect(),
             session_ttl_seconds: held.is_some().then_some(ScopeBook::INACTIVITY_TIMEOUT_SECONDS),
             current_scopes: held.map(|held| held.iter().map(Box::from).collect()),
             rate_limits,

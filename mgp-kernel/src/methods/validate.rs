@@ -1,5 +1,6 @@
 //! The check of arguments by the schema of their tool, without a call of it, and the faults of those of a call.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use mgp_security::{ArgumentJudge, Violation};
@@ -16,14 +17,9 @@ use crate::visibility::{CallerView, Visibility};
 #[derive(Clone)]
 pub(crate) struct ArgumentFaultsGate(pub(crate) JudgeCache);
 
-/// The compiled schemas of the tools that were asked about last.
+/// The compiled schemas of the tools that were asked about, without the oldest where there are too many.
 #[derive(Clone, Default)]
-pub(crate) struct JudgeCache(Arc<Mutex<Vec<CachedJudge>>>);
-
-struct CachedJudge {
-    tool: Arc<ResolvedTool>,
-    judge: Arc<ArgumentJudge>,
-}
+pub(crate) struct JudgeCache(Arc<Mutex<VecDeque<(Arc<ResolvedTool>, Arc<ArgumentJudge>)>>>);
 
 #[derive(Serialize)]
 struct Validated {
@@ -106,16 +102,8 @@ fn schema_of(tool: &ResolvedTool) -> Option<RawJson> {
 
 impl JudgeCache {
     fn judge(&self, tool: &Arc<ResolvedTool>) -> Result<Arc<ArgumentJudge>, Error> {
-        let is_same = |cached: &CachedJudge| Arc::ptr_eq(&cached.tool, tool);
-        let cached = {
-            let mut cached = self.0.lock();
-            cached.iter().position(is_same).map(|place| {
-                let found = cached.remove(place);
-                let judge = Arc::clone(&found.judge);
-                cached.push(found);
-                judge
-            })
-        };
+        let cached =
+            self.0.lock().iter().find(|(of, _)| Arc::ptr_eq(of, tool)).map(|(_, judge)| Arc::clone(judge));
         if let Some(judge) = cached {
             return Ok(judge);
         }
@@ -126,9 +114,9 @@ impl JudgeCache {
         })?);
         let mut cached = self.0.lock();
         if cached.len() >= MAX_JUDGES {
-            cached.remove(0);
+            cached.pop_front();
         }
-        cached.push(CachedJudge { tool: Arc::clone(tool), judge: Arc::clone(&judge) });
+        cached.push_back((Arc::clone(tool), Arc::clone(&judge)));
         Ok(judge)
     }
 }

@@ -23,16 +23,12 @@ use crate::running::RunningConfig;
 /// The creator serves only agents that are permitted `code_execution`
 /// while the policy is `auto_approve`; the rules of registration decide what they may register.
 pub(crate) struct ModelToolCreator {
-    config: Arc<RunningConfig>,
-    audit: Arc<AuditTrail>,
-    registry: Registry,
+    pub(crate) config: Arc<RunningConfig>,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) registry: Registry,
 }
 
 impl ModelToolCreator {
-    pub(crate) fn new(config: Arc<RunningConfig>, audit: Arc<AuditTrail>, registry: Registry) -> Self {
-        Self { config, audit, registry }
-    }
-
     /// Has the client's model write a tool, and registers its server.
     ///
     /// # Errors

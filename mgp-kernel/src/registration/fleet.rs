@@ -20,15 +20,11 @@ use crate::visibility::{CallerView, Visibility};
 ///
 /// The servers hold the registry, so it does not keep them alive.
 pub(super) struct FleetServers {
-    config: Arc<RunningConfig>,
-    visibility: Weak<Visibility>,
+    pub(super) config: Arc<RunningConfig>,
+    pub(super) visibility: Weak<Visibility>,
 }
 
 impl FleetServers {
-    pub(super) fn new(config: &Arc<RunningConfig>, visibility: &Arc<Visibility>) -> Self {
-        Self { config: Arc::clone(config), visibility: Arc::downgrade(visibility) }
-    }
-
     fn fleet(&self) -> Result<Arc<RunningFleet>, Error> {
         let visibility = self.visibility.upgrade();
         visibility

@@ -30,7 +30,7 @@ pub(crate) fn open(
     let path = config.state().join("registry.db");
     let wrong = |error: &dyn std::fmt::Display| StartError::Config(format!("{}: {error}", path.display()));
     let store = SqliteRegistryStore::open(&path).map_err(|error| wrong(&error))?;
-    let fleet = Arc::new(FleetServers::new(config, visibility));
+    let fleet = Arc::new(FleetServers { config: Arc::clone(config), visibility: Arc::downgrade(visibility) });
     Registry::open(Arc::new(store), policy(&config.load()), fleet, Arc::new(StrictInspector), audit)
         .map_err(|error| wrong(&error))
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use mgp_security::access::{AccessEntry, StoredEntry};
 use mgp_types::Error;
-use mgp_types::mgp::{AccessPermission, AgentId, Glob, ServerId, ToolName, ToolPattern};
+use mgp_types::mgp::{AgentId, Glob, ServerId, ToolName, ToolPattern};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall, PageRequest};
-use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
+use crate::terminal::{Failure, TextForm, TextWriter, or_dash, word_of};
 
 /// Lists entries in the order in which they were made: all, or those of an agent, about a server or both. Entries whose
 /// servers are a pattern are about each server that it stands for.
@@ -32,7 +32,7 @@ pub(crate) struct ListAccess {
 /// A page of the entries.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AccessEntries {
-    entries: Vec<StoredEntry>,
+    pub(crate) entries: Vec<StoredEntry>,
     /// The policy that holds where no entry does.
     default_policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ impl TextForm for AccessEntries {
                 row.agent_id.to_string(),
                 row.server_id.to_string(),
                 row.tool_name.as_ref().map_or_else(|| "*".to_owned(), ToString::to_string),
-                permission_word(row.permission).to_owned(),
+                word_of(row.permission),
                 row.granted_by.clone(),
                 or_dash(row.expires_at),
             ]
@@ -77,28 +77,11 @@ impl TextForm for AccessEntries {
     }
 }
 
-impl AccessEntries {
-    /// Returns the servers and tools of the entries, so that entries of servers that no longer exist can be named, too.
-    pub(crate) fn targets(&self) -> Vec<NamedTarget> {
-        let named =
-            |stored: &StoredEntry| NamedTarget::new(&stored.entry.server_id, stored.entry.tool_name.as_ref());
-        self.entries.iter().map(named).collect()
-    }
-}
-
 impl TextForm for StoredEntry {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         let AccessEntry { agent_id, server_id, tool_name, permission, .. } = &self.entry;
         let tool = tool_name.as_ref().map_or("all tools", ToolName::as_str);
-        writeln!(out, "{}: {tool} of {server_id} for {agent_id}", permission_word(*permission))
-    }
-}
-
-/// Returns the word for what an entry says.
-pub(crate) const fn permission_word(permission: AccessPermission) -> &'static str {
-    match permission {
-        AccessPermission::Allow => "allow",
-        AccessPermission::Deny => "deny",
+        writeln!(out, "{}: {tool} of {server_id} for {agent_id}", word_of(permission))
     }
 }
 
@@ -179,10 +162,7 @@ struct RuleSuggestion {
 pub(crate) fn advised(failure: Failure, command: impl Fn(&str) -> String) -> Failure {
     let Some(RuleSuggestion { reason, did_you_mean }) = failure.data() else { return failure };
     // The hint contains the suggestion, so the message need not.
-    let failure = match reason {
-        Some(reason) => failure.with_message(reason),
-        None => failure,
-    };
+    let failure = reason.into_iter().fold(failure, Failure::with_message);
     let Some(NamedTarget { server, tool }) = did_you_mean else {
         return failure
             .hint("`mgp servers` and `mgp tools` show the names; `--force` accepts the name as written");

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::{Args, ValueEnum};
 use mgp_security::StoreError;
-use mgp_security::audit::{DATA_FLOW, Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
+use mgp_security::audit::{Filter, LogEntry, LogFlaw, LogStore, Order, Query, VerifyError};
 use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp, ToolName, TraceId};
 use mgp_types::{Error, RawJson};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::terminal::{Exit, Failure, TextForm, TextWriter, ago, printable};
 pub(crate) struct EventSelection {
     /// Events of this type, such as TOOL_BLOCKED; repeat for more
     #[arg(long = "type", value_name = "TYPE")]
-    event_types: Vec<String>,
+    pub(crate) event_types: Vec<String>,
     /// Events of this agent
     #[arg(long = "agent", value_name = "AGENT")]
     agent_id: Option<AgentId>,
@@ -181,14 +181,6 @@ impl TextForm for EventPage {
     fn notes(&self) -> Vec<String> {
         let more = |behind| format!("there may be more events: `--behind {behind}` continues");
         self.next_behind.map(more).into_iter().collect()
-    }
-}
-
-impl QueryEvents {
-    /// Searches for flows of data only.
-    pub(crate) fn of_flows(mut self) -> Self {
-        self.events.event_types = vec![DATA_FLOW.to_owned()];
-        self
     }
 }
 

@@ -101,7 +101,11 @@ fn hide(value: &mut serde_json::Value) {
                     serde_json::Value::Object(table) if SECRET_TABLES.contains(&name.as_str()) => {
                         table.values_mut().for_each(|value| *value = "***".into());
                     }
-                    serde_json::Value::Array(args) if name == "args" => hide_args(args),
+                    serde_json::Value::Array(args) if name == "args" => {
+                        let texts = args.iter().map(|text| text.as_str().unwrap_or_default().to_owned());
+                        let shown = args_without_secrets(&texts.collect::<Vec<_>>());
+                        *args = shown.into_iter().map(serde_json::Value::from).collect();
+                    }
                     serde_json::Value::String(text) if SECRET_TEXTS.contains(&name.as_str()) => {
                         *text = without_secrets(name, text);
                     }
@@ -110,13 +114,6 @@ fn hide(value: &mut serde_json::Value) {
             }
         }
         _ => {}
-    }
-}
-
-fn hide_args(args: &mut [serde_json::Value]) {
-    let texts: Vec<_> = args.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect();
-    for (argument, shown) in args.iter_mut().zip(args_without_secrets(&texts)) {
-        *argument = shown.into();
     }
 }
 

@@ -67,11 +67,6 @@ impl ShownDefinitionStatus {
         self.is == DefinitionStatus::Held(HoldReason::New).word()
     }
 
-    /// Returns whether something was found in the definition, which has to be shown to the operator who approves it.
-    pub(crate) fn is_held_for_content(&self) -> bool {
-        self.is_held() && !self.rules.is_empty()
-    }
-
     /// Returns a sentence about the status of the definition called `name`.
     pub(crate) fn sentence(&self, holder: &ServerId, name: &DefinitionName) -> String {
         format!("the {} `{}` of `{holder}` {}", name.kind(), name.as_str(), self.reason)

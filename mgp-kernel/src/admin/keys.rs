@@ -136,13 +136,14 @@ impl Operation for IssueKey {
         }
         let owner = &*self.owner;
         let principal = if self.operator { Principal::operator(owner) } else { Principal::new(owner) };
-        let rate_limit = self.rates();
+        let rates = self.per_minute.into_iter().fold(Rates::new(), Rates::per_minute);
+        let rates = self.per_hour.into_iter().fold(rates, Rates::per_hour);
         // No key may work of which nothing is recorded, so the record comes first.
         call.record_act("dev.cloto.mgp.key_issued", &[("owner", owner)]).await?;
         let request = KeyRequest {
             owner: principal,
             permissions: self.permissions,
-            rate_limit,
+            rate_limit: (rates != Rates::new()).then_some(rates),
             label: self.label,
             expires_at: self.expires_at,
         };
@@ -156,15 +157,6 @@ impl Operation for IssueKey {
         let what = if calls { "call" } else { "see" };
         let allow = |meant: &str| shell_word(&format!("{what}:{meant}"));
         advised(failure, |meant| format!("mgp keys new {} --allow {}", shell_word(&self.owner), allow(meant)))
-    }
-}
-
-impl IssueKey {
-    /// Returns the rates at which the key may be used; `None` for no limit.
-    fn rates(&self) -> Option<Rates> {
-        let rates = self.per_minute.into_iter().fold(Rates::new(), Rates::per_minute);
-        let rates = self.per_hour.into_iter().fold(rates, Rates::per_hour);
-        (rates != Rates::new()).then_some(rates)
     }
 }
 

@@ -32,10 +32,7 @@ pub(crate) trait Operation: Serialize + DeserializeOwned + Send + 'static {
 
     /// Returns the failure of a command with this operation, with a hint on what may be meant.
     fn refused(&self, failure: Failure) -> Failure {
-        match Self::HINT {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Self::HINT.into_iter().fold(failure, Failure::hint)
     }
 
     /// Returns how a command with this operation ends.

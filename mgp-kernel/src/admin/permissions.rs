@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::operation::{Operation, OperatorCall, PageRequest};
 use super::questions::{OpenQuestion, PermissionDecided, named, queued_ids, terms};
 use crate::sections::Sections;
+use crate::servers::upstream::ServerView;
 use crate::settings::KEYLESS_AGENT;
 use crate::terminal::{Failure, TextForm, TextWriter, or_dash};
 
@@ -82,17 +83,17 @@ pub(crate) struct ListGrants {
 /// A page of the decisions.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct GrantPage {
-    grants: Vec<GrantRow>,
+    pub(crate) grants: Vec<GrantRow>,
     /// The questions whose answers wait until the same call is made again, on the first page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    waiting: Vec<OpenQuestion>,
+    pub(crate) waiting: Vec<OpenQuestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }
 
 /// A decision about a permission of a server.
 #[derive(Debug, Serialize, Deserialize)]
-struct GrantRow {
+pub(crate) struct GrantRow {
     server_id: ServerId,
     permission: Permission,
     /// The agent for whose calls the decision holds; `None` for all agents.
@@ -215,13 +216,6 @@ impl TextForm for GrantPage {
     }
 }
 
-impl GrantPage {
-    /// Returns whether nothing was decided.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.grants.is_empty() && self.waiting.is_empty()
-    }
-}
-
 /// Returns the row of a question whose answer waits for its call.
 fn answered_cells(answered: &OpenQuestion) -> [String; 7] {
     let call = answered.tool_name.as_ref().map(|tool| format!("one call of {tool}"));
@@ -317,7 +311,8 @@ fn check_names(
         let meant = nearest(permission.as_str(), permissions.iter().map(String::as_str));
         // A server that is not connected may need more permissions than are known; then only a name that reads like a
         // known one is taken for a misspelling of it.
-        if meant.is_some() || is_connected(kernel, server) {
+        let is_connected = |view: &ServerView| view.id == *server && view.state == ServerState::Connected;
+        if meant.is_some() || kernel.targets.visibility.fleet.views().iter().any(is_connected) {
             reasons.push(format!("no server needs a permission `{permission}`"));
             mistakes.meant_permission = meant.map(str::to_owned);
             mistakes.permissions =
@@ -344,10 +339,7 @@ fn check_names(
     }
     mistakes.reason = reasons.join("; ");
     let error = Error::invalid_params(format!("{} (`force` accepts unknown names)", mistakes.reason));
-    Err(match RawJson::from_value(&mistakes) {
-        Ok(data) => error.with_data(data),
-        Err(_) => error,
-    })
+    Err(RawJson::from_value(&mistakes).into_iter().fold(error, Error::with_data))
 }
 
 /// Returns the standard permissions, and those that some server is known to need.
@@ -380,11 +372,6 @@ fn known_agents(kernel: &Sections) -> BTreeSet<String> {
     let decided = kernel.policies.grants.all_records().into_iter().filter_map(|record| record.agent);
     known.extend(decided.map(|agent| agent.as_str().to_owned()));
     known
-}
-
-fn is_connected(kernel: &Sections, server: &ServerId) -> bool {
-    let view = kernel.targets.visibility.fleet.views().into_iter().find(|view| view.id == *server);
-    view.is_some_and(|view| view.state == ServerState::Connected)
 }
 
 /// Adds a hint to the refusal of a decision whose names are wrong: the command that is probably meant, or the known

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::definition_status::ShownDefinitionStatus;
 use super::operation::{KernelNeed, Operation, OperatorCall, PageRequest};
 use crate::sections::Sections;
-use crate::terminal::{TextForm, TextWriter, or_dash, printable};
+use crate::terminal::{TextForm, TextWriter, or_dash, printable, word_of};
 
 /// Lists the pins by server, kind and name: all, those of a server, or those that wait.
 #[derive(Debug, Default, Args, Serialize, Deserialize)]
@@ -168,7 +168,7 @@ impl TextForm for PinList {
             [
                 row.server_id.to_string(),
                 row.name.to_string(),
-                row.state.as_str().to_owned(),
+                word_of(row.state),
                 short(&row.approved),
                 short(&row.waiting),
                 or_dash(row.standing.as_ref().map(|standing| &standing.is)),
@@ -176,7 +176,7 @@ impl TextForm for PinList {
         });
         out.table(&["SERVER", "NAME", "STATE", "APPROVED", "WAITING", "MARK"], rows, "no definitions")?;
         for row in &self.pins {
-            let Some(standing) = row.standing.as_ref().filter(|_| !out.is_quiet()) else { continue };
+            let Some(standing) = row.standing.as_ref().filter(|_| !out.is_quiet) else { continue };
             writeln!(out, "\n{}", printable(&standing.sentence(&row.server_id, &row.name)))?;
             writeln!(out, "    {}", printable(&standing.way))?;
         }
@@ -243,7 +243,7 @@ impl TextForm for PinDiff {
 impl PinDiff {
     /// Writes the definition, with its status.
     pub(crate) fn write_definition(&self, out: &mut TextWriter) -> io::Result<()> {
-        writeln!(out, "{}", self.row.state.as_str())?;
+        writeln!(out, "{}", word_of(self.row.state))?;
         self.write_standing(out)?;
         if let Some(definition) = &self.definition {
             writeln!(out, "{}", printable(&String::from_utf8_lossy(definition.as_bytes())))?;
@@ -433,18 +433,6 @@ impl PinRow {
             standing: ShownDefinitionStatus::of(definitions, &server, &name),
             server_id: server,
             name,
-        }
-    }
-}
-
-impl PinStatus {
-    /// Returns the word that lists show.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Refused => "refused",
         }
     }
 }

@@ -265,7 +265,12 @@ impl RegistrationRow {
     /// Writes everything on which the decision about a server depends. Nothing is cut, because nothing may be approved
     /// unseen.
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
-        let (state, by) = (self.state_word(), printable(&self.registered_by));
+        let state = match self.state {
+            RegistrationStatus::Waiting => "waits",
+            RegistrationStatus::Approved if self.for_session => "for a session",
+            RegistrationStatus::Approved => "approved",
+        };
+        let by = printable(&self.registered_by);
         writeln!(out, "{}: {state}, registered by {by}", self.server_id)?;
         let mut say =
             |what: &str, value: &str| writeln!(out, "  {what:<12}{}", printable(value).replace('\n', " "));
@@ -295,14 +300,6 @@ impl RegistrationRow {
             say("because", because)?;
         }
         Ok(())
-    }
-
-    const fn state_word(&self) -> &'static str {
-        match self.state {
-            RegistrationStatus::Waiting => "waits",
-            RegistrationStatus::Approved if self.for_session => "for a session",
-            RegistrationStatus::Approved => "approved",
-        }
     }
 }
 

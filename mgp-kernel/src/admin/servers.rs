@@ -238,7 +238,9 @@ impl ServerRow {
             protocol_reason: protocol.map(|protocol| protocol.reason.to_owned()),
             last_error: view.and_then(|view| view.last_error.clone()),
             delay: view.and_then(|view| view.delay.clone()),
-            fault: of_configured.and_then(fault),
+            fault: of_configured
+                .and_then(|server| server.expanded(&ProcessEnvironment).err())
+                .map(|fault| fault.to_string()),
             restarts: view.map_or(0, |view| view.restarts),
             pid: view.and_then(|view| view.pid),
             uptime_secs: view.and_then(|view| Some(view.uptime?.as_secs())),
@@ -305,10 +307,6 @@ impl CallCounts {
     }
 }
 
-fn fault(server: &ServerConfig) -> Option<String> {
-    server.expanded(&ProcessEnvironment).err().map(|fault| fault.to_string())
-}
-
 fn transport(server: &ServerConfig) -> &'static str {
     match (&server.command, &server.url) {
         (Some(_), _) => "stdio",
@@ -317,35 +315,27 @@ fn transport(server: &ServerConfig) -> &'static str {
     }
 }
 
-/// The processes of the system, by process group. Only Linux shows them.
-#[derive(Debug, Default)]
-struct ProcessGroups {
-    members: HashMap<u32, Vec<u32>>,
-    groups: HashMap<u32, u32>,
-}
+/// The processes of the system, each with its process group. Only Linux shows them.
+#[derive(Debug)]
+struct ProcessGroups(HashMap<u32, u32>);
 
 impl ProcessGroups {
     fn read() -> Self {
-        let mut all = Self::default();
-        let Ok(processes) = std::fs::read_dir("/proc") else { return all };
-        for process in processes.flatten() {
-            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let Some(Process { group, .. }) = Process::read(pid) else { continue };
-            all.groups.insert(pid, group);
-            all.members.entry(group).or_default().push(pid);
-        }
-        all
+        let files = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = files.filter_map(|file| file.file_name().to_str()?.parse().ok());
+        Self(pids.filter_map(|pid| Some((pid, Process::read(pid)?.group))).collect())
     }
 
     /// Returns the resident memory of this process and all others of its group, in bytes; `None` if the system does not
     /// show it.
     fn memory(&self, pid: u32) -> Option<u64> {
-        let members = self.members.get(self.groups.get(&pid)?)?;
-        let resident = |pid: &u32| {
+        let group = self.0.get(&pid)?;
+        let members = self.0.iter().filter(|(_, of)| *of == group);
+        let resident = |(pid, _): (&u32, &u32)| {
             let status = std::fs::read(format!("/proc/{pid}/status")).ok()?;
             resident(&String::from_utf8_lossy(&status))
         };
-        members.iter().filter_map(resident).reduce(u64::saturating_add)
+        members.filter_map(resident).reduce(u64::saturating_add)
     }
 }
 

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use crate::admin::access::{ListAccess, NamedTarget, advised, permission_word};
+use crate::admin::access::{ListAccess, NamedTarget, advised};
 use crate::admin::operation::KernelNeed;
 use crate::admin::servers::ListServers;
 use crate::admin::tools::ListTools;
-use crate::terminal::{Exit, Failure, ahead};
+use crate::terminal::{Exit, Failure, ahead, word_of};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AccessCommand {
@@ -87,8 +87,7 @@ async fn query(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Fail
     let allowed = state.permission == AccessPermission::Allow;
     link.output.show(&state, |state, out| {
         use std::io::Write as _;
-        let source = serde_json::to_value(state.source).unwrap_or_default();
-        write!(out, "{} ({}", permission_word(state.permission), source.as_str().unwrap_or_default())?;
+        write!(out, "{} ({}", word_of(state.permission), word_of(state.source))?;
         if let Some(by) = &state.granted_by {
             write!(out, " by {by}")?;
         }
@@ -124,7 +123,12 @@ async fn make(
 async fn revoke(link: &KernelLink, target: AccessTargetArgs) -> Result<Exit, Failure> {
     let list =
         link.ask(&ListAccess { agent_id: Some(target.agent.clone()), ..ListAccess::default() }).await?;
-    let (agent, server, tool) = target.named(&list.targets(), false)?;
+    // Entries of servers that no longer exist can be named, too.
+    let targets = list
+        .entries
+        .iter()
+        .map(|StoredEntry { entry, .. }| NamedTarget::new(&entry.server_id, entry.tool_name.as_ref()));
+    let (agent, server, tool) = target.named(&targets.collect::<Vec<_>>(), false)?;
     let entry = tool.into_iter().fold(AccessRevoke::new(agent, server), AccessRevoke::for_tool);
     let revoked: Value = link.request(method::ACCESS_REVOKE, &entry).await?;
     let count = &revoked["deleted_count"];

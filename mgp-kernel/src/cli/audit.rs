@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use mgp_discovery::{AtomicFile, FileReaders};
+use mgp_security::audit::DATA_FLOW;
 use serde_json::json;
 
 use super::context::CommandContext;
 use super::link::{KernelLink, operate};
-use super::output::OutputReader;
 use crate::admin::audit::{EventSelection, ExportEvents, ExportFormat, QueryEvents, ReadLogEnd, VerifyLog};
 use crate::admin::operation::{KernelNeed, PageRequest};
 use crate::terminal::{Exit, Failure, TextForm};
@@ -52,13 +52,16 @@ pub(super) struct AuditExportArgs {
 pub(super) async fn run(cx: &CommandContext, audit: AuditCommand) -> Result<Exit, Failure> {
     match audit {
         AuditCommand::Query(query) => operate(cx, query).await,
-        AuditCommand::Flows(query) => operate(cx, query.of_flows()).await,
+        AuditCommand::Flows(mut query) => {
+            query.events.event_types = vec![DATA_FLOW.to_owned()];
+            operate(cx, query).await
+        }
         AuditCommand::Verify(verify) => operate(cx, verify).await,
         AuditCommand::Tail(wanted) => {
             KernelLink::with(cx, KernelNeed::State, async |link| tail(link, wanted).await).await
         }
         AuditCommand::Export(AuditExportArgs { export, out: None })
-            if export.format == ExportFormat::Csv && cx.output.is_json() =>
+            if export.format == ExportFormat::Csv && cx.output.json =>
         {
             Err(Failure::usage("CSV cannot be printed as JSON")
                 .hint("leave `--json` out, or name a file: `--out FILE`"))
@@ -90,7 +93,7 @@ async fn tail(link: &KernelLink, wanted: AuditTailArgs) -> Result<Exit, Failure>
             link.output.add_line(&mut lines, row, &row.line())?;
             behind = row.seq;
         }
-        if link.output.write(&lines)? == OutputReader::Gone || !link.output.follows().await {
+        if !link.output.write(&lines)? || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         let next = QueryEvents {
@@ -117,7 +120,7 @@ async fn export(link: &KernelLink, wanted: AuditExportArgs) -> Result<Exit, Fail
         let page = link.ask(&asked).await?;
         match &mut file {
             Some(file) => file.write(page.text.as_bytes()).map_err(unwritten)?,
-            None if link.output.write(page.text.as_bytes())? == OutputReader::Gone => return Ok(Exit::Done),
+            None if !link.output.write(page.text.as_bytes())? => return Ok(Exit::Done),
             None => {}
         }
         events += page.events;

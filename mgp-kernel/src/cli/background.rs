@@ -17,43 +17,26 @@ use serde_json::json;
 
 use crate::terminal::{Exit, Failure};
 
-/// The outcome of the start of a kernel in the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StartOutcome {
-    /// The kernel listens.
-    Listens,
-    /// The kernel ended without a message, as a process that is killed does.
-    Died,
-}
-
-/// The lock under which one process at a time starts a kernel for a state directory. It ends with the process at the
-/// latest.
-#[derive(Debug)]
-pub(super) struct StartLock {
-    _file: File,
-}
-
-impl StartLock {
-    /// Takes the lock, unless another process holds it.
-    ///
-    /// # Errors
-    /// The state directory or the lock file cannot be created.
-    pub(super) fn take(state: &Path) -> Result<Option<Self>, Failure> {
-        let path = state.join("start.lock");
-        let unusable = |error: io::Error| Failure::file(&path, error);
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
-        let file = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
-        let file = file.map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(unusable(error)),
-        }
+/// Takes the lock under which one process at a time starts a kernel for a state directory, unless another process holds it. It
+/// ends with the file that is returned, and with the process at the latest.
+///
+/// # Errors
+/// The state directory or the lock file cannot be created.
+pub(super) fn start_lock(state: &Path) -> Result<Option<File>, Failure> {
+    let path = state.join("start.lock");
+    let unusable = |error: io::Error| Failure::file(&path, error);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(unusable)?;
+    let file = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
+    let file = file.map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(unusable(error)),
     }
 }
 
 /// Starts a kernel in a session of its own, with `global` before and `options` after `serve`, and waits until it
-/// listens.
+/// listens. Returns `false` if it ended without a message, as a process that is killed does.
 ///
 /// # Errors
 /// The kernel cannot be started, or reports why it does not start.
@@ -61,7 +44,7 @@ pub(super) async fn start(
     state: PathBuf,
     global: Vec<OsString>,
     options: Vec<OsString>,
-) -> Result<StartOutcome, Failure> {
+) -> Result<bool, Failure> {
     let started = tokio::task::spawn_blocking(move || {
         let (log, begins_at) = open_log(&state).map_err(unstarted)?;
         let mut child = command(&global, "--detach", &options)
@@ -104,13 +87,13 @@ pub(super) fn tell(outcome: Result<(), &Failure>) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-fn read(line: &str, state: &Path, begins_at: u64) -> Result<StartOutcome, Failure> {
+fn read(line: &str, state: &Path, begins_at: u64) -> Result<bool, Failure> {
     if line.trim_end() == LISTENS {
-        return Ok(StartOutcome::Listens);
+        return Ok(true);
     }
     let Ok((exit, message, hint)) = serde_json::from_str::<(Exit, String, Option<String>)>(line) else {
         tracing::warn!(log = %last_lines(state, begins_at), "a kernel ended while it started");
-        return Ok(StartOutcome::Died);
+        return Ok(false);
     };
     let hint = hint.unwrap_or_else(|| format!("{} says more", log_file(state).display()));
     Err(Failure::new(exit, message).hint(hint))
@@ -178,11 +161,11 @@ mod tests {
     fn one_process_at_a_time_starts_the_kernel_of_a_state() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("deep").join("state");
-        let first = StartLock::take(&state).unwrap();
+        let first = start_lock(&state).unwrap();
         assert!(first.is_some());
-        assert!(StartLock::take(&state).unwrap().is_none());
+        assert!(start_lock(&state).unwrap().is_none());
         drop(first);
-        assert!(StartLock::take(&state).unwrap().is_some());
+        assert!(start_lock(&state).unwrap().is_some());
     }
 
     #[test]
@@ -192,7 +175,7 @@ mod tests {
         let failure = read(line, folder.path(), 0).unwrap_err();
         assert_eq!((failure.exit, failure.message()), (Exit::Unreachable, "the port is taken"));
         assert_eq!(failure.advice(), Some("name another one"));
-        assert_eq!(read("listening\n", folder.path(), 0).unwrap(), StartOutcome::Listens);
-        assert_eq!(read("", folder.path(), 0).unwrap(), StartOutcome::Died);
+        assert!(read("listening\n", folder.path(), 0).unwrap());
+        assert!(!read("", folder.path(), 0).unwrap());
     }
 }

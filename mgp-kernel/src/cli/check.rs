@@ -4,7 +4,7 @@ use std::io;
 
 use mgp_security::check::{CheckError, InputCheck};
 
-use crate::terminal::{Exit, Failure};
+use crate::terminal::{Exit, Failure, with_causes};
 
 /// Judges rows `{"id","input"}` from standard input, one per line, and prints the verdicts. It needs no kernel.
 pub(super) fn run(kind: InputCheck) -> Result<Exit, Failure> {
@@ -13,9 +13,6 @@ pub(super) fn run(kind: InputCheck) -> Result<Exit, Failure> {
         Ok(_) => Ok(Exit::Done),
         // A reader that closes the pipe has read what it wants.
         Err(CheckError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
-        Err(error) => Err(Failure::usage(match std::error::Error::source(&error) {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        })),
+        Err(error) => Err(Failure::usage(with_causes(&error.to_string(), &error))),
     }
 }

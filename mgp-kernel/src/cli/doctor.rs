@@ -20,7 +20,6 @@ use crate::admin::config::ListUnmatched;
 use crate::admin::keys::{KeyRow, ListKeys};
 use crate::admin::operation::{KernelNeed, ServersToBegin};
 use crate::admin::operators::{ProofStatus, ReadProofStatus};
-use crate::admin::pins::PinRow;
 use crate::admin::questions::{ListPending, OpenQuestion, PendingDecisions, UndecidedPermission};
 use crate::admin::server_orders::ReadServerLog;
 use crate::admin::servers::ServerRow;
@@ -188,7 +187,10 @@ async fn kernel(
     findings.push(undecided(&link.ask(&ListPending {}).await?));
     findings.push(proof(&link.ask(&ReadProofStatus {}).await?));
     let pins = pins(link, None, true).await?;
-    findings.push(DoctorFinding::right("definitions", counted(&pins)));
+    let standings = pins.iter().filter_map(|row| row.standing.as_ref());
+    let (held, flagged): (Vec<_>, Vec<_>) = standings.partition(|standing| standing.is_held());
+    let counts = format!("{} held, {} flagged", held.len(), flagged.len());
+    findings.push(DoctorFinding::right("definitions", counts));
     findings.extend(pins.iter().take(MAX_DEFINITIONS).filter_map(|row| {
         let standing = row.standing.as_ref()?;
         let detail = standing.sentence(&row.server_id, &row.name);
@@ -294,13 +296,6 @@ fn undecided(pending: &PendingDecisions) -> DoctorFinding {
         None => None,
     };
     DoctorFinding::right("permissions", details.join("; ")).hint(hint)
-}
-
-/// Returns how many definitions are held and flagged, as a text.
-fn counted(pins: &[PinRow]) -> String {
-    let standings = || pins.iter().filter_map(|row| row.standing.as_ref());
-    let held = standings().filter(|standing| standing.is_held()).count();
-    format!("{held} held, {} flagged", standings().count() - held)
 }
 
 impl DoctorFinding {

@@ -130,7 +130,7 @@ pub(super) async fn run(cx: &CommandContext, export: &ExportArgs) -> Result<Exit
 
 /// Shows the change of the file at `path`, and asks a person to confirm it; refuses it if there is no terminal to ask at.
 async fn ask(output: &Output, path: &str, change: &str) -> Result<(), Failure> {
-    if output.is_json() || !is_person_there() {
+    if output.json || !is_person_there() {
         let message = format!("{path} was not changed: there is no terminal to ask for confirmation");
         return Err(
             Failure::usage(message).hint("`--dry-run` shows the change, `--yes` makes it without asking")

@@ -12,7 +12,7 @@ use mgp_discovery::Config;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{Instant, sleep};
 
-use super::background::{self, StartLock, StartOutcome};
+use super::background::{self, start_lock};
 use super::link::{join, make_way};
 use super::output::Output;
 use crate::Kernel;
@@ -57,12 +57,6 @@ impl KernelConnector<'_> {
         for difference in note.differences(self.config) {
             self.output.note(&difference);
         }
-    }
-
-    /// Returns whether the kernel with this note ended unexpectedly, or another one runs by now. A kernel that is
-    /// stopped removes its note before it closes the connections of its clients.
-    pub(super) fn was_lost(&self, note: Option<&KernelNote>) -> bool {
-        note.is_some() && KernelNote::read(self.state).is_some()
     }
 
     /// Starts a kernel in this process; returns `None` if the state directory is in use by a kernel that can be joined at the
@@ -130,7 +124,7 @@ impl KernelConnector<'_> {
             let Some((global, options)) = &self.starting else {
                 return Err(Failure::unreachable("the kernel that this client joined has ended"));
             };
-            match StartLock::take(self.state)? {
+            match start_lock(self.state)? {
                 None if waited >= PATIENCE => {
                     let message = format!("no kernel answers at {}", self.at.display());
                     return Err(Failure::unreachable(message).hint(INSTEAD));
@@ -143,8 +137,7 @@ impl KernelConnector<'_> {
                     }
                     let state = self.state.to_owned();
                     match background::start(state, global.clone(), options.clone()).await {
-                        Ok(StartOutcome::Listens) => {}
-                        Ok(StartOutcome::Died) => deaths += 1,
+                        Ok(listens) => deaths += u32::from(!listens),
                         Err(failure) => return self.join().await?.ok_or(failure),
                     }
                     if deaths >= MAX_DEATHS {

@@ -188,7 +188,13 @@ impl KernelLink {
             }
             result => result,
         };
-        let result = result.map_err(|error| older(error, method))?;
+        let result = result.map_err(|error| match error.code() {
+            code::METHOD_NOT_FOUND => {
+                Failure::unreachable(format!("the running kernel does not know {method}"))
+                    .hint("the kernel is of another version: restart it with this one")
+            }
+            _ => error.into(),
+        })?;
         result.to().map_err(|error| {
             Failure::unreachable(format!(
                 "the kernel's answer to {method} does not have the expected form: {error}"
@@ -350,14 +356,6 @@ async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
 
 fn builder() -> mgp_client_sdk::ClientBuilder {
     Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
-}
-
-fn older(error: Error, method: &str) -> Failure {
-    if error.code() == code::METHOD_NOT_FOUND {
-        return Failure::unreachable(format!("the running kernel does not know {method}"))
-            .hint("the kernel is of another version: restart it with this one");
-    }
-    error.into()
 }
 
 /// The longest time that a command waits for its servers to start.

@@ -119,7 +119,7 @@ async fn command(command: Command, cx: &CommandContext) -> Result<Exit, Failure>
 async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> {
     match command {
         Command::Demo => {
-            let options = Options { json: cx.output.is_json(), color: cx.output.is_colored() };
+            let options = Options { json: cx.output.json, color: cx.output.color };
             shown(demo::run(options).await)
         }
         Command::DemoServer { name } => shown(demo::serve(&name).await),

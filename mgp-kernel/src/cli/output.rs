@@ -43,29 +43,11 @@ pub(super) struct Global {
 /// The output of a command, in the form that the options ask for.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
-    form: OutputForm,
-    color: bool,
-    /// True if a person at a terminal can watch progress.
-    watched: bool,
-}
-
-/// The form of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OutputForm {
-    /// One JSON value.
-    Json,
-    /// Text for people, with notes on standard error.
-    Plain,
-    /// Text without notes.
-    Quiet,
-}
-
-/// The state of the reader of standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputReader {
-    There,
-    /// The reader has closed the pipe, as `head` does when it has read enough.
-    Gone,
+    /// True if the output is one JSON value, and else text for people.
+    pub(super) json: bool,
+    /// True if text has no notes on standard error.
+    quiet: bool,
+    pub(super) color: bool,
 }
 
 impl Output {
@@ -79,25 +61,12 @@ impl Output {
                     && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
             }
         };
-        let form = match (global.json, global.quiet) {
-            (true, _) => OutputForm::Json,
-            (false, true) => OutputForm::Quiet,
-            (false, false) => OutputForm::Plain,
-        };
-        let watched = io::stderr().is_terminal() && form == OutputForm::Plain;
-        Self { form, color, watched }
+        Self { json: global.json, quiet: global.quiet, color }
     }
 
-    pub(super) fn is_json(&self) -> bool {
-        self.form == OutputForm::Json
-    }
-
-    pub(super) const fn is_colored(&self) -> bool {
-        self.color
-    }
-
-    pub(super) const fn is_watched(&self) -> bool {
-        self.watched
+    /// Returns whether a person at a terminal can watch progress.
+    pub(super) fn is_watched(&self) -> bool {
+        io::stderr().is_terminal() && !self.json && !self.quiet
     }
 
     /// Prints a result, and the notes on it.
@@ -113,15 +82,15 @@ impl Output {
         value: &T,
         plain: impl FnOnce(&T, &mut TextWriter) -> io::Result<()>,
     ) -> Result<Exit, Failure> {
-        let out = if self.is_json() {
+        let out = if self.json {
             let mut out = serde_json::to_vec(value).map_err(|error| unwritten(&error))?;
             out.push(b'\n');
             out
         } else {
             let heading = self.paint(Style::new().bold());
-            let mut text = TextWriter::new(heading, self.form == OutputForm::Quiet);
+            let mut text = TextWriter { written: Vec::new(), heading, is_quiet: self.quiet };
             plain(value, &mut text).map_err(|error| unwritten(&error))?;
-            text.into_bytes()
+            text.written
         };
         self.print(&out)
     }
@@ -143,7 +112,7 @@ impl Output {
         value: &impl Serialize,
         plain: &str,
     ) -> Result<(), Failure> {
-        if self.is_json() {
+        if self.json {
             serde_json::to_writer(&mut *lines, value).map_err(|error| unwritten(&error))?;
         } else {
             lines.extend_from_slice(plain.as_bytes());
@@ -154,12 +123,13 @@ impl Output {
 
     /// Writes bytes to standard output as they are, and returns whether anybody still reads it.
     #[expect(clippy::unused_self, reason = "whoever writes says to which output")]
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<OutputReader, Failure> {
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<bool, Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(OutputReader::Gone),
+            // The reader has closed the pipe, as `head` does when it has read enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(unwritten(&error)),
-            Ok(()) => Ok(OutputReader::There),
+            Ok(()) => Ok(true),
         }
     }
 
@@ -185,7 +155,7 @@ impl Output {
 
     /// Prints a note for a person on standard error, unless the output is JSON or quiet.
     pub(super) fn note(&self, text: &str) {
-        if self.form == OutputForm::Plain {
+        if !self.json && !self.quiet {
             // A note is only informative, so a failed write is ignored.
             let _ = writeln!(io::stderr(), "{text}");
         }
@@ -194,7 +164,7 @@ impl Output {
     /// Shows a person at a terminal what the command waits for, in a line that the next call replaces. An empty text
     /// removes the line.
     pub(super) fn waiting(&self, text: &str) {
-        if self.watched {
+        if self.is_watched() {
             let mut err = io::stderr().lock();
             // Progress is only informative, so a failed write is ignored.
             let _ = write!(err, "\r\x1b[K{text}").and_then(|()| err.flush());
@@ -204,18 +174,15 @@ impl Output {
     /// Warns the user about something that the command does without, in one line on standard error and in every form of
     /// output.
     pub(super) fn warning(&self, text: &str) {
-        let line = if self.is_json() {
-            json!({ "warning": { "message": text } }).to_string()
-        } else {
-            text.to_owned()
-        };
+        let line =
+            if self.json { json!({ "warning": { "message": text } }).to_string() } else { text.to_owned() };
         // A warning that cannot be written does not stop the command.
         let _ = writeln!(io::stderr(), "{line}");
     }
 
     pub(super) fn failure(&self, failure: &Failure) {
         let mut text = Vec::new();
-        if self.is_json() {
+        if self.json {
             // The failure consists of texts and a number, so it can always be serialized.
             text = serde_json::to_vec(&json!({ "error": failure })).unwrap_or_default();
         } else {

@@ -124,7 +124,7 @@ async fn show(link: &KernelLink, wanted: ShowQuestion) -> Result<Exit, Failure> 
     };
     // The id may be that of a server; decisions about a server have no ids of their own.
     let decided = link.ask(&ListGrants { about: Some(wanted.id), ..ListGrants::default() }).await?;
-    if decided.is_empty() {
+    if decided.grants.is_empty() && decided.waiting.is_empty() {
         return Err(failure.hint("`mgp permissions pending` shows the questions"));
     }
     link.output.result(&decided)
@@ -189,17 +189,15 @@ async fn question_id(link: &KernelLink, named: Option<String>) -> Result<String,
         link.output.note(&printable(&question.message));
         return Ok(question.id.clone());
     }
+    let brief = |open: &OpenQuestion| {
+        format!("{}  {}", open.id, printable(open.message.lines().next().unwrap_or_default()))
+    };
     let ids: Vec<_> = pending.questions.iter().map(brief).collect();
     Err(match ids.len() {
         0 => Failure::usage("no question waits for an answer"),
         count => Failure::usage(format!("{count} questions wait for an answer: name one of them by its id"))
             .hint(ids.join("\n")),
     })
-}
-
-/// Returns the id of a question with the first line of its text.
-fn brief(question: &OpenQuestion) -> String {
-    format!("{}  {}", question.id, printable(question.message.lines().next().unwrap_or_default()))
 }
 
 /// Asks the person at this terminal about each question as it comes, until the person ends the command.
@@ -252,41 +250,26 @@ pub(super) async fn decide(link: &KernelLink, id: String, refused: &Error) -> Re
     if !is_person_there() {
         return Err(Failure::new(Exit::Waiting, refused.message().to_owned()));
     }
-    let shown = link.ask(&ShowQuestion { id }).await?;
-    let id = shown.question.id.clone();
-    match says(&shown.question).await? {
-        PersonDecision::Yes(lasts) => {
-            link.ask(&ApproveQuestion { id, lasts, ..ApproveQuestion::default() }).await.map(drop)
-        }
-        // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
-        PersonDecision::No => {
-            link.ask(&ResetDecision { what: id, permission: None, agent_id: None }).await?;
-            Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
-        }
+    let question = link.ask(&ShowQuestion { id }).await?.question;
+    if let Some(yes) = approval(&question).await? {
+        return link.ask(&yes).await.map(drop);
     }
+    // Only this person made the call, so the question is forgotten and no denial is kept for the next call.
+    link.ask(&ResetDecision { what: question.id, permission: None, agent_id: None }).await?;
+    Err(Failure::new(Exit::Auth, "you did not approve the call, so it was not made"))
 }
 
 /// Asks the person at the terminal, and sends the answer to the kernel.
 async fn answer(link: &KernelLink, question: &OpenQuestion) -> Result<PermissionDecided, Failure> {
-    let id = question.id.clone();
-    match says(question).await? {
-        PersonDecision::Yes(lasts) => {
-            link.ask(&ApproveQuestion { id, lasts, ..ApproveQuestion::default() }).await
-        }
-        PersonDecision::No => link.ask(&DenyQuestion { id, expires_at: None }).await,
+    match approval(question).await? {
+        Some(yes) => link.ask(&yes).await,
+        None => link.ask(&DenyQuestion { id: question.id.clone(), expires_at: None }).await,
     }
 }
 
-/// The answer of a person to a question.
-enum PersonDecision {
-    /// The person approves, for this time, or until the session ends if no time is given.
-    Yes(Option<GrantLifetime>),
-    No,
-}
-
-/// Asks a question on the terminal, and reads the answer. What is dangerous takes a word of the question, so that nobody
-/// approves it who has not read it.
-async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
+/// Asks a question on the terminal, and returns the approval that the person answers with; `None` if the person refuses. What
+/// is dangerous takes a word of the question, so that nobody approves it who has not read it.
+async fn approval(question: &OpenQuestion) -> Result<Option<ApproveQuestion>, Failure> {
     let yes = yes(question);
     let always = question.permission.as_ref().map(|_| format!("always {yes}"));
     let text = printable(&question.message);
@@ -303,13 +286,14 @@ async fn says(question: &OpenQuestion) -> Result<PersonDecision, Failure> {
         return Err(Failure::new(Exit::Waiting, "the question was not answered and still waits"));
     };
     let is_always = |always: &String| answer == *always || yes == "y" && answer == "always";
-    Ok(if answer == yes || yes == "y" && matches!(&*answer, "Y" | "yes") {
-        PersonDecision::Yes(None)
+    let lasts = if answer == yes || yes == "y" && matches!(&*answer, "Y" | "yes") {
+        None
     } else if always.as_ref().is_some_and(is_always) {
-        PersonDecision::Yes(Some(GrantLifetime::Always))
+        Some(GrantLifetime::Always)
     } else {
-        PersonDecision::No
-    })
+        return Ok(None);
+    };
+    Ok(Some(ApproveQuestion { id: question.id.clone(), lasts, ..ApproveQuestion::default() }))
 }
 
 /// Returns the word that approves what a question is about: the name of the tool or permission, if it is dangerous.

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::context::CommandContext;
 use super::input::{agrees, is_person_there};
 use super::link::{KernelLink, operate};
+use crate::admin::definition_status::ShownDefinitionStatus;
 use crate::admin::operation::{KernelNeed, Operation as _};
 use crate::admin::pins::{ApprovePin, ListPins, PinDiff, PinRow, PinnedName};
 use crate::terminal::{Exit, Failure, printable};
@@ -89,7 +90,10 @@ async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> R
     let mut approve = approval(&diff);
     approve.any_order = wanted.any_order;
     let standing = diff.row.standing.as_ref();
-    if standing.is_some_and(|standing| standing.is_held_for_content() && standing.is_approvable) {
+    // Whatever was found in a definition that is held is shown to the operator who approves it.
+    let is_shown =
+        |held: &&ShownDefinitionStatus| held.is_held() && !held.rules.is_empty() && held.is_approvable;
+    if standing.filter(is_shown).is_some() {
         let mut shown = Vec::new();
         // Writing into memory does not fail.
         let _ = diff.write_findings(&mut shown);

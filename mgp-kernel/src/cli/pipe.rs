@@ -22,6 +22,7 @@ use tokio::io::{
 use tokio::time::Instant;
 
 use super::kernel_connector::{JoinedKernel, KernelConnector};
+use crate::listen::kernel_note::KernelNote;
 use crate::terminal::Failure;
 
 /// Carries lines from standard input to a kernel, and its lines to standard output. Ends when the input has ended and the
@@ -42,10 +43,12 @@ pub(super) async fn carry(way: &KernelConnector<'_>) -> Result<(), Failure> {
         let (Ok(end) | Err(end)) = exchange(kernel, &conversation, &mut input, &mut output).await;
         let lost = match end {
             PipeEnd::ClientGone => return Ok(()),
-            PipeEnd::KernelGone => way.was_lost(note.as_ref()),
+            // A kernel that is stopped removes its note before it closes the connections of its clients.
+            PipeEnd::KernelGone => note.is_some() && KernelNote::read(way.state).is_some(),
             PipeEnd::Refused => return Err(not_taken_over()),
         };
-        if !conversation.lock().has_lines_to_repeat() {
+        // Lines that the client has sent to a kernel that never sent anything are sent again.
+        if conversation.lock().unheard.is_empty() {
             let was_stopped = !lost && conversation.lock().has_begun;
             let why = if was_stopped { STOPPED } else { LOST };
             let unanswered = conversation.lock().lost(why).ok_or_else(not_taken_over)?;
@@ -219,12 +222,16 @@ struct LineHead<'a> {
     #[serde(borrow)]
     method: Option<std::borrow::Cow<'a, str>>,
     error: Option<IgnoredAny>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
-struct CancelledNotification<'a> {
-    #[serde(borrow)]
-    params: CancelledRequest<'a>,
+impl LineHead<'_> {
+    /// Returns the id of the request that a notification takes back.
+    fn cancelled(&self) -> Option<&str> {
+        let params: CancelledRequest<'_> = serde_json::from_str(self.params?.get()).ok()?;
+        Some(params.request_id.get())
+    }
 }
 
 #[derive(Deserialize)]
@@ -251,11 +258,7 @@ impl PipeConversation {
             }
             (Some("notifications/initialized"), None) => self.ready = Some(line.clone()),
             (None, Some(id)) => _ = self.asked.remove(id.get()),
-            (Some("notifications/cancelled"), None) => {
-                if let Ok(cancelled) = serde_json::from_slice::<CancelledNotification<'_>>(line) {
-                    self.in_work.remove(cancelled.params.request_id.get());
-                }
-            }
+            (Some("notifications/cancelled"), None) => _ = head.cancelled().map(|id| self.in_work.remove(id)),
             _ => {}
         }
         false
@@ -280,20 +283,10 @@ impl PipeConversation {
                 }
                 self.in_work.remove(id.get());
             }
-            (Some("notifications/cancelled"), None) => {
-                if let Ok(cancelled) = serde_json::from_slice::<CancelledNotification<'_>>(line) {
-                    self.asked.remove(cancelled.params.request_id.get());
-                }
-            }
+            (Some("notifications/cancelled"), None) => _ = head.cancelled().map(|id| self.asked.remove(id)),
             _ => {}
         }
         LineRecipient::ForClient
-    }
-
-    /// Returns whether the client has sent lines to a kernel that never sent anything, so that they have to be sent
-    /// again.
-    fn has_lines_to_repeat(&self) -> bool {
-        !self.unheard.is_empty()
     }
 
     /// Records the loss of the kernel, and returns the errors that answer the client's open requests and say `why`. Returns
@@ -404,7 +397,7 @@ mod tests {
     fn a_lost_kernel_leaves_calls_to_be_answered_and_a_session_to_be_opened_anew() {
         let mut conversation = in_session();
         said(&mut conversation, &[r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1}}"#]);
-        assert!(!conversation.has_lines_to_repeat());
+        assert!(conversation.unheard.is_empty());
         let answered = conversation.lost(LOST).unwrap();
         assert_eq!(answered.len(), 1);
         let answer: serde_json::Value = serde_json::from_slice(&answered[0]).unwrap();
@@ -424,7 +417,7 @@ mod tests {
         let mut conversation = PipeConversation::default();
         conversation.begin();
         said(&mut conversation, &[HELLO]);
-        assert!(conversation.has_lines_to_repeat());
+        assert!(!conversation.unheard.is_empty());
         let (session, repeated) = conversation.begin();
         assert_eq!((session, repeated), (None, vec![Bytes::from(HELLO)]));
     }

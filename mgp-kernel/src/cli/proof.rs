@@ -16,8 +16,7 @@ use crate::admin::config::ReloadConfig;
 use crate::admin::list::OperationEntry;
 use crate::admin::operation::KernelNeed;
 use crate::admin::operators::{AdmitOperator, IssueToken, ProvePresence, ReadProofStatus, SetPassphrase};
-use crate::proof::{NeededProof, is_guarded};
-use crate::state_folder::users_state;
+use crate::proof::NeededProof;
 use crate::terminal::{Exit, Failure, ahead};
 
 #[derive(Debug, Subcommand)]
@@ -62,11 +61,6 @@ fn token() -> Option<String> {
 /// Makes the person prove to be there, for a decision that the command makes without the kernel.
 pub(super) async fn person(cx: &CommandContext) -> Result<(), Failure> {
     KernelLink::with(cx, KernelNeed::State, admitted).await
-}
-
-/// Makes the person prove to be there, where a passphrase guards what is decided.
-pub(super) async fn person_if_guarded(cx: &CommandContext) -> Result<(), Failure> {
-    if is_guarded(users_state(&cx.read()?.state)) { person(cx).await } else { Ok(()) }
 }
 
 /// Makes the person prove to be there, if the kernel requires proof.
@@ -131,7 +125,7 @@ pub(super) async fn take_change(cx: &CommandContext, before: &[String]) {
 
 /// Offers the person at the terminal to set up a proof, if none is set up yet and no client was connected.
 pub(super) async fn offered(cx: &CommandContext) -> Result<(), Failure> {
-    if !is_person_there() || cx.output.is_json() {
+    if !is_person_there() || cx.output.json {
         return Ok(());
     }
     let offer = async |link: &KernelLink| {

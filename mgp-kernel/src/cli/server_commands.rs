@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
-use super::output::{Output, OutputReader};
+use super::output::Output;
 use super::proof::WITHOUT_PROOF;
 use crate::admin::config::ReloadConfig;
 use crate::admin::operation::{KernelNeed, ServersToBegin};
@@ -78,7 +78,7 @@ async fn log(link: &KernelLink, args: &LogsArgs) -> Result<Exit, Failure> {
         for line in behind(&shown, &log.lines) {
             link.output.add_line(&mut lines, &json!({ "line": line }), &printable(line))?;
         }
-        if link.output.write(&lines)? == OutputReader::Gone || !link.output.follows().await {
+        if !link.output.write(&lines)? || !link.output.follows().await {
             return Ok(Exit::Done);
         }
         shown = log.lines;

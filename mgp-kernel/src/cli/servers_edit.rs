@@ -59,7 +59,15 @@ pub(super) fn add(cx: &CommandContext, add: AddServerArgs) -> Result<Exit, Failu
         return add_package(cx, add, &document);
     }
     let path = cx.to_change_in(add.scope)?;
-    let server = add.server();
+    let (mut server, mut command) = (ServerConfig::default(), add.command.into_iter());
+    server.id = add.name;
+    server.url = add.url;
+    server.command = command.next();
+    server.args = command.collect();
+    server.env = add.env.into_iter().collect();
+    server.headers = add.header.into_iter().collect();
+    server.description = add.description;
+    server.transport = add.transport;
     cx.change(&path, |file| Ok(file.add(&server)?))?;
     let (id, file) = (&server.id, path.display().to_string());
     cx.output.line(&json!({ "server_id": id, "file": file }), &format!("added {id} to {file}"))
@@ -76,22 +84,6 @@ pub(super) fn remove(cx: &CommandContext, remove: &RemoveServerArgs) -> Result<E
         })
     })?;
     cx.output.line(&json!({ "server_id": id, "file": file }), &format!("removed {id} from {file}"))
-}
-
-impl AddServerArgs {
-    fn server(self) -> ServerConfig {
-        let mut server = ServerConfig::default();
-        server.id = self.name;
-        let mut command = self.command.into_iter();
-        server.command = command.next();
-        server.args = command.collect();
-        server.url = self.url;
-        server.env = self.env.into_iter().collect();
-        server.headers = self.header.into_iter().collect();
-        server.description = self.description;
-        server.transport = self.transport;
-        server
-    }
 }
 
 /// The transports of servers that commands add.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::context::CommandContext;
 use super::link::KernelLink;
-use super::output::{Output, OutputReader};
+use super::output::Output;
 use crate::admin::operation::{KernelNeed, PageRequest, ServersToBegin};
 use crate::admin::servers::ServerRow;
 use crate::admin::tools::{ListTools, ToolRow};
@@ -211,7 +211,7 @@ async fn batch(args: &SearchArgs, output: &Output, tools: &Path, queries: &Path)
             let fit = QueryMatch { query: &query.id, tool: corpus.id(&hit.tool), score: hit.score };
             output.add_line(&mut lines, &fit, &format!("{}\t{}\t{}", fit.query, fit.tool, fit.score))?;
         }
-        if output.write(&lines)? == OutputReader::Gone {
+        if !output.write(&lines)? {
             break;
         }
     }

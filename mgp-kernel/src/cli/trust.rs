@@ -55,7 +55,7 @@ pub(super) async fn run(cx: &CommandContext, trust: &TrustArgs) -> Result<Exit, 
             .hint("`mgp init --project` writes one, which is trusted")
     })?;
     let (mut shown, text) = shown(&locations, &file)?;
-    let asks = is_person_there() && !cx.output.is_json() && !trust.yes;
+    let asks = is_person_there() && !cx.output.json && !trust.yes;
     if asks && !trust.dry_run {
         cx.output.show(&shown, |_, out| write!(out, "{text}"))?;
         if !agrees("trust this file?").await? {

@@ -6,4 +6,4 @@ mod text;
 
 pub(crate) use self::failure::{Exit, Failure, with_causes};
 pub(crate) use self::moment::{ago, ahead, span};
-pub(crate) use self::text::{TextForm, TextWriter, or_dash, printable};
+pub(crate) use self::text::{TextForm, TextWriter, or_dash, printable, word_of};

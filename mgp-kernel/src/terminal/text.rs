@@ -20,26 +20,13 @@ pub(crate) trait TextForm: Serialize {
 /// A writer of text for people.
 #[derive(Debug)]
 pub(crate) struct TextWriter {
-    written: Vec<u8>,
-    heading: Style,
-    is_quiet: bool,
+    pub(crate) written: Vec<u8>,
+    pub(crate) heading: Style,
+    /// True if only results are wanted: lists without rows say nothing.
+    pub(crate) is_quiet: bool,
 }
 
 impl TextWriter {
-    /// Returns an empty text. With `is_quiet`, lists without rows say nothing.
-    pub(crate) const fn new(heading: Style, is_quiet: bool) -> Self {
-        Self { written: Vec::new(), heading, is_quiet }
-    }
-
-    /// Returns whether only results are wanted.
-    pub(crate) const fn is_quiet(&self) -> bool {
-        self.is_quiet
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.written
-    }
-
     /// Writes a table, or `none` in its place if it has no rows. Cells come from servers, so each is shown on one line,
     /// with hidden characters spelled out.
     pub(crate) fn table<R: IntoIterator<Item = String>>(
@@ -98,6 +85,11 @@ impl Write for TextWriter {
     }
 }
 
+/// Returns the word that stands for a value in JSON.
+pub(crate) fn word_of(value: impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
+}
+
 /// Returns a cell with the value, or `-` without one.
 pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
@@ -120,11 +112,11 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut text = TextWriter::new(Style::new(), false);
+        let mut text = TextWriter { written: Vec::new(), heading: Style::new(), is_quiet: false };
         let rows = [["a".to_owned(), "1".to_owned()], ["öäü\u{1b}x\ny".to_owned(), "22".to_owned()]];
         text.table(&["SERVER", "TOOLS"], rows, "none").unwrap();
         let expected = "SERVER        TOOLS\na             1\nöäü\\u{1b}x y  22\n";
-        assert_eq!(String::from_utf8(text.into_bytes()).unwrap(), expected);
+        assert_eq!(String::from_utf8(text.written).unwrap(), expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mgp_discovery::Config;
 use mgp_discovery::FileReaders;
-use mgp_discovery::clients::{Concealer, ImportedServer, LiteralSecrets, MovedSecret, ReferenceKind};
+use mgp_discovery::clients::{Concealer, LiteralSecrets, MovedSecret, ReferenceKind};
 use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::config::{ConfigFile, EditError, Environment};
 use mgp_discovery::secrets::Secrets;
@@ -25,12 +25,6 @@ pub(super) enum ImportOutcome {
     Present,
 }
 
-impl ImportOutcome {
-    pub(super) const fn is_added(&self) -> bool {
-        matches!(self, Self::Added { .. })
-    }
-}
-
 /// A server that was added to the configuration, or was already there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AddedServer {
@@ -44,7 +38,7 @@ pub(super) struct AddedServer {
 pub(super) struct ConfigImport<'e> {
     pub(super) file: ConfigFile,
     servers: Vec<ServerConfig>,
-    concealer: Concealer<'e>,
+    pub(super) concealer: Concealer<'e>,
     secrets: LiteralSecrets,
     /// The secrets that the configuration refers to by name, with their values.
     pub(super) stored: Secrets,
@@ -63,11 +57,6 @@ impl<'e> ConfigImport<'e> {
             concealer.reserve(server);
         }
         Ok(Self { file, servers: config.servers, concealer, secrets, stored: Secrets::new() })
-    }
-
-    /// Announces a server before the first one is added, so that no secret gets a name that the server refers to.
-    pub(super) fn announce(&mut self, server: &ImportedServer) {
-        self.concealer.reserve(&server.config);
     }
 
     /// Adds a server, given with the values of its secrets, unless the configuration has it already. If another server
@@ -195,7 +184,7 @@ mod tests {
         let mut taking = taking("");
         let mut take = |key| {
             let taken = taking.take(keyed("api", key)).unwrap();
-            (taken.id, taken.outcome.is_added(), taken.secrets[0].name.clone())
+            (taken.id, taken.outcome != ImportOutcome::Present, taken.secrets[0].name.clone())
         };
         assert_eq!(take("one"), ("api".into(), true, "API_KEY".into()));
         assert_eq!(take("two"), ("api-2".into(), true, "API_2_KEY".into()));
@@ -212,7 +201,7 @@ mod tests {
             let error = taking.take(refused).unwrap_err();
             assert!(matches!(error, EditError::Unfit { .. }), "{error}");
         }
-        assert!(taking.take(server("files", "x")).unwrap().outcome.is_added());
+        assert_ne!(taking.take(server("files", "x")).unwrap().outcome, ImportOutcome::Present);
     }
 
     #[test]

@@ -64,7 +64,8 @@ pub(super) fn run(cx: &CommandContext, import: &ImportArgs) -> Result<Exit, Fail
     let mut taking = ConfigImport::into(&path, file, secrets, &ProcessEnvironment)?;
     for read in sources.iter().filter_map(|source| source.read.as_ref().ok()) {
         for server in &read.servers {
-            taking.announce(server);
+            // No secret gets a name that another server refers to.
+            taking.concealer.reserve(&server.config);
         }
     }
     let (report, text, added) = report(&path, import, sources, &mut taking)?;
@@ -155,7 +156,7 @@ fn report(
                 }
                 ImportOutcome::Present => format!("already configured: {id}, also in {client}"),
             };
-            if outcome.is_added() {
+            if outcome != ImportOutcome::Present {
                 is_added = true;
                 notes.extend(suggested);
             }

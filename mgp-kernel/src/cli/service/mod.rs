@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::context::CommandContext;
 use super::proof;
 use crate::listen::socket;
+use crate::proof::is_guarded;
+use crate::state_folder::users_state;
 use crate::terminal::{Exit, Failure};
 
 #[derive(Debug, Subcommand)]
@@ -101,7 +103,9 @@ async fn install(cx: &CommandContext, wanted: &ServiceInstallArgs) -> Result<Exi
         let text = files.collect::<Vec<_>>().concat();
         return cx.output.show(&text, |text, out| write!(out, "{text}"));
     }
-    proof::person_if_guarded(cx).await?;
+    if is_guarded(users_state(&cx.read()?.state)) {
+        proof::person(cx).await?;
+    }
     for (path, text) in files {
         AtomicFile::put(path, &text, FileReaders::Kept).map_err(|error| unwritten(path, &error))?;
     }

@@ -38,16 +38,14 @@ pub(crate) fn moment(millis: i64) -> Timestamp {
 /// An audit port that keeps the events it receives, and can be made to fail.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingAuditPort {
-    batches: Mutex<Vec<Vec<AuditEvent>>>,
-    fault: Mutex<Option<Error>>,
-    shut: Mutex<Option<Error>>,
+    pub(crate) batches: Mutex<Vec<Vec<AuditEvent>>>,
+    /// The error with which every attempt to record fails.
+    pub(crate) fault: Mutex<Option<Error>>,
+    /// The error with which the port reports, before anything is recorded, that recording will fail.
+    pub(crate) shut: Mutex<Option<Error>>,
 }
 
 impl RecordingAuditPort {
-    pub(crate) fn batches(&self) -> Vec<Vec<AuditEvent>> {
-        self.batches.lock().clone()
-    }
-
     pub(crate) fn events(&self) -> Vec<AuditEvent> {
         self.batches.lock().concat()
     }
@@ -68,22 +66,13 @@ impl RecordingAuditPort {
         self.events().iter().map(line).collect()
     }
 
-    /// Makes every later attempt to record fail with `error`.
-    pub(crate) fn fail_with(&self, error: Error) {
-        *self.fault.lock() = Some(error);
-    }
-
+    /// Makes every later attempt to record fail.
     pub(crate) fn fail(&self) {
-        self.fail_with(Error::internal("the log is full"));
+        *self.fault.lock() = Some(Error::internal("the log is full"));
     }
 
     pub(crate) fn mend(&self) {
         *self.fault.lock() = None;
-    }
-
-    /// Makes the port report, before anything is recorded, that recording will fail with `error`.
-    pub(crate) fn shut_with(&self, error: Error) {
-        *self.shut.lock() = Some(error);
     }
 }
 

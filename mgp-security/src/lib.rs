@@ -65,8 +65,6 @@ pub mod definition;
 #[cfg(test)]
 mod doubles;
 mod finding;
-#[cfg(feature = "gate")]
-mod gate;
 #[cfg(feature = "jose")]
 pub mod jose;
 #[cfg(feature = "latest-time")]
@@ -119,8 +117,6 @@ pub mod tool;
 pub mod validator;
 pub use clock::Clock;
 pub use finding::Finding;
-#[cfg(feature = "gate")]
-pub use gate::GateFuture;
 #[cfg(any(feature = "validate", feature = "permission", feature = "audit"))]
 pub use mgp_types::canonical::{CanonicalError, Digest, digest};
 pub use reject::RejectGate;

@@ -1,12 +1,10 @@
 //! The setting for how much of a call's arguments the audit trail records.
 
-use std::sync::Arc;
-
 use mgp_types::RawJson;
 use mgp_types::canonical::Digest;
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::ResolvedTool;
-use sha2::{Digest as _, Sha256};
+use ring::hmac;
 
 use super::redact;
 
@@ -27,10 +25,6 @@ pub enum ArgumentRecording {
 }
 
 impl ArgumentRecording {
-    pub(super) const fn is_omitted(&self) -> bool {
-        matches!(self, Self::Omitted)
-    }
-
     pub(super) fn write(&self, details: &mut ObjectWriter, arguments: &RawJson, tool: Option<&ResolvedTool>) {
         match self {
             Self::Omitted => {}
@@ -47,34 +41,23 @@ impl ArgumentRecording {
 
 /// A secret without which nobody can find out arguments by their digest.
 #[derive(Clone)]
-pub struct DigestKey {
-    /// The inner and the outer hash of HMAC, which have read the key.
-    hashes: Arc<[Sha256; 2]>,
-}
+pub struct DigestKey(hmac::Key);
 
 impl DigestKey {
     /// Returns the key with these bytes.
     pub fn new(bytes: [u8; 32]) -> Self {
-        let padded = |with: u8| {
-            let mut block = [with; BLOCK];
-            block.iter_mut().zip(bytes).for_each(|(byte, key)| *byte ^= key);
-            Sha256::new_with_prefix(block)
-        };
-        Self { hashes: Arc::new([padded(0x36), padded(0x5c)]) }
+        Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
     }
 
     /// Returns the HMAC-SHA-256 (RFC 2104) of `message`.
     fn authenticate(&self, message: &[u8]) -> Digest {
-        let [inner, outer] = &*self.hashes;
-        let inner = inner.clone().chain_update(message).finalize();
-        <[u8; 32]>::from(outer.clone().chain_update(inner).finalize()).into()
+        let mut digest = [0; 32];
+        digest.copy_from_slice(hmac::sign(&self.0, message).as_ref());
+        digest.into()
     }
 }
 
 mgp_types::partial_debug!(DigestKey);
-
-/// The block size of SHA-256, in bytes.
-const BLOCK: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::{
-    Actor, ActorType, AuditEvent, AuditPort, AuditTarget, CallRecord, EventType, Outcome, Refusal,
-    ResolvedTool, ServerId, ToolName, TraceId, code,
+    Actor, ActorType, AuditEvent, AuditTarget, CallRecord, EventType, Outcome, Refusal, ResolvedTool,
+    ServerId, ToolName, TraceId, code,
 };
 use mgp_types::{
     CallEnding, Error, GateKind, Method, Object, Origin, Principal, RawJson, Request, RequestConcern,
@@ -15,6 +15,7 @@ use mgp_types::{
 };
 use tokio::time::Instant;
 
+use super::arguments::ArgumentRecording;
 use super::clip::{clip, printable};
 use super::layer::AuditLayerSettings;
 use super::redact;
@@ -22,7 +23,7 @@ use super::redact;
 /// The facts about a running call that its audit record needs.
 #[derive(Debug)]
 pub(super) struct RecordedCall {
-    settings: Arc<AuditLayerSettings>,
+    pub(super) settings: Arc<AuditLayerSettings>,
     subject: RecordSubject,
     method: Method,
     trace: TraceId,
@@ -105,7 +106,8 @@ impl RecordedCall {
             RecordSubject::Resource => params.get("uri"),
             RecordSubject::Other => None,
         };
-        let wants_arguments = subject == RecordSubject::Tool && !settings.arguments.is_omitted();
+        let wants_arguments =
+            subject == RecordSubject::Tool && !matches!(settings.arguments, ArgumentRecording::Omitted);
         Self {
             subject,
             method: request.method.clone(),
@@ -146,10 +148,6 @@ impl RecordedCall {
             note.text("name", &redact::name(&printable(named, MAX_NOTED_BYTES)));
         }
         note.finish()
-    }
-
-    pub(super) fn port(&self) -> &Arc<dyn AuditPort> {
-        &self.settings.port
     }
 
     /// Returns the events for a call that ended with `answer`.

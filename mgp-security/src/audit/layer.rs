@@ -1,10 +1,11 @@
 //! The tower layer that records calls in the audit trail.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use futures_util::future::Either;
 use mgp_types::mgp::{AuditPort, CallRecord, ServerId, TraceId};
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
@@ -149,12 +150,11 @@ impl<S: RpcService> Service<Request> for Audit<S> {
         let mut call = RecordedCall::new(&request, subject, trace, trail, Arc::clone(&self.settings));
         if let Err(error) = call.open() {
             tracing::warn!(code = error.code(), "a call is refused because it could not be recorded");
-            let stage = RecordingStage::Refused { error: Some(error) };
-            return AuditFuture { stage, open: OpenCall(None) };
+            return AuditFuture { stage: Either::Right(Box::pin(ready(Err(error)))), open: OpenCall(None) };
         }
         // The call is open before the service sees it, so everything from here on is recorded, a panic included.
         let open = OpenCall(Some(call));
-        AuditFuture { stage: RecordingStage::Running { inner: self.inner.call(request) }, open }
+        AuditFuture { stage: Either::Left(self.inner.call(request)), open }
     }
 }
 
@@ -166,17 +166,8 @@ pin_project! {
     #[must_use]
     pub struct AuditFuture<F> {
         #[pin]
-        stage: RecordingStage<F>,
+        stage: Either<F, BoxFuture<'static, Result<Response, Error>>>,
         open: OpenCall,
-    }
-}
-
-pin_project! {
-    #[project = StageProjection]
-    enum RecordingStage<F> {
-        Refused { error: Option<Error> },
-        Running { #[pin] inner: F },
-        Recording { record: BoxFuture<'static, Result<(), Error>>, answer: Option<Result<Response, Error>> },
     }
 }
 
@@ -186,30 +177,21 @@ impl<F: Future<Output = Result<Response, Error>>> Future for AuditFuture<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match this.stage.as_mut().project() {
-                StageProjection::Refused { error } => {
-                    return Poll::Ready(Err(error.take().unwrap_or_else(polled_again)));
-                }
-                StageProjection::Running { inner } => {
+            match this.stage.as_mut().as_pin_mut() {
+                Either::Left(inner) => {
                     let answer = ready!(inner.poll(cx));
                     let Some(call) = this.open.0.take() else { return Poll::Ready(answer) };
                     let events = call.events(&answer);
                     if events.is_empty() {
                         return Poll::Ready(answer);
                     }
-                    let Err(events) = call.port().try_record(events) else { return Poll::Ready(answer) };
-                    let port = Arc::clone(call.port());
-                    let record = Box::pin(async move { port.record_all(events).await });
-                    this.stage.set(RecordingStage::Recording { record, answer: Some(answer) });
+                    let port = &call.settings.port;
+                    let Err(events) = port.try_record(events) else { return Poll::Ready(answer) };
+                    let port = Arc::clone(port);
+                    let recorded = async move { port.record_all(events).await.map_err(withhold).and(answer) };
+                    this.stage.set(Either::Right(Box::pin(recorded)));
                 }
-                StageProjection::Recording { record, answer } => {
-                    let recorded = ready!(record.as_mut().poll(cx));
-                    let answer = answer.take().unwrap_or_else(|| Err(polled_again()));
-                    return Poll::Ready(match recorded {
-                        Ok(()) => answer,
-                        Err(error) => Err(withhold(error)),
-                    });
-                }
+                Either::Right(recorded) => return recorded.poll(cx),
             }
         }
     }
@@ -225,7 +207,7 @@ impl Drop for OpenCall {
         if let Some(call) = self.0.take() {
             let events = call.cancelled();
             if !events.is_empty() {
-                call.port().record_now(events);
+                call.settings.port.record_now(events);
             }
         }
     }
@@ -238,8 +220,4 @@ fn withhold(error: Error) -> Error {
     tracing::error!(code = error.code(), "an answer is withheld because the call could not be recorded");
     Error::new(error.code(), "the call is over, but its record cannot be kept, so its answer is withheld")
         .with_source(error)
-}
-
-fn polled_again() -> Error {
-    Error::internal("the answer was given already")
 }

@@ -5,18 +5,18 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::future::Either;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Buf as _};
-use mgp_types::Extensions;
+use mgp_types::{BoxFuture, Extensions};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::tokens::{Met, challenge, meet};
 use super::{AuthError, Authenticated, KeyRing};
-use crate::GateFuture;
 use crate::oauth::authorization;
 
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
@@ -82,7 +82,7 @@ where
 {
     type Response = http::Response<R>;
     type Error = S::Error;
-    type Future = GateFuture<S::Future>;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Self::Response, S::Error>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -90,7 +90,7 @@ where
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
         if self.layer.optional && !request.headers().contains_key(AUTHORIZATION) {
-            return GateFuture::passed(self.inner.call(request));
+            return Either::Left(self.inner.call(request));
         }
         let met = match &self.layer.tokens {
             Some(server) => meet(server, request),
@@ -98,13 +98,13 @@ where
         };
         let mut request = match met {
             Met::Other(request) => request,
-            Met::Judged(Ok(request)) => return GateFuture::passed(self.inner.call(request)),
-            Met::Judged(Err((response, body))) => return refused(response, body),
+            Met::Judged(Ok(request)) => return Either::Left(self.inner.call(request)),
+            Met::Judged(Err((response, body))) => return Either::Right(refused(response, body)),
             Met::Asking(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
                 let mut inner = std::mem::replace(&mut self.inner, next);
-                return GateFuture::waiting(async move {
+                return Either::Right(Box::pin(async move {
                     match asking.await {
                         Ok(request) => inner.call(request).await,
                         Err((response, body)) => {
@@ -112,31 +112,31 @@ where
                             Ok(response)
                         }
                     }
-                });
+                }));
             }
         };
         match authenticate(&self.layer.ring, request.headers()) {
             Ok(caller) => {
                 admit(&mut request, caller);
-                GateFuture::passed(self.inner.call(request))
+                Either::Left(self.inner.call(request))
             }
             Err(error) => {
                 tracing::warn!(rule = error.rule(), "caller refused");
                 let challenged = self.layer.tokens.as_ref().and_then(|server| challenge(server, error));
-                refused(challenged.unwrap_or_else(|| refusal(error)), request.into_body())
+                let response = challenged.unwrap_or_else(|| refusal(error));
+                Either::Right(refused(response, request.into_body()))
             }
         }
     }
 }
 
 /// Returns the future of a refusal, which is answered once the body of its request has been read.
-fn refused<F, B, R, E>(response: http::Response<R>, body: B) -> GateFuture<F>
+fn refused<B, R, E>(response: http::Response<R>, body: B) -> BoxFuture<'static, Result<http::Response<R>, E>>
 where
-    F: Future<Output = Result<http::Response<R>, E>>,
     B: Body<Data: Send, Error: Send> + Send + 'static,
     R: Send + 'static,
 {
-    GateFuture::waiting(async move {
+    Box::pin(async move {
         read_out(body).await;
         Ok(response)
     })

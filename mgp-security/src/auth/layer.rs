@@ -1,8 +1,10 @@
 //! The tower layer that finds out who sends each request: by its API key, or as the connection proved it.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::future::Either;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
@@ -14,7 +16,6 @@ use super::http::{authenticate, strip};
 use super::required_permission::{CALL, check_demand};
 use super::while_valid::{FinishAnswer, WhileValid};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing};
-use crate::GateFuture;
 use crate::listing::{keep_all, keep_listed};
 
 /// A layer that lets in only requests whose caller is authenticated. It makes [`Auth`] services.
@@ -105,7 +106,7 @@ pub struct Auth<S> {
 impl<S: RpcService> Service<Request> for Auth<S> {
     type Response = Response;
     type Error = Error;
-    type Future = GateFuture<WhileValid<S::Future>>;
+    type Future = Either<WhileValid<S::Future>, Ready<Result<Response, Error>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -147,13 +148,14 @@ impl<S: RpcService> Service<Request> for Auth<S> {
                         keep_listed(response, |name| is_visible(&visible, names.as_deref(), name))
                     })
                 });
-                GateFuture::passed(WhileValid::new(self.inner.call(request), validity, listens, finish))
+                let call = Some(self.inner.call(request));
+                Either::Left(WhileValid { call, validity, listens, watch: None, finish })
             }
             Err(error) => {
                 let rule = error.rule();
                 request.context.note_refusal(Refusal::new("auth", rule));
                 tracing::warn!(method = %request.method, rule, "caller refused");
-                GateFuture::refused(error.into())
+                Either::Right(ready(Err(error.into())))
             }
         }
     }

@@ -15,29 +15,18 @@ pin_project! {
     /// A call that runs as long as the key of its caller holds. Dropping it drops the call.
     pub struct WhileValid<F> {
         #[pin]
-        call: Option<F>,
-        validity: Option<Validity>,
+        pub(super) call: Option<F>,
+        pub(super) validity: Option<Validity>,
         // A subscription has no end of its own, so it is never allowed to finish.
-        listens: bool,
+        pub(super) listens: bool,
         // Wakes the call when the key no longer holds.
-        watch: Option<(Arc<AtomicWaker>, ValidityWatch)>,
-        finish: Option<FinishAnswer>,
+        pub(super) watch: Option<(Arc<AtomicWaker>, ValidityWatch)>,
+        pub(super) finish: Option<FinishAnswer>,
     }
 }
 
 /// A change of the answer to a call.
 pub(super) type FinishAnswer = Box<dyn FnOnce(Response) -> Result<Response, Error> + Send + Sync>;
-
-impl<F> WhileValid<F> {
-    pub(super) fn new(
-        call: F,
-        validity: Option<Validity>,
-        listens: bool,
-        finish: Option<FinishAnswer>,
-    ) -> Self {
-        Self { call: Some(call), validity, listens, watch: None, finish }
-    }
-}
 
 impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
     type Output = F::Output;

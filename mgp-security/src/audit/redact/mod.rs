@@ -39,9 +39,9 @@ pub fn redacted(arguments: &RawJson, schema: Option<&RawJson>) -> RawJson {
     let (Some(value), Ok(schema)) = (value, schema.map(RawJson::to::<Value>).transpose()) else {
         return RawJson::from_written(format!(r#"{{"omitted_bytes":{bytes}}}"#).into_bytes());
     };
-    let mut writer = RedactingWriter::new(MAX_BYTES);
+    let mut writer = RedactingWriter { out: Vec::with_capacity(256), max_bytes: MAX_BYTES, depth: 0 };
     writer.redacted(&value, &schema.as_ref().map_or_else(Schemas::none, Schemas::of));
-    RawJson::from_written(writer.finish())
+    RawJson::from_written(writer.out)
 }
 
 /// Returns the text without what looks like a secret. It is longer than `text` at most by a few words for each

@@ -14,20 +14,12 @@ use crate::audit::clip::clip;
 /// A writer of values without their secrets that stops soon after a given number of bytes.
 #[derive(Debug)]
 pub(super) struct RedactingWriter {
-    out: Vec<u8>,
-    max_bytes: usize,
-    depth: usize,
+    pub(super) out: Vec<u8>,
+    pub(super) max_bytes: usize,
+    pub(super) depth: usize,
 }
 
 impl RedactingWriter {
-    pub(super) fn new(max_bytes: usize) -> Self {
-        Self { out: Vec::with_capacity(256), max_bytes, depth: 0 }
-    }
-
-    pub(super) fn finish(self) -> Vec<u8> {
-        self.out
-    }
-
     /// Writes the value without its secrets.
     pub(super) fn redacted(&mut self, value: &Value, schemas: &Schemas<'_>) {
         if schemas.is_secret {

@@ -25,7 +25,7 @@ fn silent() -> TestServer {
 async fn a_log_known_to_be_broken_refuses_calls_before_they_are_carried_out() {
     let (inner, calls) = counting();
     let (mut service, kept) = over(inner);
-    kept.shut_with(Error::new(code::RESOURCE_EXHAUSTED, "full"));
+    *kept.shut.lock() = Some(Error::new(code::RESOURCE_EXHAUSTED, "full"));
     for method in ["tools/call", "resources/read", "prompts/get"] {
         let error = service.call(request(method, r#"{"name":"x"}"#)).await.unwrap_err();
         assert_eq!(error.code(), code::RESOURCE_EXHAUSTED);
@@ -39,7 +39,7 @@ async fn a_log_known_to_be_broken_refuses_calls_before_they_are_carried_out() {
 async fn an_answer_that_cannot_be_recorded_is_withheld() {
     let (inner, calls) = counting();
     let (mut service, kept) = over(inner);
-    kept.fail_with(Error::internal("the database /var/lib/x is broken"));
+    *kept.fault.lock() = Some(Error::internal("the database /var/lib/x is broken"));
     let error = service.call(call()).await.unwrap_err();
     assert_eq!(calls.load(Ordering::Relaxed), 1);
     assert!(error.message().contains("withheld"), "{error}");

@@ -22,7 +22,7 @@ async fn a_blocked_call_is_recorded_with_its_cause_in_one_batch() {
         let refusal = Refusal::new("validator", "recursive-delete").with_event(cause.clone());
         let (mut service, kept) = over(refuses(refusal, number));
         assert_eq!(service.call(call()).await.unwrap_err().code(), number);
-        assert_eq!(kept.batches().len(), 1);
+        assert_eq!(kept.batches.lock().len(), 1);
         let events = kept.events();
         assert_eq!(name_and_outcome(&events[0]), ("TOOL_BLOCKED", Outcome::Blocked));
         assert_eq!(name_and_outcome(&events[1]), (cause.as_str(), Outcome::Blocked));

@@ -5,14 +5,16 @@ mod list;
 mod used_definitions;
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
+use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -23,8 +25,8 @@ use super::{
     ConfiguredServer, DefinitionAdmission, DefinitionGuard, DefinitionKind, DefinitionName, DefinitionStatus,
     HoldReason, ServerId, pinned_for,
 };
+use crate::Clock;
 use crate::tool::MAX_TOOLS;
-use crate::{Clock, GateFuture};
 
 /// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]
 /// services, which share what they have seen.
@@ -175,7 +177,7 @@ pub struct DefinitionGuardService<S> {
 impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
     type Response = Response;
     type Error = Error;
-    type Future = GateFuture<S::Future>;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         self.inner.poll_ready(cx)
@@ -185,40 +187,40 @@ impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
         let used = match UsedDefinitions::by(&request) {
             Ok(Some(used)) => used,
             Ok(None) => return self.list_or_pass(request),
-            Err(error) => return GateFuture::refused(error),
+            Err(error) => return Either::Right(Box::pin(ready(Err(error)))),
         };
         if self.shared.is_current(used.kind()) {
             return match self.shared.admit(&request, &used) {
-                Ok(()) => GateFuture::passed(self.inner.call(request)),
-                Err(error) => GateFuture::refused(error),
+                Ok(()) => Either::Left(self.inner.call(request)),
+                Err(error) => Either::Right(Box::pin(ready(Err(error)))),
             };
         }
         let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        GateFuture::waiting(async move {
+        Either::Right(Box::pin(async move {
             shared.look(&mut inner, &request, used.kind()).await?;
             shared.admit(&request, &used)?;
             call_once(inner, request).await
-        })
+        }))
     }
 }
 
 impl<S: RpcService> DefinitionGuardService<S> {
     fn list_or_pass(&mut self, request: Request) -> <Self as Service<Request>>::Future {
         let Some(kind) = DefinitionKind::listed_by(&request) else {
-            return GateFuture::passed(self.inner.call(request));
+            return Either::Left(self.inner.call(request));
         };
         if request.kind == RequestKind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
             // A notification gets no response, and this method has never returned a cursor.
             let error = Error::invalid_params(format!(
                 "the list of {kind}s has one page, and is asked for by a call"
             ));
-            return GateFuture::refused(error);
+            return Either::Right(Box::pin(ready(Err(error))));
         }
         let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        GateFuture::waiting(async move {
+        Either::Right(Box::pin(async move {
             let _turn = shared.of(kind).listing.lock().await;
             shared.list(&mut inner, request, kind).await
-        })
+        }))
     }
 }
 

@@ -115,6 +115,8 @@ pub(crate) mod text;
 pub mod tool;
 #[cfg(feature = "validate")]
 pub mod validator;
+#[cfg(any(feature = "audit", feature = "permission", feature = "validate"))]
+mod visible;
 pub use clock::Clock;
 pub use finding::Finding;
 #[cfg(any(feature = "validate", feature = "permission", feature = "audit"))]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mgp_types::is_hidden;
+use crate::visible::visible;
 
 /// Returns the text or, if it is longer than `max_bytes`, its beginning followed by a mark.
 pub(crate) fn clip(text: &str, max_bytes: usize) -> Cow<'_, str> {
@@ -18,15 +18,7 @@ pub(crate) fn printable(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if clipped.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return clipped;
     }
-    let mut out = String::with_capacity(clipped.len());
-    for character in clipped.chars() {
-        if is_hidden(character) {
-            out.extend(character.escape_unicode());
-        } else {
-            out.push(character);
-        }
-    }
-    Cow::Owned(out)
+    Cow::Owned(visible(&clipped))
 }
 
 #[cfg(test)]
@@ -42,6 +34,6 @@ mod tests {
 
     #[test]
     fn what_moves_the_cursor_is_written_out() {
-        assert_eq!(printable("a\n\u{1b}[2J\u{202e}é", 64), r"a\u{a}\u{1b}[2J\u{202e}é");
+        assert_eq!(printable("a\n\u{1b}[2J\u{202e}é", 64), r"a\n\u{1b}[2J\u{202e}é");
     }
 }

@@ -14,26 +14,28 @@ use crate::Finding;
 ///
 /// Printable ASCII is checked in one pass over the bytes. The check never allocates.
 pub(crate) fn check(text: &str) -> Result<(), Finding> {
-    let Some(first) = text.bytes().position(|byte| !plain(byte)) else {
-        return Ok(());
-    };
-    let mut before = text[..first].chars().next_back();
-    let mut rest = text[first..].chars();
-    let mut start = first == 0;
-    while let Some(here) = rest.next() {
-        let around = CharacterContext { before, after: rest.clone(), start };
-        if let Some(class) = CharacterClass::of(here)
-            && !class.has_use(here, &around)
-        {
-            return Err(class.finding(here));
+    misplaced(text).next().map_or(Ok(()), |(_, character, class)| Err(class.finding(character)))
+}
+
+/// Returns the characters that have no use where they stand, each with its place in bytes and its class.
+pub(crate) fn misplaced(text: &str) -> impl Iterator<Item = (usize, char, CharacterClass)> + '_ {
+    let mut next = text.bytes().position(|byte| !plain(byte)).unwrap_or(text.len());
+    let mut before = text[..next].chars().next_back();
+    std::iter::from_fn(move || {
+        while let Some(here) = text[next..].chars().next() {
+            let at = next;
+            next += here.len_utf8();
+            let after = text[next..].chars();
+            let around = CharacterContext { before: before.replace(here), after, start: at == 0 };
+            if here == BLACK_FLAG {
+                next += flag_length(&text[next..]).unwrap_or(0);
+            }
+            if let Some(class) = CharacterClass::of(here).filter(|class| !class.has_use(here, &around)) {
+                return Some((at, here, class));
+            }
         }
-        if let Some(flag) = (here == BLACK_FLAG).then(|| flag_length(rest.as_str())).flatten() {
-            rest = rest.as_str()[flag..].chars();
-        }
-        before = Some(here);
-        start = false;
-    }
-    Ok(())
+        None
+    })
 }
 
 /// Returns whether the byte is printable ASCII, or one of the three controls that lay out text.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Definition;
-use super::invisible::visible;
+use crate::visible::visible;
 use mgp_types::canonical::CanonicalTree;
 
 /// The differences between two definitions, each at its JSON pointer.

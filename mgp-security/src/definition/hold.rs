@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use mgp_types::mgp::{Refusal, ServerId, code};
 use mgp_types::{Context, Error, UriTemplate};
 
-use super::invisible::visible;
 use super::{DefinitionFindings, DefinitionName, server_of};
 use crate::percent::percent_decoded;
 use crate::refusal::advice;
+use crate::visible::visible;
 
 /// The reason why a definition must not be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,6 @@
 //! Detection of characters that a person does not see and a model reads.
 
-use std::borrow::Cow;
-
-use mgp_types::is_hidden;
-
-use crate::characters::CharacterClass;
+use crate::characters::{CharacterClass, misplaced};
 
 /// The kind of a place where text can be hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,34 +36,14 @@ impl HidingPlace {
 /// characters that writing a language or an emoji needs; results may also contain those that programs and `typesetting`
 /// leave behind, like colours, byte order marks and soft hyphens.
 pub(super) fn find(text: &str, typesetting: bool) -> Option<(HidingPlace, usize)> {
-    if text.is_ascii()
-        && !text.bytes().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r'))
-    {
-        return hiding_space(text, typesetting);
-    }
-    let right_to_left = text.chars().any(|it| matches!(it, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}'));
-    let mut before: Option<char> = None;
-    let mut run = 0;
-    for (at, character) in text.char_indices() {
-        let after = text[at + character.len_utf8()..].chars().next();
-        let hiding = hiding(character);
-        run = if hiding.is_some() { run + 1 } else { 0 };
-        if let Some(hiding) = hiding {
-            let needed = match hiding {
-                HidingPlace::Tags => is_flag(&text[..at], character),
-                HidingPlace::Direction => {
-                    right_to_left && matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
-                }
-                HidingPlace::ZeroWidth => joins(before, character, after),
-                HidingPlace::Selectors => selects(before, character, after),
-                HidingPlace::Control | HidingPlace::Space => false,
-            };
-            let tolerated = typesetting && is_typesetting(&text[at..], hiding, run);
-            if !needed && !tolerated {
-                return Some((hiding, at));
-            }
+    let (mut run, mut end) = (0, 0);
+    for (at, character, _) in misplaced(text) {
+        let Some(hiding) = hiding(character) else { continue };
+        run = if at == end { run + 1 } else { 1 };
+        end = at + character.len_utf8();
+        if !typesetting || !is_typesetting(&text[at..], hiding, run) {
+            return Some((hiding, at));
         }
-        before = Some(character);
     }
     hiding_space(text, typesetting)
 }
@@ -90,55 +66,6 @@ pub(super) fn hiding(character: char) -> Option<HidingPlace> {
 pub(super) fn tagged(text: &str) -> String {
     let ascii = |it: char| u32::from(it).checked_sub(0xE_0000).filter(|it| (0x20..0x7F).contains(it));
     text.chars().filter_map(|it| ascii(it).and_then(char::from_u32)).collect()
-}
-
-/// Returns `text` with everything invisible written as an escape.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        if is_hidden(character) {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Returns whether a tag character belongs to the flag of a region, like that of Wales.
-fn is_flag(before: &str, character: char) -> bool {
-    let tags = before.chars().rev().take_while(|it| hiding(*it) == Some(HidingPlace::Tags)).take(8).count();
-    let base = before.chars().rev().nth(tags);
-    let spells = matches!(character, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}' | '\u{E007F}');
-    tags < 7 && spells && base == Some('\u{1F3F4}')
-}
-
-/// Returns whether a joiner joins two emoji, or shapes letters of a script that needs it.
-fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
-    let (Some(before), Some(after)) = (before, after) else { return false };
-    let emoji = |it: char| matches!(it, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}' | '\u{FE0F}' | '\u{E007F}');
-    let shaped = |it: char| matches!(it, '\u{600}'..='\u{109F}' | '\u{1780}'..='\u{18AF}');
-    match joiner {
-        '\u{200D}' => emoji(before) && emoji(after) || shaped(before),
-        '\u{200C}' => shaped(before) && shaped(after),
-        _ => false,
-    }
-}
-
-/// Returns whether a variation selector is alone behind a character that can vary.
-fn selects(before: Option<char>, selector: char, after: Option<char>) -> bool {
-    let alone = before.is_some_and(|it| hiding(it).is_none() && !it.is_whitespace())
-        && after.is_none_or(|it| hiding(it) != Some(HidingPlace::Selectors));
-    let ideograph =
-        before.is_some_and(|it| matches!(it, '\u{3400}'..='\u{9FFF}' | '\u{20000}'..='\u{3FFFF}'));
-    match selector {
-        '\u{FE0E}' | '\u{FE0F}' => alone && before.is_some_and(|it| !it.is_ascii_alphabetic()),
-        '\u{E0100}'..='\u{E01EF}' => alone && ideograph,
-        _ => alone && before.is_some_and(|it| !it.is_ascii()),
-    }
 }
 
 /// Returns whether the hiding place that `text` starts with, the `run`th of its kind in a row, is of the sort that
@@ -190,6 +117,7 @@ const MAX_EMPTY_LINES: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::visible::visible;
 
     fn strict(text: &str) -> Option<HidingPlace> {
         find(text, false).map(|(hiding, _)| hiding)

@@ -7,9 +7,9 @@ use mgp_types::MethodRule;
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{look_alike, strip_invisible};
-use super::invisible::visible;
 use super::{ServerId, ToolName, server_of};
 use crate::Finding;
+use crate::visible::visible;
 
 /// The names that tools already have, so that orders about another server's tool are recognised.
 #[derive(Debug, Clone, Default)]

@@ -29,9 +29,10 @@ use self::rules::TextPlace;
 use self::wording::WORDINGS;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};
-use super::invisible::{self, HidingPlace, visible};
+use super::invisible::{self, HidingPlace};
 use super::names::check_spelling;
 use crate::Finding;
+use crate::visible::visible;
 
 /// The decision about a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -271,7 +272,7 @@ impl<'a> DefinitionReader<'a> {
             disguise.is_some() || is_hard || (rule.name == CROSS && self.names_foreign(&folded.text));
         let end =
             start + folded.text[start..end].char_indices().nth(MAX_EXCERPT).map_or(end - start, |(at, _)| at);
-        let excerpt = visible(&folded.text[start..end]).into_owned();
+        let excerpt = visible(&folded.text[start..end]);
         let name = if disguise.is_some() { ENCODED } else { rule.name };
         Some(Found { rule: name, meaning: rule.meaning, excerpt, disguise, is_hard })
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mgp_types::is_hidden;
+use crate::visible::visible;
 
 /// Returns a text in a form that is safe to show: without characters that move the cursor, change the direction of
 /// writing or are invisible, and at most `max_chars` characters long.
@@ -10,31 +10,24 @@ use mgp_types::is_hidden;
 /// Such texts come from servers and models, and a terminal or page that shows them unchanged can be made to show
 /// something else.
 pub(super) fn plain(text: &str, max_chars: usize) -> String {
-    shown(text, max_chars, |c| c == '\n')
+    shown(text, max_chars, |text| text.split('\n').map(visible).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns a name in a form that is safe to show in backticks within a sentence: it ends neither its quotes nor its
 /// line.
 pub(super) fn line(name: &str) -> String {
-    shown(name, MAX_NAME_CHARS, |_| false).replace('`', "\\u{60}")
+    shown(name, MAX_NAME_CHARS, visible).replace('`', "\\u{60}")
 }
 
 /// Returns the words of a server in a form that is safe to show: they do not end their line.
 pub(super) fn sentence(words: &str) -> String {
-    shown(words, MAX_SENTENCE_CHARS, |_| false)
+    shown(words, MAX_SENTENCE_CHARS, visible)
 }
 
-fn shown(text: &str, max_chars: usize, is_kept: impl Fn(char) -> bool) -> String {
-    let mut shown = String::with_capacity(text.len().min(max_chars));
-    let mut chars = text.chars();
-    for c in chars.by_ref().take(max_chars) {
-        if is_kept(c) || !is_hidden(c) {
-            shown.push(c);
-        } else {
-            shown.extend(c.escape_unicode());
-        }
-    }
-    let cut = chars.count();
+fn shown(text: &str, max_chars: usize, visible: impl Fn(&str) -> String) -> String {
+    let end = text.char_indices().nth(max_chars).map_or(text.len(), |(end, _)| end);
+    let mut shown = visible(&text[..end]);
+    let cut = text[end..].chars().count();
     if cut > 0 {
         // Writing into a string does not fail.
         let _ = write!(shown, "… ({cut} more characters are not shown)");
@@ -53,10 +46,7 @@ mod tests {
 
     #[test]
     fn what_would_deceive_the_eye_is_spelled_out() {
-        assert_eq!(
-            plain("a\u{1b}[2Kb\u{202e}c\r\n\u{e0041}", 99),
-            "a\\u{1b}[2Kb\\u{202e}c\\u{d}\n\\u{e0041}"
-        );
+        assert_eq!(plain("a\u{1b}[2Kb\u{202e}c\r\n\u{e0041}", 99), "a\\u{1b}[2Kb\\u{202e}c\\r\n\\u{e0041}");
         assert_eq!(plain("Grüße 你好", 99), "Grüße 你好");
     }
 

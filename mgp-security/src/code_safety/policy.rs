@@ -17,10 +17,9 @@ pub struct CodePolicy {
     pub(super) level: SafetyLevel,
     pub(super) language: Language,
     declared_blocked: ModuleList,
-    always_blocked: ModuleList,
-    allowed: ModuleList,
-    /// True if modules that the code brings along are allowed as well, which is so where no list says otherwise.
-    allows_own: bool,
+    /// The declared list of allowed modules; `None` if the list of the language counts, and with it modules that the code
+    /// brings along.
+    declared_allowed: Option<ModuleList>,
     /// The modules that lie beside the code and are checked like it.
     beside: BTreeSet<Box<str>>,
     pub(super) patterns: Box<[Pattern]>,
@@ -36,21 +35,13 @@ impl CodePolicy {
     pub fn new(declaration: &CodeSafety) -> Self {
         let language =
             declaration.language.as_deref().map_or_else(|| Language::Other("".into()), Language::read);
-        let modules = |list| match language {
-            Language::Python => python::LISTS.names(list),
-            Language::JavaScript | Language::TypeScript => javascript::LISTS.names(list),
-            Language::Bash | Language::Other(_) => &[],
-        };
         let level = declaration.level;
         let usual_max_bytes = (level >= SafetyLevel::Strict).then_some(DEFAULT_MAX_BYTES);
         let max_bytes = declaration.max_code_size_bytes.or(usual_max_bytes);
         let declared_blocked = ModuleList::new(declaration.blocked_imports.iter().map(|name| &**name));
-        let always_blocked = ModuleList::new(modules("blocked").iter().copied());
-        let allowed = match &declaration.allowed_imports {
-            Some(names) => ModuleList::new(names.iter().map(|name| &**name)),
-            None if level >= SafetyLevel::Strict => ModuleList::new(modules("allowed").iter().copied()),
-            None => ModuleList::default(),
-        };
+        let declared_allowed = declaration.allowed_imports.as_ref();
+        let declared_allowed =
+            declared_allowed.map(|names| ModuleList::new(names.iter().map(|name| &**name)));
         // A thousand names of built-in lists would fill the context of a model, and tell it no more than the violations.
         let hints = CodeHints {
             blocked_imports: declaration.blocked_imports.iter().map(|name| plain(name).into()).collect(),
@@ -58,18 +49,7 @@ impl CodePolicy {
             max_code_size_bytes: max_bytes,
         };
         let patterns = declaration.blocked_patterns.iter().map(|text| Pattern::new(text)).collect();
-        let allows_own = language == Language::Python && declaration.allowed_imports.is_none();
-        Self {
-            level,
-            language,
-            declared_blocked,
-            always_blocked,
-            allowed,
-            allows_own,
-            beside: BTreeSet::new(),
-            patterns,
-            hints,
-        }
+        Self { level, language, declared_blocked, declared_allowed, beside: BTreeSet::new(), patterns, hints }
     }
 
     /// Allows modules of these names, unless they are blocked: they lie beside the code, and the caller has to check
@@ -91,18 +71,32 @@ impl CodePolicy {
             return true;
         }
         let root = module.split('.').next().unwrap_or(module);
-        let is_known = self.allowed.has(module)
-            || (self.allows_own && python::is_own_module(module))
-            || self.beside.contains(root);
-        self.level >= SafetyLevel::Strict && !is_known
+        let is_allowed = match &self.declared_allowed {
+            Some(allowed) => allowed.has(module),
+            None => {
+                self.is_listed("allowed", module)
+                    || (self.language == Language::Python && python::is_own_module(module))
+            }
+        };
+        self.level >= SafetyLevel::Strict && !is_allowed && !self.beside.contains(root)
     }
 
     /// Returns whether the module is blocked by name, at any level.
     pub(super) fn blocks_import(&self, module: &str) -> bool {
         self.declared_blocked.has(module)
-            || (self.always_blocked.has(module)
+            || (self.is_listed("blocked", module)
                 && !python::LISTS.has("blocked-in-parts", module)
                 && !python::LISTS.names("exempt").iter().any(|exempt| is_within(module, exempt)))
+    }
+
+    /// Returns whether the list of the language has the module.
+    fn is_listed(&self, list: &str, module: &str) -> bool {
+        let lists = match self.language {
+            Language::Python => &*python::LISTS,
+            Language::JavaScript | Language::TypeScript => &*javascript::LISTS,
+            Language::Bash | Language::Other(_) => return false,
+        };
+        covers(module, |name| lists.has(list, name))
     }
 }
 
@@ -121,10 +115,15 @@ impl ModuleList {
 
     /// Returns whether `module` is one of the names or lies below one.
     fn has(&self, module: &str) -> bool {
-        let module = plain(module);
-        let ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
-        ends.into_iter().any(|end| self.0.contains(&module[..end]))
+        covers(module, |name| self.0.contains(name))
     }
+}
+
+/// Returns whether `is_listed` is true of `module` or of something that it lies below.
+fn covers(module: &str, is_listed: impl Fn(&str) -> bool) -> bool {
+    let module = plain(module);
+    let mut ends = module.match_indices(['.', '/']).map(|(at, _)| at).chain([module.len()]);
+    ends.any(|end| is_listed(&module[..end]))
 }
 
 /// Returns the name of a module without Node's scheme: Node accepts its own modules with and without it.

@@ -381,8 +381,8 @@ fn opening(description: &str) -> ArgumentNature {
     let begins = |phrase: &str| {
         telling.strip_prefix(phrase).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
     };
-    let matched = OPENINGS.iter().find(|(_, phrases)| list(phrases).any(begins));
-    matched.map_or(ArgumentNature::Unknown, |(nature, _)| *nature)
+    let matches = |nature: &ArgumentNature| list(&format!("opening of {}", nature.name())).any(begins);
+    OPENINGS.into_iter().find(matches).unwrap_or(ArgumentNature::Unknown)
 }
 
 #[cfg(test)]

@@ -20,12 +20,12 @@ pub(super) fn check(judge: &mut Judge<'_>, call: &Call<'_>) -> Result<(), Findin
         if is_running(name) {
             let value = attached.or_else(|| call.args.get(at + 1).map(|next| next.text.as_str()));
             if let Some(value) = value {
-                as_command(judge, value)?;
+                tolerate(judge.text(value, &Flow::default()))?;
                 interpreter::scan(value)?;
             }
         } else if let Some(first) = text.split_whitespace().next().filter(|first| first.len() < text.len()) {
             if facts(first.rsplit('/').next().unwrap_or("")).is_some() {
-                as_command(judge, text)?;
+                tolerate(judge.text(text, &Flow::default()))?;
             }
         } else if begins_command(call.args, at) && at + 1 < call.args.len() {
             let rest = &call.args[at..];
@@ -42,10 +42,6 @@ pub(super) fn decides(args: &[Arg]) -> bool {
     let mut words = args.iter().filter(|arg| !arg.is_option()).map(|arg| arg.text.as_str());
     let (Some(what), Some(how)) = (words.next(), words.next()) else { return false };
     is_listed("deciding", &format!("{what}:{how}"))
-}
-
-fn as_command(judge: &mut Judge<'_>, text: &str) -> Result<(), Finding> {
-    tolerate(judge.text(text, &Flow::default()))
 }
 
 /// Turns an `undecidable` finding into a pass: a text that may not be a command at all often cannot be decided.

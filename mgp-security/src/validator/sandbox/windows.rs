@@ -21,7 +21,11 @@ pub(super) fn check_simple(source: &str) -> Result<(), Finding> {
         return nested(source);
     }
     if matches!(name, "powershell" | "pwsh") {
-        powershell(source)?;
+        refuse_if(
+            source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']),
+            Danger::Obfuscation,
+        )?;
+        matched("powershell", source)?;
         return nested(source);
     }
     // The rules for shells judge `rm`.
@@ -74,14 +78,6 @@ fn deletes_tree(source: &str) -> bool {
     let own = |target: &&str| !target.contains(['%', '$']) && Place::new(target, "").is_below_here();
     let rebuilt = |target: &&str| own(target) && Place::new(target, "").is_rebuilt();
     recursive && (targets.is_empty() || !targets.iter().all(rebuilt))
-}
-
-fn powershell(source: &str) -> Result<(), Finding> {
-    refuse_if(
-        source.contains(['*', '?']) && source.contains('\\') && !source.contains(['-', '/']),
-        Danger::Obfuscation,
-    )?;
-    matched("powershell", source)
 }
 
 const MAX_STARTS: usize = 64;

@@ -1,9 +1,5 @@
 //! The validator `code_safety`.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use arc_swap::ArcSwap;
 use mgp_types::mgp::{CodeSafety, SafetyLevel, ValidatorName};
 
 use crate::Finding;
@@ -16,28 +12,8 @@ use crate::validator::call::{BlockedCall, CallArgument, ValidatedCall, Validator
 /// The declarations of the server and of the operator are applied together, and the stricter one counts. Without any
 /// declared level, the level is `standard`. The language is the declared one, or the value of an argument such as
 /// `language`.
-#[derive(Debug, Clone, Default)]
-pub struct CodeValidator {
-    /// A cache of policies, one for each different declaration of tools. Creating a policy costs more than a scan.
-    policies: Arc<ArcSwap<HashMap<CodeSafety, Arc<CodePolicy>, foldhash::fast::RandomState>>>,
-}
-
-impl CodeValidator {
-    fn policy(&self, safety: &CodeSafety) -> Arc<CodePolicy> {
-        if let Some(known) = self.policies.load().get(safety) {
-            return known.clone();
-        }
-        let policy = Arc::new(CodePolicy::new(safety));
-        self.policies.rcu(|known| {
-            // Callers choose the language, so the number of policies has to be limited.
-            let mut known =
-                if known.len() < MAX_POLICIES { HashMap::clone(known) } else { HashMap::default() };
-            known.insert(safety.clone(), policy.clone());
-            known
-        });
-        policy
-    }
-}
+#[derive(Debug, Clone, Copy)]
+pub struct CodeValidator;
 
 impl Validator for CodeValidator {
     fn name(&self) -> &ValidatorName {
@@ -62,7 +38,7 @@ impl Validator for CodeValidator {
         if safety.language.is_none() {
             safety.language = language(call).map(Into::into);
         }
-        let policy = self.policy(&safety);
+        let policy = CodePolicy::new(&safety);
         for argument in code(call) {
             for reading in argument.readings() {
                 scan(reading, &policy).map_err(|rejection| BlockedCall::Code(Box::new(rejection)))?;
@@ -87,5 +63,3 @@ fn language<'a>(call: &'a ValidatedCall<'_>) -> Option<&'a str> {
 }
 
 const LANGUAGE: [&str; 4] = ["language", "lang", "runtime", "interpreter"];
-
-const MAX_POLICIES: usize = 1024;

@@ -43,7 +43,7 @@ impl Validators {
             .with(PathsValidator::new(ProtectedPaths::default()))
             .with(AddressesValidator::new(NetworkPolicy::default()));
         #[cfg(feature = "code-safety")]
-        let standard = standard.with(CodeValidator::default());
+        let standard = standard.with(CodeValidator);
         standard
     }
 
@@ -56,12 +56,6 @@ impl Validators {
     /// Returns the validator with this name.
     pub fn get(&self, name: &ValidatorName) -> Option<&Arc<dyn Validator>> {
         self.0.get(name)
-    }
-}
-
-impl Default for Validators {
-    fn default() -> Self {
-        Self::standard()
     }
 }
 

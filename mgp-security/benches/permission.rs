@@ -12,8 +12,8 @@ use mgp_security::confirmation::{ConfirmationGate, ConfirmationSettings};
 use mgp_security::permission::{GrantBook, GrantTerms, PendingApprovals, PermissionGate, PermissionSettings};
 use mgp_security::sqlite::Database;
 use mgp_types::mgp::{
-    AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission, ResolvedTool,
-    RiskLevel, Scope,
+    ApprovalPolicy, AuditEvent, AuditPort, EffectiveSecurity, ExtensionSet, Negotiated, Offer, Permission,
+    ResolvedTool, RiskLevel, Scope,
 };
 use mgp_types::{BoxFuture, Error, Gate, Object, Principal, RawJson, Request, Response, Revision, Session};
 use tower_service::Service;
@@ -107,7 +107,12 @@ fn gate(revision: Revision, terms: &GrantTerms) -> PermissionGate {
             runtime.block_on(granted).expect("an operator may");
         }
     }
-    let gate = PermissionGate::new("s".into(), PermissionSettings::default(), book.clone(), pending(book));
+    let gate = PermissionGate::new(
+        "s".into(),
+        PermissionSettings::new(ApprovalPolicy::default()),
+        book.clone(),
+        pending(book),
+    );
     let offer = Offer::new(ExtensionSet::from_names(["security"]));
     let theirs = offer.clone().with_permissions_required(["filesystem.read", "network"]);
     let mut session = Session::new(revision);

@@ -1,6 +1,5 @@
 //! The clock that tells the time of day, and that tests replace.
 
-use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::Timestamp;
@@ -32,8 +31,4 @@ impl Default for Clock {
     }
 }
 
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Clock").field(&self.now()).finish()
-    }
-}
+mgp_types::partial_debug!(Clock);

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use mgp_types::mgp::Timestamp;
 
-/// The latest time that a clock has ever told: what expired by it stays expired when the clock is set back.
-#[derive(Debug)]
+/// The latest time that a clock has ever told since 1970: what expired by it stays expired when the clock is set back.
+#[derive(Debug, Default)]
 pub(crate) struct LatestTime(AtomicI64);
 
 impl LatestTime {
@@ -24,12 +24,6 @@ impl LatestTime {
     }
 }
 
-impl Default for LatestTime {
-    fn default() -> Self {
-        Self(AtomicI64::new(i64::MIN))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,7 +32,7 @@ mod tests {
     fn time_goes_on_and_never_back() {
         let latest = LatestTime::default();
         let at = |millis| Timestamp::from_millis(millis).unwrap();
-        assert_eq!(latest.after(at(-5)), at(-5));
+        assert_eq!(latest.after(at(5)), at(5));
         assert_eq!(latest.after(at(7)), at(7));
         assert_eq!(latest.after(at(3)), at(7));
         assert_eq!(latest.after(at(8)), at(8));

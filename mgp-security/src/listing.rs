@@ -54,21 +54,8 @@ pub(crate) fn keep_all(mut response: Response) -> Result<Response, Error> {
 /// Returns the list without the tools that `may` does not admit; `None` if it admits all of them.
 fn keep(tools: &RawJson, may: impl Fn(&str) -> bool) -> Result<Option<RawJson>, Error> {
     let all: Vec<&RawValue> = tools.to().map_err(|_| malformed())?;
-    let mut out = Vec::with_capacity(tools.as_bytes().len());
-    let mut kept = 0;
-    out.push(b'[');
-    for tool in &all {
-        if !is_kept(tool, tools, &may) {
-            continue;
-        }
-        if kept > 0 {
-            out.push(b',');
-        }
-        out.extend_from_slice(tool.get().as_bytes());
-        kept += 1;
-    }
-    out.push(b']');
-    Ok((kept < all.len()).then(|| RawJson::from_written(out)))
+    let kept: Vec<_> = all.iter().filter(|tool| is_kept(tool, tools, &may)).collect();
+    (kept.len() < all.len()).then(|| RawJson::from_value(&kept)).transpose().map_err(|_| malformed())
 }
 
 /// Returns whether `tool` stays in the list. A tool without a readable name cannot be called, so it is removed.

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use mgp_types::mgp::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, params};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, Transaction, TransactionBehavior,
+    params,
+};
 
 use crate::StoreError;
 
@@ -137,9 +140,10 @@ impl Database {
         Ok(all)
     }
 
-    /// Runs one statement, and returns the number of rows that it changed.
-    pub(crate) fn execute(&self, statement: &str, values: impl Params) -> Result<usize, StoreError> {
-        Ok(self.connection().execute(statement, values)?)
+    /// Runs one statement.
+    pub(crate) fn execute(&self, statement: &str, values: impl Params) -> Result<(), StoreError> {
+        self.connection().execute(statement, values)?;
+        Ok(())
     }
 
     /// Makes the changes of `change` in one transaction: all of them or, if it fails, none.
@@ -148,7 +152,7 @@ impl Database {
         change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut connection = self.connection();
-        let transaction = connection.transaction()?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let outcome = change(&transaction)?;
         transaction.commit()?;
         Ok(outcome)

@@ -11,18 +11,13 @@ use super::{AccessPolicy, StoredEntry};
 /// A stream of the entries that expire, each reported once, beginning when [`AccessPolicy::endings`] is called.
 #[derive(Debug)]
 pub struct ExpiringEntries {
-    policy: AccessPolicy,
-    changed: watch::Receiver<()>,
+    pub(super) policy: AccessPolicy,
+    pub(super) changed: watch::Receiver<()>,
     /// The time up to which ended entries have been reported.
-    reported_until: Timestamp,
+    pub(super) reported_until: Timestamp,
 }
 
 impl ExpiringEntries {
-    pub(super) fn new(policy: AccessPolicy, changed: watch::Receiver<()>) -> Self {
-        let reported_until = whole_seconds(policy.now());
-        Self { policy, changed, reported_until }
-    }
-
     /// Waits until entries have ended and returns them. They are reported at the next full second, from which on
     /// [`revision`](AccessPolicy::revision) has changed.
     ///
@@ -55,7 +50,8 @@ impl ExpiringEntries {
     }
 }
 
-fn whole_seconds(time: Timestamp) -> Timestamp {
+/// Returns the full second in which `time` is.
+pub(super) fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_millis(time.as_millis() - time.as_millis().rem_euclid(SECOND)).unwrap_or(time)
 }
 

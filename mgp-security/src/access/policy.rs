@@ -12,6 +12,7 @@ use mgp_types::{Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::entry::EntryKey;
+use super::expiring_entries::whole_seconds;
 use super::store::AccessStore;
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
@@ -134,7 +135,8 @@ impl AccessPolicy {
 
     /// Returns a stream of the entries that expire from now on.
     pub fn endings(&self) -> ExpiringEntries {
-        ExpiringEntries::new(self.clone(), self.0.ends.subscribe())
+        let (policy, changed) = (self.clone(), self.0.ends.subscribe());
+        ExpiringEntries { policy, changed, reported_until: whole_seconds(self.now()) }
     }
 
     pub(super) fn now(&self) -> Timestamp {

@@ -17,8 +17,7 @@ pub(super) struct AccessStore(Database);
 impl AccessStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("access", MIGRATIONS)?;
-        Ok(Self(database))
+        database.migrate("access", MIGRATIONS).map(|()| Self(database))
     }
 
     /// Returns all entries, including those that have ended.
@@ -63,8 +62,7 @@ impl AccessStore {
         self.0.execute(
             "DELETE FROM access_entries WHERE agent = ?1 AND server = ?2 AND tool = ?3",
             params![agent.as_str(), server.as_str(), tool_column(tool)],
-        )?;
-        Ok(())
+        )
     }
 }
 

@@ -16,8 +16,7 @@ pub(super) struct KeyStore(Database);
 impl KeyStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("auth", MIGRATIONS)?;
-        Ok(Self(database))
+        database.migrate("auth", MIGRATIONS).map(|()| Self(database))
     }
 
     /// Returns all keys, including expired ones.
@@ -42,7 +41,7 @@ impl KeyStore {
                 info.id.to_string(),
                 key.digest.0,
                 info.owner.as_str(),
-                role_word(info.owner.role())?,
+                if info.owner.role() == PrincipalRole::Operator { "operator" } else { "agent" },
                 serde_json::to_string(&permissions).map_err(unavailable)?,
                 rate_limit.map_err(unavailable)?,
                 info.label,
@@ -50,14 +49,12 @@ impl KeyStore {
                 info.last_used.map(Timestamp::as_millis),
                 info.expires_at.map(Timestamp::as_millis),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Removes a key, if there is one.
     pub(super) fn remove(&self, id: KeyId) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])?;
-        Ok(())
+        self.0.execute("DELETE FROM api_keys WHERE id = ?1", [id.to_string()])
     }
 
     /// Stores the times at which keys were last used. Keys that no longer exist are passed over.
@@ -92,15 +89,6 @@ fn read(row: &Row<'_>) -> Result<StoredKey, StoreError> {
         expires_at: optional_time(row, 9)?,
     };
     Ok(StoredKey { info, digest: SecretDigest(row.get(1)?) })
-}
-
-/// Returns the word that is stored for a role. A role that a later version adds is refused rather than guessed.
-fn role_word(role: PrincipalRole) -> Result<&'static str, StoreError> {
-    match role {
-        PrincipalRole::Agent => Ok("agent"),
-        PrincipalRole::Operator => Ok("operator"),
-        _ => Err(damaged("an owner whose role cannot be stored")),
-    }
 }
 
 fn damaged(what: &str) -> StoreError {

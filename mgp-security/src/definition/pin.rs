@@ -223,7 +223,9 @@ impl PinnedDefinitions {
     ) -> (Option<PinState>, Option<HoldReason>) {
         let Some(state) = state else {
             if count >= MAX_OF_KIND {
-                return (None, Some(HoldReason::Refused(crowding_rule(now.name().kind()))));
+                let is_tool = now.name().kind() == DefinitionKind::Tool;
+                let rule = if is_tool { "too-many-tools" } else { "too-many-definitions" };
+                return (None, Some(HoldReason::Refused(rule)));
             }
             let now = now.clone();
             return if trusts_new {
@@ -243,14 +245,6 @@ impl PinnedDefinitions {
         let next = (state.pending() != Some(now))
             .then(|| PinState::Changed { approved: approved.clone(), pending: now.clone() });
         (next, Some(HoldReason::Changed))
-    }
-}
-
-/// Returns the rule that refuses definitions of which a server lists more than can be pinned.
-pub(super) const fn crowding_rule(kind: DefinitionKind) -> &'static str {
-    match kind {
-        DefinitionKind::Tool => "too-many-tools",
-        _ => "too-many-definitions",
     }
 }
 

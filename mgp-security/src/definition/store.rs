@@ -71,8 +71,7 @@ pub(super) struct PinStore(Database);
 impl PinStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("definition", MIGRATIONS)?;
-        Ok(Self(database))
+        database.migrate("definition", MIGRATIONS).map(|()| Self(database))
     }
 
     /// Returns all pins.
@@ -92,8 +91,7 @@ impl PinStore {
                 pinned.state.approved().map(|definition| definition.canonical().as_bytes()),
                 pinned.state.pending().map(|definition| definition.canonical().as_bytes()),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Returns all records that are kept beside the pins.
@@ -149,8 +147,7 @@ impl PinStore {
         self.0.execute(
             "INSERT OR REPLACE INTO definition_entries (server, kind, digest) VALUES (?1, ?2, ?3)",
             params![server.as_str(), kind.as_str(), entry.to_string()],
-        )?;
-        Ok(())
+        )
     }
 }
 

@@ -67,15 +67,6 @@ impl KnownToken {
     }
 }
 
-/// The source of the claims about a token.
-#[derive(Clone, Copy)]
-enum ClaimsSource {
-    /// The token itself, which a key of this generation of the issuer has signed.
-    Signed(u64),
-    /// The issuer, which was asked about the token and need not name itself.
-    Told,
-}
-
 /// The sender of a request whose token holds.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifiedToken {
@@ -249,8 +240,7 @@ impl ResourceServerParts {
         for key in keys.set.find(header.kid.as_deref(), header.alg).take(MAX_KEYS_TRIED) {
             match jose::verify::<TokenClaims>(&shown.token, key, header.alg) {
                 Ok(claims) => {
-                    let source = ClaimsSource::Signed(keys.generation);
-                    return Some(self.judged(issuer, source, &claims, now));
+                    return Some(self.judged(issuer, Some(keys.generation), &claims, now));
                 }
                 Err(jose::JoseError::Signature) => outcome = Some(Err(TokenError::Invalid)),
                 Err(_) => return Some(Err(TokenError::Invalid)),
@@ -260,26 +250,23 @@ impl ResourceServerParts {
         if header.kid.is_none() { None } else { outcome }
     }
 
-    /// Returns the token that `claims` tell of, if it is for this server and holds at `now`.
+    /// Returns the token that `claims` tell of, if it is for this server and holds at `now`. A key of the generation `signed`
+    /// has signed the claims, or the issuer was asked for them, and need not name itself.
     fn judged(
         &self,
         issuer: &Arc<IssuerKeys>,
-        source: ClaimsSource,
+        signed: Option<u64>,
         claims: &TokenClaims,
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
-        let is_theirs = match (claims.iss.as_deref(), source) {
-            (Some(named), _) => *named == *issuer.of.name,
-            (None, ClaimsSource::Told) => true,
-            (None, ClaimsSource::Signed(_)) => false,
-        };
+        let is_theirs = claims.iss.as_deref().map_or(signed.is_none(), |named| *named == *issuer.of.name);
         if !is_theirs || !claims.is_for(&self.resource) {
             return Err(TokenError::Invalid);
         }
         let ends_at = claims.judge_time(now, SKEW_MILLIS)?;
-        let (generation, subject, fresh_for) = match source {
-            ClaimsSource::Signed(generation) => (generation, claims.subject()?, VERIFIED_FOR),
-            ClaimsSource::Told => (issuer.generation(), claims.introspected()?, INTROSPECTED_FOR),
+        let (generation, subject, fresh_for) = match signed {
+            Some(generation) => (generation, claims.subject()?, VERIFIED_FOR),
+            None => (issuer.generation(), claims.introspected()?, INTROSPECTED_FOR),
         };
         let scopes = Scopes::read(claims.scopes()).map_err(|_| TokenError::Invalid)?;
         if !self.settings.required_scopes.missing_from(&scopes).is_empty() {
@@ -303,7 +290,7 @@ impl ResourceServerParts {
         let issuer = issuers.find(|issuer| issuer.of.introspection.is_some()).ok_or(TokenError::Invalid)?;
         let claims = issuer.introspect(token).await;
         let now = self.settings.clock.now();
-        match claims.and_then(|claims| self.judged(issuer, ClaimsSource::Told, &claims, now)) {
+        match claims.and_then(|claims| self.judged(issuer, None, &claims, now)) {
             Ok(known) => Ok(self.note(digest, known, now)),
             Err(error) => {
                 if error != TokenError::Unreachable {

@@ -117,12 +117,6 @@ impl PermissionSettings {
     }
 }
 
-impl Default for PermissionSettings {
-    fn default() -> Self {
-        Self::new(ApprovalPolicy::default())
-    }
-}
-
 /// The terms of a grant by the policy `auto_approve`, which has no bounds.
 static UNBOUNDED: GrantTerms = GrantTerms { scope: None, expires_at: None, lasts: GrantLifetime::Always };
 

@@ -28,8 +28,7 @@ pub(super) struct GrantStore(Database);
 impl GrantStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("permission", MIGRATIONS)?;
-        Ok(Self(database))
+        database.migrate("permission", MIGRATIONS).map(|()| Self(database))
     }
 
     /// Returns all records.
@@ -88,8 +87,7 @@ impl GrantStore {
         self.0.execute(
             "DELETE FROM permission_grants WHERE server = ?1 AND permission = ?2 AND (?3 IS NULL OR agent = ?3 OR agent GLOB ?4)",
             params![server.as_str(), permission.as_str(), agent.map(AgentId::as_str), agent.and_then(clients_of)],
-        )?;
-        Ok(())
+        )
     }
 }
 
@@ -101,8 +99,7 @@ pub(super) struct QuestionStore(Database);
 impl QuestionStore {
     /// Returns the store in `database`, whose tables are brought up to date.
     pub(super) fn new(database: Database) -> Result<Self, StoreError> {
-        database.migrate("questions", &[QUESTIONS])?;
-        Ok(Self(database))
+        database.migrate("questions", &[QUESTIONS]).map(|()| Self(database))
     }
 
     /// Returns all questions, the oldest first.
@@ -116,14 +113,12 @@ impl QuestionStore {
             "INSERT INTO questions (id, question) VALUES (?1, ?2)
              ON CONFLICT (id) DO UPDATE SET question = excluded.question",
             params![id, question],
-        )?;
-        Ok(())
+        )
     }
 
     /// Removes a question, if it is there.
     pub(super) fn remove(&self, id: &str) -> Result<(), StoreError> {
-        self.0.execute("DELETE FROM questions WHERE id = ?1", params![id])?;
-        Ok(())
+        self.0.execute("DELETE FROM questions WHERE id = ?1", params![id])
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mgp_types::mgp::{
-    Decision, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation, Permission,
-    ResolvedTool, RiskLevel,
+    ApprovalPolicy, Decision, EffectiveSecurity, ExtensionSet, MgpVersion, Negotiated, Offer, Operation,
+    Permission, ResolvedTool, RiskLevel,
 };
 use mgp_types::{Error, Method, Object, Params, Principal, RawJson, Request, Revision, Session};
 use parking_lot::Mutex;
@@ -92,7 +92,7 @@ pub(crate) async fn connected_asking(
     book: &GrantBook,
     required: &[&str],
 ) -> PermissionGate {
-    let settings = PermissionSettings::default();
+    let settings = PermissionSettings::new(ApprovalPolicy::default());
     connect(PermissionGate::new("s".into(), settings, book.clone(), approver), required).await
 }
 

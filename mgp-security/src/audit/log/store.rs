@@ -8,9 +8,7 @@ use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
 use mgp_types::{LOCAL_AGENT, RawJson};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{
-    Connection, OptionalExtension, Row, Statement, ToSql, TransactionBehavior, named_params, params,
-};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, named_params, params};
 
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
@@ -157,11 +155,7 @@ impl LogStore {
     /// Appends `entries`, which continue the log: either all of them or none. They are durable when this returns.
     pub(super) fn append(&self, entries: &[LogEntry]) -> Result<(), StoreError> {
         self.check_file()?;
-        let mut connection = self.writer.connection();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        insert(&transaction, entries)?;
-        transaction.commit()?;
-        Ok(())
+        self.writer.transaction(|transaction| insert(transaction, entries))
     }
 
     /// Returns the events that a query asks for.
@@ -243,16 +237,14 @@ impl LogStore {
     /// all of this or nothing.
     pub(super) fn forget(&self, checkpoint: &Checkpoint, note: &LogEntry) -> Result<(), StoreError> {
         let Checkpoint { end, removed, reason, told_by } = checkpoint;
-        let mut connection = self.writer.connection();
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute(
-            "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![integer(end.seq), end.hash.as_bytes(), integer(*removed), reason, integer(*told_by)],
-        )?;
-        transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
-        insert(&transaction, std::slice::from_ref(note))?;
-        transaction.commit()?;
-        Ok(())
+        self.writer.transaction(|transaction| {
+            transaction.execute(
+                "INSERT INTO audit_checkpoints (seq, hash, removed, reason, told_by) VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![integer(end.seq), end.hash.as_bytes(), integer(*removed), reason, integer(*told_by)],
+            )?;
+            transaction.execute("DELETE FROM audit_events WHERE seq <= ?1", [integer(end.seq)])?;
+            insert(transaction, std::slice::from_ref(note))
+        })
     }
 }
 

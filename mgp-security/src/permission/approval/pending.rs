@@ -91,19 +91,21 @@ impl PendingApprovals {
 
     /// Returns the open questions, the oldest first.
     pub fn list(&self) -> Vec<PendingApproval> {
-        let open = self.swept();
-        open.rows.values().filter(|row| row.shown.answer.is_none()).map(|row| row.shown.clone()).collect()
+        self.shown(|shown| shown.answer.is_none())
     }
 
     /// Returns the questions whose answers wait until the same is asked again, the oldest first.
     pub fn answered(&self) -> Vec<PendingApproval> {
-        let open = self.swept();
-        open.rows.values().filter(|row| row.shown.answer.is_some()).map(|row| row.shown.clone()).collect()
+        self.shown(|shown| shown.answer.is_some())
+    }
+
+    fn shown(&self, is_wanted: impl Fn(&PendingApproval) -> bool) -> Vec<PendingApproval> {
+        self.swept().rows.values().map(|row| &row.shown).filter(|shown| is_wanted(shown)).cloned().collect()
     }
 
     /// Returns the question `id`, if it is open or its answer waits until the same is asked again.
     pub fn find(&self, id: &ApprovalId) -> Option<PendingApproval> {
-        self.swept().rows.values().find(|row| row.shown.id == *id).map(|row| row.shown.clone())
+        self.shown(|shown| shown.id == *id).pop()
     }
 
     /// Returns a receiver that is woken when something is asked.

@@ -160,13 +160,8 @@ impl PermissionGate {
             PermissionJudgement::Expired => {
                 Err(refuse(PermissionRefusal::Undecided { expired: true, question: None }))
             }
-            PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. }
-                if GrantedOnce::holds(request, permission) =>
-            {
-                Ok(())
-            }
             PermissionJudgement::Unsettled | PermissionJudgement::Undecided { .. } => {
-                if !undecided.contains(permission) {
+                if !GrantedOnce::holds(request, permission) && !undecided.contains(permission) {
                     undecided.push(permission.clone());
                 }
                 Ok(())

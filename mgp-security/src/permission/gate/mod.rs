@@ -86,10 +86,6 @@ impl PermissionGate {
     pub fn server(&self) -> &ServerId {
         &self.0.server
     }
-
-    pub(super) fn book(&self) -> &GrantBook {
-        &self.0.book
-    }
 }
 
 mgp_types::partial_debug!(PermissionGate, self =>
@@ -158,7 +154,7 @@ impl PermissionGate {
     ) -> Result<Option<OnceGrantGuard>, Error> {
         let mut waited = self.settle_all(undecided, Some(request)).await?;
         let once = std::mem::take(&mut waited.once);
-        let running = OnceGrantGuard::begin(self.book(), self.server(), once, request);
+        let running = OnceGrantGuard::begin(&self.0.book, self.server(), once, request);
         self.admit_late(request, &waited)?;
         if waited.was_shown
             && let Some(flow) = &mut request.context.flow

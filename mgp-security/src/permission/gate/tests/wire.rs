@@ -23,7 +23,7 @@ fn grants(request: &Request) -> PermissionResponse {
 // covers: MGP-3.4-02, MGP-3.5-01..05, MGP-3.6-02..04, MGP-3.6-06
 #[tokio::test]
 async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
-    let gate = gate(PermissionSettings::default(), Decision::Approved).await;
+    let gate = gate(PermissionSettings::new(ApprovalPolicy::Interactive), Decision::Approved).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(MgpVersion::OURS, &["shell", "filesystem.read"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/request", "mgp/permission/response"]);
@@ -42,7 +42,7 @@ async fn the_server_is_asked_to_wait_and_told_the_decision_in_its_own_words() {
 
 #[tokio::test]
 async fn later_servers_are_spoken_to_in_the_later_words() {
-    let gate = gate(PermissionSettings::default(), Decision::Approved).await;
+    let gate = gate(PermissionSettings::new(ApprovalPolicy::Interactive), Decision::Approved).await;
     let mut server = TestServer::new();
     gate.negotiate(&mut server, &stateful(LATER, &["shell"])).await.unwrap();
     assert_eq!(server.methods(), ["mgp/permission/await", "mgp/permission/grant"]);
@@ -82,7 +82,7 @@ async fn a_server_that_grants_for_itself_is_not_believed() {
 #[tokio::test]
 async fn a_server_that_lacks_the_methods_is_spared_them() {
     for unknown in [code::METHOD_NOT_FOUND, code::INVALID_PARAMS] {
-        let gate = gate(PermissionSettings::default(), Decision::Approved).await;
+        let gate = gate(PermissionSettings::new(ApprovalPolicy::Interactive), Decision::Approved).await;
         let mut server = TestServer::answering(move |_| {
             Err(Error::from_origin(mgp_types::Origin::Peer, unknown, "unknown"))
         });

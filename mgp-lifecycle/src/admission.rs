@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::mgp::ServerState;
-use mgp_types::{Method, Request, WorkRole};
+use mgp_types::{Method, WorkRole};
 use tokio::sync::Notify;
 
 /// The state of a server and the number of calls inside, in one word, so that no call slips in behind one that shuts,
@@ -28,22 +28,6 @@ pub(crate) enum AdmissionKind {
     Listener,
 }
 
-/// The kinds of calls that may enter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AdmissionPolicy {
-    /// A new call, which may enter while the server is connected.
-    New,
-    /// A call that helps others to finish, which may enter until the end.
-    Finishing,
-}
-
-impl AdmissionPolicy {
-    /// Returns the policy for a request: what begins no work helps work to finish.
-    pub(crate) fn of(request: &Request) -> Self {
-        if request.role() == WorkRole::Begins { Self::New } else { Self::Finishing }
-    }
-}
-
 const ENDED: u64 = 1 << 63;
 const STATE_SHIFT: u32 = 56;
 const STATE: u64 = 0x7f << STATE_SHIFT;
@@ -54,16 +38,17 @@ impl AdmissionCounter {
         Self { word: AtomicU64::new(bits(state)), stirred: Notify::new() }
     }
 
-    /// Lets one more call in, or returns the state that keeps it out.
-    pub(crate) fn enter(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
+    /// Lets one more call in, or returns the state that keeps it out: what begins work enters only while the server is
+    /// connected, and what helps work to finish until the end.
+    pub(crate) fn enter(&self, seat: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
         let before = self.inside();
-        if before.admits(pass) { self.step_in(seat, pass) } else { Err(before) }
+        if before.admits(role) { self.step_in(seat, role) } else { Err(before) }
     }
 
-    fn step_in(&self, seat: AdmissionKind, pass: AdmissionPolicy) -> Result<(), InFlightCount> {
+    fn step_in(&self, seat: AdmissionKind, role: WorkRole) -> Result<(), InFlightCount> {
         // An addition always succeeds, whereas many threads that compare and swap get in each other's way.
         let inside = InFlightCount(self.word.fetch_add(seat.unit(), Ordering::AcqRel));
-        if inside.admits(pass) {
+        if inside.admits(role) {
             return Ok(());
         }
         // The turnstile shut in this moment. The call was counted, so that it leaves like others: a drain may wait for it.
@@ -129,8 +114,8 @@ impl InFlightCount {
         self.0 & ENDED != 0
     }
 
-    fn admits(self, pass: AdmissionPolicy) -> bool {
-        !self.is_ended() && (pass == AdmissionPolicy::Finishing || self.state() == ServerState::Connected)
+    fn admits(self, role: WorkRole) -> bool {
+        !self.is_ended() && (role != WorkRole::Begins || self.state() == ServerState::Connected)
     }
 }
 
@@ -164,9 +149,9 @@ mod tests {
     fn the_word_holds_every_state_beside_both_counts() {
         for &state in ServerState::ALL {
             let turnstile = AdmissionCounter::new(ServerState::Connected);
-            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New), Ok(()));
-            assert_eq!(turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::New), Ok(()));
-            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Begins), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Listener, WorkRole::Begins), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
             turnstile.set_state(state);
             assert_eq!((turnstile.inside().state(), turnstile.inside().calls()), (state, 2));
             assert_eq!(turnstile.leave(AdmissionKind::Call).calls(), 1);
@@ -180,14 +165,14 @@ mod tests {
     fn only_a_connected_server_lets_new_ones_in_and_an_ended_one_nobody() {
         for &state in ServerState::ALL {
             let turnstile = AdmissionCounter::new(state);
-            let entered = turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New).is_ok();
+            let entered = turnstile.enter(AdmissionKind::Call, WorkRole::Begins).is_ok();
             assert_eq!(entered, state == ServerState::Connected, "{state}");
-            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::Finishing), Ok(()));
+            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Feeds), Ok(()));
             assert!(!turnstile.end().is_ended());
             let ended = turnstile.inside();
             assert!(ended.is_ended());
-            assert_eq!(turnstile.enter(AdmissionKind::Call, AdmissionPolicy::New), Err(ended));
-            assert_eq!(turnstile.enter(AdmissionKind::Listener, AdmissionPolicy::Finishing), Err(ended));
+            assert_eq!(turnstile.enter(AdmissionKind::Call, WorkRole::Begins), Err(ended));
+            assert_eq!(turnstile.enter(AdmissionKind::Listener, WorkRole::Feeds), Err(ended));
             assert_eq!(turnstile.inside().state(), state);
         }
     }
@@ -195,9 +180,9 @@ mod tests {
     #[test]
     fn whoever_is_about_to_enter_when_it_shuts_turns_around() {
         let turnstile = AdmissionCounter::new(ServerState::Connected);
-        assert!(turnstile.inside().admits(AdmissionPolicy::New));
+        assert!(turnstile.inside().admits(WorkRole::Begins));
         turnstile.set_state(ServerState::Draining);
-        assert!(turnstile.step_in(AdmissionKind::Call, AdmissionPolicy::New).is_err());
+        assert!(turnstile.step_in(AdmissionKind::Call, WorkRole::Begins).is_err());
         assert!(turnstile.inside().is_empty());
         let woken = turnstile.stirred.notified().now_or_never();
         assert!(woken.is_some(), "whoever waits for the last call looks again, for this one was in the way");

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use futures_util::future::Either;
 use mgp_types::mgp::{AuditEvent, AuditPort, CallOptions, Recovery, ToolName};
 use mgp_types::{
     BoxFuture, Error, Method, Object, RawJson, Request, RequestKind, Response, RpcService, call_once,
@@ -100,10 +101,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
 
     fn call(&mut self, mut request: Request) -> Self::Future {
         if request.kind == RequestKind::Notify || request.method != Method::TOOLS_CALL {
-            return FallbackFuture {
-                state: FallbackState::First { future: self.inner.call(request) },
-                call: None,
-            };
+            return FallbackFuture { state: Either::Left(self.inner.call(request)), call: None };
         }
         let began = Instant::now();
         let monitor = CallMonitor::of_caller(&mut request);
@@ -111,7 +109,7 @@ impl<S: RpcService> Service<Request> for Fallback<S> {
         let mut service = mem::replace(&mut self.inner, clone);
         let future = service.call(request.clone());
         let call = Call { service, request, monitor, settings: Arc::clone(&self.settings), began };
-        FallbackFuture { state: FallbackState::First { future }, call: Some(call) }
+        FallbackFuture { state: Either::Left(future), call: Some(call) }
     }
 }
 
@@ -128,16 +126,8 @@ pin_project! {
         S: Service<Request>,
     {
         #[pin]
-        state: FallbackState<S::Future>,
+        state: Either<S::Future, BoxFuture<'static, Result<Response, Error>>>,
         call: Option<Call<S>>,
-    }
-}
-
-pin_project! {
-    #[project = StateProjection]
-    enum FallbackState<F> {
-        First { #[pin] future: F },
-        Second { future: BoxFuture<'static, Result<Response, Error>> },
     }
 }
 
@@ -163,21 +153,20 @@ impl<S: RpcService> Future for FallbackFuture<S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match this.state.as_mut().project() {
-                StateProjection::First { future } => {
+            match this.state.as_mut().as_pin_mut() {
+                Either::Left(future) => {
                     let (error, call) = match (ready!(future.poll(cx)), this.call.take()) {
                         (Err(error), Some(call)) => (error, call),
                         (answer, _) => return Poll::Ready(answer),
                     };
                     match call.other(error) {
                         Ok((other, failed)) => {
-                            this.state
-                                .set(FallbackState::Second { future: Box::pin(call.second(other, failed)) });
+                            this.state.set(Either::Right(Box::pin(call.second(other, failed))));
                         }
                         Err(error) => return Poll::Ready(Err(error)),
                     }
                 }
-                StateProjection::Second { future } => return future.as_mut().poll(cx),
+                Either::Right(future) => return future.poll(cx),
             }
         }
     }

@@ -12,7 +12,7 @@ use tokio::sync::futures::OwnedNotified;
 use tokio::time::Instant;
 
 use super::run::ServerRun;
-use crate::admission::{AdmissionKind, AdmissionPolicy, InFlightCount};
+use crate::admission::{AdmissionKind, InFlightCount};
 use crate::refusal;
 
 pin_project! {
@@ -43,7 +43,7 @@ impl AdmittedCall {
     /// The refusal of a server that takes no calls.
     pub(super) fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
         let seat = AdmissionKind::of(&request.method);
-        let entered = run.gate.enter(seat, AdmissionPolicy::of(request));
+        let entered = run.gate.enter(seat, request.role());
         entered.map_err(|inside| refuse(run, inside, request))?;
         Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::future::Either;
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
+use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 
 use super::admitted_call::AdmittedCall;
@@ -18,9 +18,9 @@ pin_project! {
     pub struct LifecycleFuture<S: RpcService> {
         // The answer of the inner service or of the layer; `None` once the call was cut off.
         #[pin]
-        answer: Option<Either<S::Future, BoxFuture<'static, Result<Response, Error>>>>,
+        pub(super) answer: Option<Either<S::Future, BoxFuture<'static, Result<Response, Error>>>>,
         #[pin]
-        visit: Option<AdmittedCall>,
+        pub(super) visit: Option<AdmittedCall>,
     }
 }
 
@@ -33,16 +33,6 @@ impl<S: RpcService> LifecycleFuture<S> {
     /// Creates a future for an answer of the layer.
     pub(super) fn answering(answer: BoxFuture<'static, Result<Response, Error>>) -> Self {
         Self { answer: Some(Either::Right(answer)), visit: None }
-    }
-
-    /// Creates a future for an inner service that was called.
-    pub(super) fn called(answer: S::Future, visit: Option<AdmittedCall>) -> Self {
-        Self { answer: Some(Either::Left(answer)), visit }
-    }
-
-    /// Creates a future that calls the inner service once it has the capacity.
-    pub(super) fn waiting(service: S, request: Request, visit: Option<AdmittedCall>) -> Self {
-        Self { visit, ..Self::answering(Box::pin(call_once(service, request))) }
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use mgp_types::{Error, Method, Request, RequestKind, Response, RpcService, Session, WorkRole};
+use futures_util::future::Either;
+use mgp_types::{
+    BoxFuture, Error, Method, Request, RequestKind, Response, RpcService, Session, WorkRole, call_once,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -93,22 +96,18 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
             }
             _ => None,
         };
-        self.pass(request, visit)
-    }
-}
-
-impl<S: RpcService> LifecycleService<S> {
-    fn pass(&mut self, request: Request, visit: Option<AdmittedCall>) -> LifecycleFuture<S> {
         // Readiness is asked for with the call that needs it. Asked for in `poll_ready`, every connection that only
         // pings would keep it, and others would lack that capacity.
-        match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => LifecycleFuture::called(self.inner.call(request), visit),
-            Poll::Ready(Err(error)) => LifecycleFuture::refused(error),
+        let answer = match self.inner.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Either::Left(self.inner.call(request)),
+            Poll::Ready(Err(error)) => return LifecycleFuture::refused(error),
             Poll::Pending => {
                 let clone = self.inner.clone();
-                LifecycleFuture::waiting(std::mem::replace(&mut self.inner, clone), request, visit)
+                let inner = std::mem::replace(&mut self.inner, clone);
+                Either::Right(Box::pin(call_once(inner, request)) as BoxFuture<'static, _>)
             }
-        }
+        };
+        LifecycleFuture { answer: Some(answer), visit }
     }
 }
 

@@ -19,14 +19,14 @@ use crate::LifecycleChanges;
 /// Clones share it. When the last one is dropped the supervisor ends, and the server is closed at once; gates do not
 /// keep it. For a graceful end [`stop`](Self::stop) it first.
 pub struct Supervised<T> {
-    shared: Arc<SupervisorShared<T>>,
-    owner: Arc<SupervisorTask>,
+    pub(super) shared: Arc<SupervisorShared<T>>,
+    pub(super) owner: Arc<SupervisorTask>,
 }
 
-struct SupervisorTask {
-    task: JoinHandle<()>,
+pub(super) struct SupervisorTask {
+    pub(super) task: JoinHandle<()>,
     /// A receiver of which listeners are made, because it does not keep the channel open. The field is never read.
-    listener: broadcast::Receiver<LifecycleChange>,
+    pub(super) listener: broadcast::Receiver<LifecycleChange>,
 }
 
 impl Drop for SupervisorTask {
@@ -36,14 +36,6 @@ impl Drop for SupervisorTask {
 }
 
 impl<T: Clone + Send + Sync + 'static> Supervised<T> {
-    pub(super) fn new(
-        shared: Arc<SupervisorShared<T>>,
-        listener: broadcast::Receiver<LifecycleChange>,
-        task: JoinHandle<()>,
-    ) -> Self {
-        Self { shared, owner: Arc::new(SupervisorTask { task, listener }) }
-    }
-
     /// Returns the id of the server.
     pub fn server(&self) -> &ServerId {
         &self.shared.server
@@ -92,7 +84,7 @@ impl<T: Clone + Send + Sync + 'static> Supervised<T> {
     where
         T: RpcService,
     {
-        SupervisedService::new(Arc::clone(&self.shared))
+        SupervisedService { shared: Arc::clone(&self.shared) }
     }
 
     /// Starts a server that is not running; [`ready`](Self::ready) waits for it.

@@ -17,25 +17,13 @@ use crate::state::{take, tell};
 ///
 /// When the supervisor ends, this value is dropped, and takes the server to its end by the shortest way.
 pub(super) struct LifecycleTracker<T> {
-    life: ServerState,
-    shared: Arc<SupervisorShared<T>>,
-    changes: broadcast::Sender<LifecycleChange>,
-    audit: Option<Arc<dyn AuditPort>>,
+    pub(super) life: ServerState,
+    pub(super) shared: Arc<SupervisorShared<T>>,
+    pub(super) changes: broadcast::Sender<LifecycleChange>,
+    pub(super) audit: Option<Arc<dyn AuditPort>>,
 }
 
 impl<T> LifecycleTracker<T> {
-    pub(super) fn new(
-        shared: Arc<SupervisorShared<T>>,
-        changes: broadcast::Sender<LifecycleChange>,
-        audit: Option<Arc<dyn AuditPort>>,
-    ) -> Self {
-        Self { life: ServerState::Registered, shared, changes, audit }
-    }
-
-    pub(super) const fn state(&self) -> ServerState {
-        self.life
-    }
-
     /// Goes to the state `to`. The method never waits for a listener.
     pub(super) fn go(&mut self, to: ServerState, outlook: ReturnOutlook, reason: Option<&str>) {
         let from = match take(&mut self.life, to) {
@@ -66,10 +54,6 @@ impl<T> LifecycleTracker<T> {
         self.shared.position.send_modify(|position| position.outlook = outlook);
     }
 
-    pub(super) fn record_disconnected(&self, outcome: Outcome, reason: &str) {
-        self.record(EventType::ServerDisconnected, outcome, Some(reason));
-    }
-
     /// Records an event, without waiting: the log decides about an event for which it has no room.
     pub(super) fn record(&self, event: EventType, outcome: Outcome, reason: Option<&str>) {
         let Some(audit) = &self.audit else { return };
@@ -93,12 +77,12 @@ const ENDED: &str = "the supervisor ended";
 
 impl<T> Drop for LifecycleTracker<T> {
     fn drop(&mut self) {
-        let was_there = matches!(self.state(), ServerState::Connected | ServerState::Draining);
-        while let Some(to) = to_the_end(self.state()) {
+        let was_there = matches!(self.life, ServerState::Connected | ServerState::Draining);
+        while let Some(to) = to_the_end(self.life) {
             self.go(to, ReturnOutlook::Ended, Some(ENDED));
         }
         if was_there {
-            self.record_disconnected(Outcome::Success, ENDED);
+            self.record(EventType::ServerDisconnected, Outcome::Success, Some(ENDED));
         }
         self.expect(ReturnOutlook::Ended);
         self.shared.let_go();

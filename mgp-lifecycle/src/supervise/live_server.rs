@@ -8,11 +8,11 @@ use mgp_types::{Error, Origin, Request, Response};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-use crate::admission::{AdmissionCounter, AdmissionKind, AdmissionPolicy};
+use crate::admission::{AdmissionCounter, AdmissionKind};
 
 /// One incarnation of a server, and its calls in progress. A restarted server is another one.
 pub(super) struct LiveServer<T> {
-    service: T,
+    pub(super) service: T,
     turnstile: AdmissionCounter,
     /// Notified when no answer can come any more.
     over: Arc<Notify>,
@@ -26,17 +26,14 @@ impl<T> LiveServer<T> {
         Self { service, turnstile, over: Arc::default(), has_answered: AtomicBool::new(false) }
     }
 
-    pub(super) const fn service(&self) -> &T {
-        &self.service
-    }
-
-    /// Counts a request; `None` if the server does not take it.
-    pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<EnteredCall<T>> {
+    /// Counts a request, and returns its call with the wait for the time when no answer can come any more; `None` if the
+    /// server does not take the request.
+    pub(super) fn enter(self: &Arc<Self>, request: &Request) -> Option<(InFlightCall<T>, OwnedNotified)> {
         // The wait begins before the check, so that no call that is let in misses the end.
         let over = Arc::clone(&self.over).notified_owned();
         let seat = AdmissionKind::of(&request.method);
-        self.turnstile.enter(seat, AdmissionPolicy::of(request)).ok()?;
-        Some(EnteredCall { call: InFlightCall { live: Arc::clone(self), seat }, over })
+        self.turnstile.enter(seat, request.role()).ok()?;
+        Some((InFlightCall { live: Arc::clone(self), seat }, over))
     }
 
     /// Refuses all further calls but those that help others to finish.
@@ -73,24 +70,13 @@ impl<T> LiveServer<T> {
     }
 }
 
-/// A call that was let in.
-pub(super) struct EnteredCall<T> {
-    pub(super) call: InFlightCall<T>,
-    /// Resolves when no answer can come any more.
-    pub(super) over: OwnedNotified,
-}
-
 /// A call in progress, counted until it is dropped.
 pub(super) struct InFlightCall<T> {
-    live: Arc<LiveServer<T>>,
+    pub(super) live: Arc<LiveServer<T>>,
     seat: AdmissionKind,
 }
 
 impl<T> InFlightCall<T> {
-    pub(super) fn service(&self) -> &T {
-        &self.live.service
-    }
-
     /// Notes how the call ended, for probes: an answer proves life.
     pub(super) fn ended(&self, outcome: &Result<Response, Error>) {
         let is_answer = outcome.as_ref().map_or_else(|error| error.origin() == Origin::Peer, |_| true);

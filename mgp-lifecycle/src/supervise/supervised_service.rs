@@ -1,16 +1,17 @@
 //! The service that passes calls to the current incarnation of a server.
 
-use std::future::{self, Future};
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
+use futures_util::future::Either;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService, call_once};
 use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tower_service::Service;
 
-use super::live_server::{EnteredCall, InFlightCall};
+use super::live_server::InFlightCall;
 use super::supervisor_shared::SupervisorShared;
 
 /// Passes calls to the current incarnation of a supervised server, and refuses them while there is none.
@@ -26,13 +27,7 @@ use super::supervisor_shared::SupervisorShared;
 /// stands on the list of those that are woken at the server's end, whose lock is held for a moment. The gate allocates
 /// on refusals and on waits for capacity only. Dropping the future of a call takes it back, as the service does.
 pub struct SupervisedService<S> {
-    shared: Arc<SupervisorShared<S>>,
-}
-
-impl<S> SupervisedService<S> {
-    pub(super) const fn new(shared: Arc<SupervisorShared<S>>) -> Self {
-        Self { shared }
-    }
+    pub(super) shared: Arc<SupervisorShared<S>>,
 }
 
 impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
@@ -48,11 +43,17 @@ impl<S: RpcService + Sync> Service<Request> for SupervisedService<S> {
     //= mgp §11.2
     //# Graceful shutdown initiated — finishing in-flight requests, rejecting new ones
     fn call(&mut self, request: Request) -> Self::Future {
-        let state = match self.shared.enter(&request) {
-            Some(entered) => SupervisedCallState::entered(entered, request),
-            None => SupervisedCallState::refused(self.shared.refusal()),
+        let Some((call, over)) = self.shared.enter(&request) else {
+            return SupervisedServiceFuture::refused(self.shared.refusal());
         };
-        SupervisedServiceFuture { state }
+        let mut service = call.live.service.clone();
+        // A call is sent as soon as its incarnation has the capacity.
+        let answer = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Either::Left(service.call(request)),
+            Poll::Ready(Err(error)) => return SupervisedServiceFuture::refused(error),
+            Poll::Pending => Either::Right(Box::pin(call_once(service, request)) as BoxFuture<'static, _>),
+        };
+        SupervisedServiceFuture { answer, over: Some(over), call: Some(call) }
     }
 }
 
@@ -72,43 +73,17 @@ pin_project! {
         S: Service<Request>,
     {
         #[pin]
-        state: SupervisedCallState<S>,
+        answer: Either<S::Future, BoxFuture<'static, Result<Response, Error>>>,
+        // Resolves when no answer can come any more.
+        #[pin]
+        over: Option<OwnedNotified>,
+        call: Option<InFlightCall<S>>,
     }
 }
 
-pin_project! {
-    #[project = StateProj]
-    enum SupervisedCallState<S>
-    where
-        S: Service<Request>,
-    {
-        Waiting { outcome: BoxFuture<'static, Result<Response, Error>> },
-        Called {
-            #[pin]
-            answer: S::Future,
-            #[pin]
-            over: OwnedNotified,
-            call: Option<InFlightCall<S>>,
-        },
-    }
-}
-
-impl<S: RpcService + Sync> SupervisedCallState<S> {
+impl<S: RpcService> SupervisedServiceFuture<S> {
     fn refused(error: Error) -> Self {
-        Self::Waiting { outcome: Box::pin(future::ready(Err(error))) }
-    }
-
-    /// Sends a call that was let in, as soon as its incarnation has the capacity.
-    fn entered(entered: EnteredCall<S>, request: Request) -> Self {
-        let mut service = entered.call.service().clone();
-        match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => {
-                let EnteredCall { call, over } = entered;
-                Self::Called { answer: service.call(request), over, call: Some(call) }
-            }
-            Poll::Ready(Err(error)) => Self::refused(error),
-            Poll::Pending => Self::Waiting { outcome: Box::pin(carry_out(entered, service, request)) },
-        }
+        Self { answer: Either::Right(Box::pin(ready(Err(error)))), over: None, call: None }
     }
 }
 
@@ -116,44 +91,21 @@ impl<S: RpcService + Sync> Future for SupervisedServiceFuture<S> {
     type Output = Result<Response, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.project().state.project() {
-            StateProj::Waiting { outcome } => outcome.as_mut().poll(cx),
-            StateProj::Called { answer, over, call } => {
-                let outcome = match answer.poll(cx) {
-                    Poll::Ready(outcome) => outcome,
-                    // The service is polled first: its answer may be there, and its own error tells more.
-                    Poll::Pending => {
-                        ready!(over.poll(cx));
-                        Err(ended_early())
-                    }
-                };
-                // The call counts as answered, whenever its future is dropped.
-                if let Some(call) = call.take() {
-                    call.ended(&outcome);
-                }
-                Poll::Ready(outcome)
+        let this = self.project();
+        let outcome = match this.answer.poll(cx) {
+            Poll::Ready(outcome) => outcome,
+            // The service is polled first: its answer may be there, and its own error tells more.
+            Poll::Pending => {
+                ready!(this.over.as_pin_mut().map_or(Poll::Pending, |over| over.poll(cx)));
+                Err(Error::disconnected("the server ended before it answered"))
             }
+        };
+        // The call counts as answered, whenever its future is dropped.
+        if let Some(call) = this.call.take() {
+            call.ended(&outcome);
         }
+        Poll::Ready(outcome)
     }
-}
-
-/// Carries out a call that has to wait until its incarnation has the capacity.
-async fn carry_out<S: RpcService>(
-    EnteredCall { call, over }: EnteredCall<S>,
-    service: S,
-    request: Request,
-) -> Result<Response, Error> {
-    let outcome = tokio::select! {
-        biased;
-        outcome = call_once(service, request) => outcome,
-        () = over => Err(ended_early()),
-    };
-    call.ended(&outcome);
-    outcome
-}
-
-fn ended_early() -> Error {
-    Error::disconnected("the server ended before it answered")
 }
 
 mgp_types::partial_debug!([S: Service<Request>] SupervisedServiceFuture<S>);

@@ -4,12 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{AuditPort, ServerId, Shutdown};
+use mgp_types::mgp::{AuditPort, ServerId, ServerState, Shutdown};
 use mgp_types::{BoxFuture, Error};
 use tokio::sync::broadcast;
 
 use super::connect::Connect;
-use super::handle::Supervised;
+use super::handle::{Supervised, SupervisorTask};
 use super::health_tracker::{ProbeResult, ProbeSettings};
 use super::lifecycle_tracker::LifecycleTracker;
 use super::run::SupervisorRun;
@@ -185,9 +185,11 @@ impl<C: Connect> Supervisor<C> {
     pub fn spawn(self) -> Supervised<C::Service> {
         let shared = Arc::new(SupervisorShared::new(self.server));
         let (changes, listener) = broadcast::channel(CHANGES_KEPT);
-        let course = LifecycleTracker::new(Arc::clone(&shared), changes, self.audit);
+        let (life, audit) = (ServerState::Registered, self.audit);
+        let course = LifecycleTracker { life, shared: Arc::clone(&shared), changes, audit };
         let run = SupervisorRun::new(self.plan, course, Restarts::new(self.restarts), Arc::clone(&shared));
-        Supervised::new(shared, listener, tokio::spawn(run.forever()))
+        let task = tokio::spawn(run.forever());
+        Supervised { shared, owner: Arc::new(SupervisorTask { task, listener }) }
     }
 }
 

@@ -6,12 +6,13 @@ use arc_swap::ArcSwapOption;
 use mgp_types::mgp::{ServerId, ServerState};
 use mgp_types::{Error, Request};
 use parking_lot::Mutex;
+use tokio::sync::futures::OwnedNotified;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::command::{CommandSlot, SupervisorCommand};
 use super::health_tracker::ServerHealth;
-use super::live_server::{EnteredCall, LiveServer};
+use super::live_server::{InFlightCall, LiveServer};
 use crate::refusal::not_admitted;
 
 /// The state that a supervisor shares with its handles and gates.
@@ -84,7 +85,7 @@ impl<T> SupervisorShared<T> {
     }
 
     /// Counts a call of the current incarnation, if it takes calls.
-    pub(super) fn enter(&self, request: &Request) -> Option<EnteredCall<T>> {
+    pub(super) fn enter(&self, request: &Request) -> Option<(InFlightCall<T>, OwnedNotified)> {
         self.live.load().as_ref()?.enter(request)
     }
 
@@ -94,7 +95,7 @@ impl<T> SupervisorShared<T> {
         T: Clone,
     {
         let live = self.live.load();
-        live.as_ref().filter(|live| !live.is_shut()).map(|live| live.service().clone())
+        live.as_ref().filter(|live| !live.is_shut()).map(|live| live.service.clone())
     }
 
     /// Waits for the result of `get` while the server is being connected to.

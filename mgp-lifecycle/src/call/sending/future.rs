@@ -1,10 +1,11 @@
 //! The future of a call: its first attempt, and what follows where it has to wait.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use futures_util::future::Either;
 use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
 use pin_project_lite::pin_project;
 use tokio::time::Sleep;
@@ -23,19 +24,13 @@ pin_project! {
     where
         S: Service<Request>,
     {
+        // The first attempt, or all that follows it; `None` once the first attempt is over.
         #[pin]
-        step: SendingStep<S::Future>,
+        step: Option<Either<S::Future, BoxFuture<'static, Result<Response, Error>>>>,
+        #[pin]
+        timer: Option<Sleep>,
         // Behind the attempt, which is dropped first.
         first: Option<FirstAttempt<S>>,
-    }
-}
-
-pin_project! {
-    #[project = StepProjection]
-    enum SendingStep<F> {
-        Attempting { #[pin] future: F, #[pin] timer: Option<Sleep> },
-        GoingOn { future: BoxFuture<'static, Result<Response, Error>> },
-        Over { error: Option<Error> },
     }
 }
 
@@ -48,12 +43,16 @@ struct FirstAttempt<S> {
 impl<S: RpcService> SendingFuture<S> {
     /// A request that no section is about.
     pub(super) const fn untouched(future: S::Future) -> Self {
-        Self { step: SendingStep::Attempting { future, timer: None }, first: None }
+        Self { step: Some(Either::Left(future)), timer: None, first: None }
     }
 
     /// A call that is not sent.
-    pub(super) const fn refused(error: Error) -> Self {
-        Self { step: SendingStep::Over { error: Some(error) }, first: None }
+    pub(super) fn refused(error: Error) -> Self {
+        Self::waiting(Box::pin(ready(Err(error))))
+    }
+
+    fn waiting(future: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self { step: Some(Either::Right(future)), timer: None, first: None }
     }
 
     /// The first attempt at a call. The service is ready.
@@ -62,12 +61,11 @@ impl<S: RpcService> SendingFuture<S> {
             let clone = service.clone();
             // The service that is ready waits with the call.
             let service = mem::replace(service, clone);
-            return Self { step: going_on(attempts, service, request, wait), first: None };
+            return Self::waiting(Box::pin(attempts.go_on(service, request, wait)));
         }
         let kept = attempts.may_come_again().then(|| (service.clone(), request.clone()));
         attempts.carry_deadline(&mut request);
-        let step = SendingStep::Attempting { future: service.call(request), timer: None };
-        Self { step, first: Some(FirstAttempt { attempts, kept }) }
+        Self { first: Some(FirstAttempt { attempts, kept }), ..Self::untouched(service.call(request)) }
     }
 }
 
@@ -77,12 +75,15 @@ impl<S: RpcService> Future for SendingFuture<S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {
-            match this.step.as_mut().project() {
-                StepProjection::Attempting { future, timer } => {
+            let step = this.step.as_mut().as_pin_mut();
+            match step.expect("a future is not polled again after it was ready").as_pin_mut() {
+                Either::Left(future) => {
                     let Some(first) = this.first else { return future.poll(cx) };
+                    let timer = this.timer.as_mut();
                     let answer = ready!(first.attempts.poll_step(future, timer, StepEnd::Attempt, cx));
                     // The attempt is dropped before anybody hears that it is over.
-                    this.step.set(SendingStep::Over { error: None });
+                    this.step.set(None);
+                    this.timer.set(None);
                     let Some(FirstAttempt { mut attempts, kept }) = this.first.take() else { continue };
                     let (error, service, request) = match (attempts.judge(answer), kept) {
                         (Err(error), Some((service, request))) => (error, service, request),
@@ -90,29 +91,16 @@ impl<S: RpcService> Future for SendingFuture<S> {
                     };
                     match attempts.retry(error, &request) {
                         Ok(retry) => {
-                            this.step.set(going_on(attempts, service, request, Wait::Pausing(retry)));
+                            let following = attempts.go_on(service, request, Wait::Pausing(retry));
+                            this.step.set(Some(Either::Right(Box::pin(following))));
                         }
                         Err(error) => return Poll::Ready(Err(error)),
                     }
                 }
-                StepProjection::GoingOn { future } => return future.as_mut().poll(cx),
-                StepProjection::Over { error } => {
-                    let again = || Error::internal("the answer was given already");
-                    return Poll::Ready(Err(error.take().unwrap_or_else(again)));
-                }
+                Either::Right(future) => return future.poll(cx),
             }
         }
     }
-}
-
-/// Returns the step of a call that has to wait.
-fn going_on<S: RpcService>(
-    attempts: Attempts,
-    service: S,
-    request: Request,
-    wait: Wait,
-) -> SendingStep<S::Future> {
-    SendingStep::GoingOn { future: Box::pin(attempts.go_on(service, request, wait)) }
 }
 
 mgp_types::partial_debug!([S: Service<Request>] SendingFuture<S>);

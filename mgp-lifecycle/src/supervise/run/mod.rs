@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mgp_types::Error;
-use mgp_types::mgp::{Outcome, ServerState};
+use mgp_types::mgp::{EventType, Outcome, ServerState};
 use tokio::time::Instant;
 
 use super::command::SupervisorCommand;
@@ -89,7 +89,7 @@ impl<C: Connect> SupervisorRun<C> {
             }
             self.given_up = false;
             self.ordered = Some(number);
-            let again = self.course.state() == ServerState::Error;
+            let again = self.course.life == ServerState::Error;
             let to = if again { ServerState::Restarting } else { ServerState::Connecting };
             self.course.go(to, ReturnOutlook::Soon, order.reason());
             return NextStep::Connect(None);
@@ -98,7 +98,7 @@ impl<C: Connect> SupervisorRun<C> {
 
     /// Decides about a server that ended, or could not be connected to, and goes to its next state.
     fn after(&mut self, ended: ServerEnd, reason: &str) -> NextStep {
-        let from = self.course.state();
+        let from = self.course.life;
         let verdict = self.restarts.decide(ended, self.began.elapsed(), (self.plan.chance)());
         let (again, reason) = match verdict {
             RestartDecision::Restart { after } => (Some(later(Instant::now(), after)), reason),
@@ -122,7 +122,7 @@ impl<C: Connect> SupervisorRun<C> {
         if matches!(from, ServerState::Connected | ServerState::Draining) || given_up {
             let well = ended == ServerEnd::InOrder && !given_up;
             let outcome = if well { Outcome::Success } else { Outcome::Failure };
-            self.course.record_disconnected(outcome, reason);
+            self.course.record(EventType::ServerDisconnected, outcome, Some(reason));
         }
         self.given_up = given_up;
         again.map_or(NextStep::Rest, |at| NextStep::Connect(Some(at)))

@@ -113,7 +113,7 @@ impl<C: Connect> SupervisorRun<C> {
         self.course.go(ServerState::Draining, outlook(&drain), Some(drain.reason.as_str()));
         let mut deadline = later(Instant::now(), drain.timeout);
         let shutdown = Shutdown::new(drain.reason).with_timeout_ms(millis(drain.timeout));
-        let mut done = pin!(async { tokio::join!(ask(&self.plan, live.service(), shutdown), live.idle()) });
+        let mut done = pin!(async { tokio::join!(ask(&self.plan, &live.service, shutdown), live.idle()) });
         loop {
             tokio::select! {
                 biased;
@@ -139,7 +139,7 @@ impl<C: Connect> SupervisorRun<C> {
 
     fn drained(&mut self, drain: &DrainRequest, number: u64) -> NextStep {
         let reason = drain.reason.as_str();
-        self.course.record_disconnected(Outcome::Success, reason);
+        self.course.record(EventType::ServerDisconnected, Outcome::Success, Some(reason));
         self.restarts.forget();
         if drain.restart {
             self.ordered = Some(number);
@@ -183,7 +183,7 @@ async fn until_down<T: Clone>(
             continue;
         }
         left_out = 0;
-        let beat = match timeout(settings.answer_within, caught(|| ask(live.service().clone()))).await {
+        let beat = match timeout(settings.answer_within, caught(|| ask(live.service.clone()))).await {
             Ok(Ok(beat)) => beat,
             Ok(Err(_)) => ProbeResult::NotAsked,
             Err(_) => ProbeResult::Missed,

@@ -92,6 +92,19 @@ pub(crate) fn in_words(error: Error) -> Error {
     error.with_data(data)
 }
 
+/// Returns 3001 for a call of which nothing was done, because `problem` says what could not be stored first.
+#[cfg(feature = "ext")]
+pub(crate) fn not_stored(problem: &str, error: &crate::store::StoreError) -> Error {
+    tracing::error!(%error, "{problem}");
+    let message = match error {
+        crate::store::StoreError::Full => {
+            format!("{problem} because the disk is full; nothing was done: free some space")
+        }
+        _ => format!("{problem}; nothing was done, and the operator has to look at the store"),
+    };
+    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
+}
+
 /// Returns the advice for every error with this code.
 fn recovery_for(code: i64) -> Recovery {
     Recovery::for_code(code).unwrap_or_default()

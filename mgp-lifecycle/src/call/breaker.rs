@@ -60,7 +60,14 @@ impl Default for BreakerSettings {
 #[derive(Debug, Clone)]
 struct Breaker {
     settings: BreakerSettings,
-    state: CircuitState,
+    state: BreakerState,
+    /// The calls that the closed breaker has counted.
+    window: Window,
+    /// The time until which the breaker is open; after it, a half-open breaker no longer waits for the calls that still run.
+    until: Duration,
+    /// The number of calls that run, and of those that were answered, since the breaker is half-open.
+    running: u32,
+    answered: u32,
     /// The number of times that the state of the breaker has changed.
     changes: u64,
     /// The number of times in a row that the breaker has opened.
@@ -98,35 +105,19 @@ pub(super) enum CallEnd {
     Unknown,
 }
 
-#[derive(Debug, Clone)]
-enum CircuitState {
-    Closed {
-        window: Window,
-    },
-    Open {
-        until: Duration,
-    },
-    /// After `until` the calls that still run are not waited for any longer.
-    HalfOpen {
-        running: u32,
-        answered: u32,
-        until: Duration,
-    },
-}
-
 impl Breaker {
     /// A closed breaker that has counted nothing.
     fn new(settings: BreakerSettings) -> Self {
-        let state = CircuitState::Closed { window: Window::new(settings.window) };
-        Self { settings, state, changes: 0, openings: 0, latest: Duration::ZERO }
-    }
-
-    /// Returns the state of the breaker. An open breaker turns half-open when a call comes after its time.
-    const fn state(&self) -> BreakerState {
-        match self.state {
-            CircuitState::Closed { .. } => BreakerState::Closed,
-            CircuitState::Open { .. } => BreakerState::Open,
-            CircuitState::HalfOpen { .. } => BreakerState::HalfOpen,
+        Self {
+            state: BreakerState::Closed,
+            window: Window::new(settings.window),
+            until: Duration::ZERO,
+            running: 0,
+            answered: 0,
+            changes: 0,
+            openings: 0,
+            latest: Duration::ZERO,
+            settings,
         }
     }
 
@@ -138,31 +129,29 @@ impl Breaker {
         if let Some(wait) = self.wait(now) {
             return Err(wait);
         }
-        if self.state() == BreakerState::Open || self.has_all_probes() {
+        if self.state == BreakerState::Open || self.has_all_probes() {
             self.half_open(now);
         }
-        if let CircuitState::HalfOpen { running, .. } = &mut self.state {
-            *running += 1;
-        }
+        self.running += u32::from(self.state == BreakerState::HalfOpen);
         Ok(Pass { changes: self.changes })
     }
 
     /// Returns how long a call has to wait that comes at `now`; `None` if it is let through.
     fn wait(&self, now: Duration) -> Option<Duration> {
         let wait = match self.state {
-            CircuitState::Open { until } => until.saturating_sub(now),
-            CircuitState::HalfOpen { until, .. } if self.has_all_probes() => {
-                let wait = until.saturating_sub(now);
+            BreakerState::Open => self.until.saturating_sub(now),
+            BreakerState::HalfOpen if self.has_all_probes() => {
+                let wait = self.until.saturating_sub(now);
                 if wait.is_zero() { wait } else { wait.min(self.settings.open_for).max(SHORTEST_WAIT) }
             }
-            CircuitState::Closed { .. } | CircuitState::HalfOpen { .. } => Duration::ZERO,
+            BreakerState::Closed | BreakerState::HalfOpen => Duration::ZERO,
         };
         (!wait.is_zero()).then_some(wait)
     }
 
     /// Returns whether as many calls try a half-open server as may.
-    const fn has_all_probes(&self) -> bool {
-        matches!(self.state, CircuitState::HalfOpen { running, answered, .. } if running + answered >= self.settings.probes.get())
+    fn has_all_probes(&self) -> bool {
+        self.state == BreakerState::HalfOpen && self.running + self.answered >= self.settings.probes.get()
     }
 
     /// Hears how a call ended.
@@ -170,29 +159,28 @@ impl Breaker {
         if changes != self.changes {
             return;
         }
-        match (&mut self.state, end) {
-            (CircuitState::Closed { window }, CallEnd::Answered) => window.count(now, false),
-            (CircuitState::Closed { window }, CallEnd::Failed) => {
-                window.count(now, true);
-                let (failed, all) = window.sums(now);
+        match (self.state, end) {
+            (BreakerState::Closed, CallEnd::Answered) => self.window.count(now, false),
+            (BreakerState::Closed, CallEnd::Failed) => {
+                self.window.count(now, true);
+                let (failed, all) = self.window.sums(now);
                 let percent = u64::from(self.settings.failure_percent.clamp(1, 100));
                 if all >= u64::from(self.settings.min_calls.get()) && failed * 100 >= all * percent {
                     self.open(now);
                 }
             }
-            (CircuitState::HalfOpen { running, answered, .. }, CallEnd::Answered) => {
-                *running = running.saturating_sub(1);
-                *answered += 1;
-                if *answered >= self.settings.probes.get() {
+            (BreakerState::HalfOpen, CallEnd::Answered) => {
+                self.running = self.running.saturating_sub(1);
+                self.answered += 1;
+                if self.answered >= self.settings.probes.get() {
                     self.openings = 0;
-                    self.change(CircuitState::Closed { window: Window::new(self.settings.window) });
+                    self.window = Window::new(self.settings.window);
+                    self.change(BreakerState::Closed);
                 }
             }
-            (CircuitState::HalfOpen { .. }, CallEnd::Failed) => self.open(now),
-            (CircuitState::HalfOpen { running, .. }, CallEnd::Unknown) => {
-                *running = running.saturating_sub(1);
-            }
-            (CircuitState::Closed { .. }, CallEnd::Unknown) | (CircuitState::Open { .. }, _) => {}
+            (BreakerState::HalfOpen, CallEnd::Failed) => self.open(now),
+            (BreakerState::HalfOpen, CallEnd::Unknown) => self.running = self.running.saturating_sub(1),
+            (BreakerState::Closed, CallEnd::Unknown) | (BreakerState::Open, _) => {}
         }
     }
 
@@ -201,23 +189,25 @@ impl Breaker {
         self.openings = self.openings.saturating_add(1);
         let time =
             self.settings.open_for.saturating_mul(factor).min(self.settings.max_open).max(SHORTEST_WAIT);
-        self.change(CircuitState::Open { until: now.saturating_add(time) });
+        self.until = now.saturating_add(time);
+        self.change(BreakerState::Open);
     }
 
     /// Lets a few calls try. A call that never ends must not keep others from it for good.
     fn half_open(&mut self, now: Duration) {
-        let until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
-        self.change(CircuitState::HalfOpen { running: 0, answered: 0, until });
+        self.until = now.saturating_add(self.settings.max_open.max(SHORTEST_WAIT));
+        (self.running, self.answered) = (0, 0);
+        self.change(BreakerState::HalfOpen);
     }
 
-    fn change(&mut self, state: CircuitState) {
+    fn change(&mut self, state: BreakerState) {
         self.state = state;
         self.changes += 1;
     }
 
     /// Returns how often the state has changed, and in the last bit whether the breaker is closed.
     const fn sign(&self) -> u64 {
-        self.changes << 1 | matches!(self.state, CircuitState::Closed { .. }) as u64
+        self.changes << 1 | matches!(self.state, BreakerState::Closed) as u64
     }
 }
 

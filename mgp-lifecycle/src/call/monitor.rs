@@ -127,7 +127,8 @@ impl OutboxPort for CallMonitor {
             return Box::pin(ready(Err(Error::invalid_request("the caller cannot be asked"))));
         };
         self.has_shown.store(true, Ordering::Relaxed);
-        let question = OpenQuestion::new(self);
+        self.chain().for_each(|monitor| monitor.asked.begin());
+        let question = OpenQuestion(self);
         Box::pin(async move {
             let _question = question;
             port.call(stream, request).await
@@ -139,13 +140,6 @@ mgp_types::partial_debug!(CallMonitor, self => time: self.time);
 
 /// A question that waits for its answer. Meanwhile no time runs.
 struct OpenQuestion<'a>(&'a CallMonitor);
-
-impl<'a> OpenQuestion<'a> {
-    fn new(monitor: &'a CallMonitor) -> Self {
-        monitor.chain().for_each(|monitor| monitor.asked.begin());
-        Self(monitor)
-    }
-}
 
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {

@@ -12,16 +12,12 @@ use parking_lot::Mutex;
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     got: Mutex<Vec<(StreamId, Request)>>,
-    is_stuck: bool,
+    pub(crate) is_stuck: bool,
 }
 
 impl Caller {
     pub(crate) fn stuck() -> Self {
         Self { is_stuck: true, ..Self::default() }
-    }
-
-    pub(crate) const fn is_stuck(&self) -> bool {
-        self.is_stuck
     }
 
     /// Returns the outbox to the peer for one call.

@@ -20,7 +20,7 @@ pub(crate) struct Upstream {
     running: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     work: Arc<dyn Fn(usize, Request) -> BoxFuture<'static, UpstreamAnswer> + Send + Sync>,
-    is_never_ready: bool,
+    pub(crate) is_never_ready: bool,
 }
 
 impl Upstream {
@@ -75,11 +75,6 @@ impl Upstream {
             }
             Ok(Response::empty())
         })
-    }
-
-    pub(crate) fn never_ready(mut self) -> Self {
-        self.is_never_ready = true;
-        self
     }
 
     pub(crate) fn failing(error: &Error) -> Self {

@@ -10,13 +10,16 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::call_table::{CallTable, KeptOutcome, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall};
+use super::call_table::{
+    CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NewCall, NoRoom, RunningCall,
+};
 use super::keyed_call::KeyedCall;
 use super::outcome::{CallOutcome, Verdict, restored, stored, told};
 use super::refusal;
 use super::store::{CallStore, FirstCall};
 use crate::call::{Deadline, is_harmless};
 use crate::in_any_case::in_any_case;
+use crate::refusal::not_stored;
 use crate::store::StoreError;
 use crate::wall_clock::WallClock;
 
@@ -153,7 +156,7 @@ impl FirstRun {
             if let Some(written) = written
                 && let Err(error) = written.await
             {
-                let error = refusal::not_stored(&error);
+                let error = not_stored("the idempotency key cannot be kept", &error);
                 ending.release(&Err(error.clone()));
                 return Err(error);
             }
@@ -200,7 +203,7 @@ impl EndingCall {
                 Err(error) => tracing::error!(%error, "the outcome of a call is kept in memory alone"),
             }
         }
-        shared.calls.lock().keep(self.id, kept, bytes);
+        shared.calls.lock().end(self.id, KeptState::Done { outcome: kept, bytes: bytes as u64 });
         self.tell(outcome);
     }
 
@@ -226,7 +229,7 @@ impl EndingCall {
 impl Drop for EndingCall {
     fn drop(&mut self) {
         if self.outcome.is_some() {
-            self.book.0.calls.lock().lose(self.id);
+            self.book.0.calls.lock().end(self.id, KeptState::Unknown);
         }
     }
 }

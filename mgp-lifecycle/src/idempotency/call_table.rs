@@ -11,8 +11,6 @@ use tokio::sync::watch;
 use super::keyed_call::KeyedCall;
 use super::outcome::CallOutcome;
 use super::store::FirstCall;
-#[cfg(feature = "store")]
-use super::store::StoredState;
 
 /// The outcome of a call that runs, for those who wait for it: none yet, or how it ended. A sender that is gone has
 /// nobody know how the call ended.
@@ -88,10 +86,15 @@ struct KeptCall {
     state: KeptState,
 }
 
+/// The state of a call whose key is remembered.
 #[derive(Debug)]
-enum KeptState {
+pub(super) enum KeptState {
     Running(RunningCall),
-    Done { outcome: KeptOutcome, bytes: u64 },
+    Done {
+        outcome: KeptOutcome,
+        bytes: u64,
+    },
+    /// Nobody knows how the call ended.
     Unknown,
 }
 
@@ -121,14 +124,7 @@ impl CallTable {
 
     /// Adds a call that was stored by a process that has ended.
     #[cfg(feature = "store")]
-    pub(super) fn restore(&mut self, first: FirstCall, state: StoredState) {
-        let state = match state {
-            StoredState::Running => KeptState::Unknown,
-            StoredState::Done(None) => KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 },
-            StoredState::Done(Some(bytes)) => {
-                KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() }
-            }
-        };
+    pub(super) fn restore(&mut self, first: FirstCall, state: KeptState) {
         self.insert(first, KeptState::Unknown);
         self.end(first.id, state);
     }
@@ -168,16 +164,6 @@ impl CallTable {
         Ok(NewCall { first, outcome, expired })
     }
 
-    /// Notes the outcome of a call that ran.
-    pub(super) fn keep(&mut self, id: Digest, outcome: KeptOutcome, bytes: usize) {
-        self.end(id, KeptState::Done { outcome, bytes: bytes as u64 });
-    }
-
-    /// Notes that nobody knows how a call ended that ran.
-    pub(super) fn lose(&mut self, id: Digest) {
-        self.end(id, KeptState::Unknown);
-    }
-
     /// Forgets a call.
     pub(super) fn remove(&mut self, id: &Digest) {
         let Some(call) = self.calls.remove(id) else { return };
@@ -197,7 +183,7 @@ impl CallTable {
     }
 
     /// Notes how a call that ran has ended.
-    fn end(&mut self, id: Digest, state: KeptState) {
+    pub(super) fn end(&mut self, id: Digest, state: KeptState) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         let Some(keys) = self.callers.get_mut(&call.first.caller) else { return };
         if let KeptState::Done { bytes, .. } = &state {

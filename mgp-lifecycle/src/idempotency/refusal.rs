@@ -60,18 +60,6 @@ pub(super) fn still_running() -> Error {
     ))
 }
 
-/// Returns the error of a call whose key could not be stored; nothing was done.
-pub(super) fn not_stored(error: &StoreError) -> Error {
-    tracing::error!(%error, "an idempotency key cannot be stored");
-    let message = match error {
-        StoreError::Full => "the idempotency key cannot be kept because the disk is full; nothing was done",
-        _ => {
-            "the idempotency key cannot be kept; nothing was done, and the operator has to look at the store"
-        }
-    };
-    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
-}
-
 /// Returns the error of a call whose outcome could not be read from the store.
 pub(super) fn not_read(error: &StoreError) -> Error {
     tracing::error!(%error, "the outcome of a call cannot be read");

@@ -7,6 +7,8 @@ use mgp_types::ext::IdempotencyTtl;
 use mgp_types::mgp::Timestamp;
 use mgp_types::{BoxFuture, RawJson};
 
+#[cfg(feature = "store")]
+use super::call_table::KeptState;
 use crate::store::StoreError;
 
 /// The first call with a key.
@@ -19,22 +21,12 @@ pub(super) struct FirstCall {
     pub(super) ttl: IdempotencyTtl,
 }
 
-/// The state of a call that is stored.
-#[cfg(feature = "store")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StoredState {
-    /// The call was begun.
-    Running,
-    /// The call has ended, and the bytes of its outcome are as many; `None` where it is not kept.
-    Done(Option<u32>),
-}
-
 /// The store of the keys that outlive the process. Writes are asked for when a method is called, in that order, whatever
 /// becomes of the futures.
 pub(super) trait CallStore: fmt::Debug + Send + Sync {
     /// Returns all calls, but for those that expired before `now`, which are removed.
     #[cfg(feature = "store")]
-    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError>;
+    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError>;
 
     /// Stores that a call begins, and removes expired ones.
     fn begin(&self, call: FirstCall, expired: Vec<Digest>) -> BoxFuture<'static, Result<(), StoreError>>;
@@ -57,11 +49,12 @@ mod sqlite {
     use mgp_types::{BoxFuture, RawJson};
     use rusqlite::{Connection, Row, params};
 
-    use super::{CallStore, FirstCall, StoredState};
+    use super::super::call_table::KeptOutcome;
+    use super::{CallStore, FirstCall, KeptState};
     use crate::store::{EffectStore, StoreError};
 
     impl CallStore for EffectStore {
-        fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
+        fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
             self.read_now(|connection| {
                 connection.execute(
                     "DELETE FROM idempotent_calls WHERE begun_at + ttl_seconds * 1000 <= ?1",
@@ -117,12 +110,17 @@ mod sqlite {
         }
     }
 
-    fn read(row: &Row<'_>) -> Result<(FirstCall, StoredState), StoreError> {
+    fn read(row: &Row<'_>) -> Result<(FirstCall, KeptState), StoreError> {
         let digest = |column| Ok::<_, StoreError>(Digest::from(row.get::<_, [u8; 32]>(column)?));
         let begun_at = Timestamp::from_millis(row.get(3)?).ok_or_else(|| damaged("a time that is none"))?;
         let state = match row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)? {
-            "running" => StoredState::Running,
-            _ => StoredState::Done(row.get(6)?),
+            // The process that ran it has ended.
+            "running" => KeptState::Unknown,
+            _ => row
+                .get::<_, Option<u32>>(6)?
+                .map_or(KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 }, |bytes| {
+                    KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() }
+                }),
         };
         let call = FirstCall {
             id: digest(0)?,

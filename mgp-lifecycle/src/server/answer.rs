@@ -10,7 +10,6 @@ use mgp_types::mgp::{
 use mgp_types::{BoxFuture, Error, Request, Response, Session, WorkRole};
 
 use super::ServerLifecycle;
-use super::stopping::ShutdownPermission;
 use crate::refusal;
 use crate::span::millis;
 
@@ -76,12 +75,12 @@ fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error
     let principal = request.context.principal.as_ref();
     let policy = *life.run().policy.lock();
     match policy.permits(principal) {
-        ShutdownPermission::Yes => {}
-        ShutdownPermission::NotToThem => {
+        Some(true) => {}
+        Some(false) => {
             tracing::warn!(?principal, "a request to shut down was refused");
             return Err(refusal::may_not_stop());
         }
-        ShutdownPermission::ToNobody => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
+        None => return Response::with_body(&ShutdownAnswer::refused(life.pending())),
     }
     let wish: Shutdown = request.body().map_err(|error| explain(request, error))?;
     life.begin_shutdown(wish.reason, Duration::from_millis(wish.timeout_ms));

@@ -35,15 +35,8 @@ pub(super) struct ServerRun {
 #[derive(Debug)]
 struct RunState {
     lifecycle: ServerState,
-    /// The order to stop, once there is one.
-    stop: Option<PlannedStop>,
-}
-
-#[derive(Debug)]
-struct PlannedStop {
-    reason: ShutdownReason,
-    /// The time until which calls may finish.
-    deadline: Instant,
+    /// The reason for a stop that was ordered, and the time until which calls may finish.
+    stop: Option<(ShutdownReason, Instant)>,
 }
 
 /// The time for the last messages once no call is waited for any more.
@@ -90,9 +83,9 @@ impl ServerRun {
     pub(super) fn stop(&self, reason: ShutdownReason, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout.min(LONGEST_TIMEOUT);
         let mut course = self.course.lock();
-        if let Some(stop) = &mut course.stop {
-            if deadline < stop.deadline {
-                stop.deadline = deadline;
+        if let Some((_, planned)) = &mut course.stop {
+            if deadline < *planned {
+                *planned = deadline;
                 // The task that drains the server has less time than it thought.
                 self.gate.stirred.notify_one();
             }
@@ -103,7 +96,7 @@ impl ServerRun {
         if course.lifecycle == ServerState::Connected {
             let _ = self.go(&mut course, ServerState::Draining, Some(reason.as_str()));
         }
-        course.stop = Some(PlannedStop { reason, deadline });
+        course.stop = Some((reason, deadline));
         true
     }
 
@@ -151,7 +144,7 @@ impl ServerRun {
 
     /// Returns the time until which calls may finish: for good, unless the server is to stop.
     fn deadline(&self) -> Instant {
-        let stop = self.course.lock().stop.as_ref().map(|stop| stop.deadline);
+        let stop = self.course.lock().stop.map(|(_, deadline)| deadline);
         stop.unwrap_or_else(|| Instant::now() + LONGEST_TIMEOUT)
     }
 
@@ -159,7 +152,7 @@ impl ServerRun {
     fn end(&self) -> u64 {
         let mut course = self.course.lock();
         let inside = self.gate.end();
-        let reason = course.stop.as_ref().map(|stop| stop.reason.as_str());
+        let reason = course.stop.map(|(reason, _)| reason.as_str());
         if course.lifecycle == ServerState::Draining {
             let _ = self.step(&mut course, ServerState::Disconnected, reason);
         } else {

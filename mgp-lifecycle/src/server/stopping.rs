@@ -21,16 +21,6 @@ pub enum ShutdownPolicy {
     Nobody,
 }
 
-/// The decision of a policy about a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShutdownPermission {
-    Yes,
-    /// The peer may not stop the server.
-    NotToThem,
-    /// No peer may stop the server: the answer is `accepted: false`.
-    ToNobody,
-}
-
 /// The way in which a server's life ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "calls are finished or not")]
@@ -45,14 +35,15 @@ pub enum DrainOutcome {
 }
 
 impl ShutdownPolicy {
-    pub(super) fn permits(self, principal: Option<&Principal>) -> ShutdownPermission {
-        let permitted = match (self, principal.map(Principal::role)) {
-            (Self::Nobody, _) => return ShutdownPermission::ToNobody,
-            (Self::Anyone, _) | (Self::NotAgents | Self::Operators, Some(PrincipalRole::Operator)) => true,
-            (Self::NotAgents, nobody) => nobody.is_none(),
-            (Self::Operators, _) => false,
-        };
-        if permitted { ShutdownPermission::Yes } else { ShutdownPermission::NotToThem }
+    /// Returns whether the peer may stop the server; `None` if no peer may, and the answer is `accepted: false`.
+    pub(super) fn permits(self, principal: Option<&Principal>) -> Option<bool> {
+        let role = principal.map(Principal::role);
+        match self {
+            Self::Nobody => None,
+            Self::Anyone => Some(true),
+            Self::NotAgents => Some(role.is_none_or(|role| role == PrincipalRole::Operator)),
+            Self::Operators => Some(role == Some(PrincipalRole::Operator)),
+        }
     }
 }
 
@@ -62,14 +53,12 @@ mod tests {
 
     #[test]
     fn the_policy_decides_by_who_asks() {
-        use ShutdownPermission::{NotToThem, ToNobody, Yes};
-
         let (agent, operator) = (Principal::new("a"), Principal::operator("o"));
         for (policy, unknown, to_agent, to_operator) in [
-            (ShutdownPolicy::default(), Yes, NotToThem, Yes),
-            (ShutdownPolicy::Operators, NotToThem, NotToThem, Yes),
-            (ShutdownPolicy::Anyone, Yes, Yes, Yes),
-            (ShutdownPolicy::Nobody, ToNobody, ToNobody, ToNobody),
+            (ShutdownPolicy::default(), Some(true), Some(false), Some(true)),
+            (ShutdownPolicy::Operators, Some(false), Some(false), Some(true)),
+            (ShutdownPolicy::Anyone, Some(true), Some(true), Some(true)),
+            (ShutdownPolicy::Nobody, None, None, None),
         ] {
             assert_eq!(policy.permits(None), unknown, "{policy:?}");
             assert_eq!(policy.permits(Some(&agent)), to_agent, "{policy:?}");

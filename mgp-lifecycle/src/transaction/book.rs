@@ -15,12 +15,13 @@ use tokio::sync::watch;
 
 use super::event::{Beginning, Owner, RollbackCause, TransactionEvent};
 use super::log::TransactionLog;
-use super::open_step::OpenStep;
-use super::refusal;
+use super::open_step::{OpenStep, StepProgress};
+use super::refusal::{self, NOT_LOGGED};
 use super::step::{LoggedStep, StepCall};
 use super::transaction_state::{Phase, StepState, Transaction};
 use super::transaction_table::{TransactionTable, transaction_key};
 use crate::in_any_case::in_any_case;
+use crate::refusal::not_stored;
 use crate::store::StoreError;
 use crate::wall_clock::WallClock;
 
@@ -109,9 +110,10 @@ impl TransactionBook {
             let mut table = book.table();
             if let Err(error) = outcome {
                 table.remove(&key);
-                return Err(refusal::not_logged(&error));
+                return Err(not_stored(NOT_LOGGED, &error));
             }
-            let transaction = table.get_mut(&key).ok_or_else(|| refusal::not_found(&beginning.id))?;
+            let transaction =
+                table.transactions.get_mut(&key).ok_or_else(|| refusal::not_found(&beginning.id))?;
             transaction.phase = Phase::Active;
             Ok(TransactionBegun::new(beginning.id, transaction.expires_at()))
         };
@@ -134,7 +136,7 @@ impl TransactionBook {
     ) -> Result<OpenStep, Error> {
         let id = &step.transaction_id;
         let key = transaction_key(owner, id);
-        let (open, logging) = {
+        let (mut open, logging) = {
             let mut table = self.table();
             let now = self.now();
             let transaction = self.active(&mut table, key, id)?;
@@ -150,12 +152,15 @@ impl TransactionBook {
             };
             let event = TransactionEvent::StepBegun { step: step_id.clone(), call };
             transaction.apply(event.clone(), now);
-            (OpenStep::new(self.clone(), key, id.clone(), step_id), self.log(key, now, event))
+            let (book, transaction_id) = (self.clone(), id.clone());
+            let open = OpenStep { book, key, transaction_id, step_id, progress: StepProgress::Logging };
+            (open, self.log(key, now, event))
         };
-        logging.await.map_err(|error| refusal::not_logged(&error))?;
+        logging.await.map_err(|error| not_stored(NOT_LOGGED, &error))?;
         // The transaction may have ended meanwhile; the step is then closed without having been carried out.
         self.active(&mut self.table(), key, id)?;
-        Ok(open.begun())
+        open.progress = StepProgress::Running;
+        Ok(open)
     }
 
     /// Ends a transaction and keeps the effects of its steps.
@@ -185,10 +190,10 @@ impl TransactionBook {
         in_any_case(async move {
             let outcome = logging.await;
             let mut table = book.table();
-            let transaction = table.get_mut(&key).ok_or_else(|| refusal::not_found(&id))?;
+            let transaction = table.transactions.get_mut(&key).ok_or_else(|| refusal::not_found(&id))?;
             if let Err(error) = outcome {
                 transaction.phase = Phase::Active;
-                return Err(refusal::not_logged(&error));
+                return Err(not_stored(NOT_LOGGED, &error));
             }
             let completed = transaction.completed();
             transaction.apply(TransactionEvent::Committed, book.now());
@@ -203,7 +208,7 @@ impl TransactionBook {
     /// 2020 if `owner` has no such transaction, and had none in the last day.
     pub fn status(&self, owner: &Principal, id: &TransactionId) -> Result<TransactionReport, Error> {
         let (mut table, key, now) = (self.table(), transaction_key(owner, id), self.now());
-        let transaction = table.get_mut(&key).filter(|one| one.phase != Phase::Opening);
+        let transaction = table.transactions.get_mut(&key).filter(|one| one.phase != Phase::Opening);
         let transaction = transaction.ok_or_else(|| refusal::not_found(id))?;
         if transaction.has_expired(now) {
             self.expire(key, transaction);
@@ -217,7 +222,7 @@ impl TransactionBook {
     /// 2020 if `owner` has no such transaction, and had none in the last day.
     pub fn steps(&self, owner: &Principal, id: &TransactionId) -> Result<Vec<LoggedStep>, Error> {
         let (table, key) = (self.table(), transaction_key(owner, id));
-        let transaction = table.get(&key).filter(|one| one.phase != Phase::Opening);
+        let transaction = table.transactions.get(&key).filter(|one| one.phase != Phase::Opening);
         transaction.map(Transaction::logged_steps).ok_or_else(|| refusal::not_found(id))
     }
 
@@ -247,7 +252,7 @@ impl TransactionBook {
         id: &TransactionId,
     ) -> Result<&'a mut Transaction, Error> {
         let now = self.now();
-        let transaction = table.get_mut(&key).ok_or_else(|| refusal::not_found(id))?;
+        let transaction = table.transactions.get_mut(&key).ok_or_else(|| refusal::not_found(id))?;
         if transaction.has_expired(now) {
             self.expire(key, transaction);
         }

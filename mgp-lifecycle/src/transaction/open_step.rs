@@ -16,15 +16,15 @@ use crate::in_any_case::in_any_case;
 #[derive(Debug)]
 #[must_use = "a step that is not ended is one of which nobody knows how it ended"]
 pub struct OpenStep {
-    book: TransactionBook,
-    key: Digest,
-    transaction_id: TransactionId,
-    step_id: StepId,
-    progress: StepProgress,
+    pub(super) book: TransactionBook,
+    pub(super) key: Digest,
+    pub(super) transaction_id: TransactionId,
+    pub(super) step_id: StepId,
+    pub(super) progress: StepProgress,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StepProgress {
+pub(super) enum StepProgress {
     /// The step is being logged; nothing was done.
     Logging,
     Running,
@@ -32,20 +32,6 @@ enum StepProgress {
 }
 
 impl OpenStep {
-    pub(super) const fn new(
-        book: TransactionBook,
-        key: Digest,
-        transaction_id: TransactionId,
-        step_id: StepId,
-    ) -> Self {
-        Self { book, key, transaction_id, step_id, progress: StepProgress::Logging }
-    }
-
-    pub(super) const fn begun(mut self) -> Self {
-        self.progress = StepProgress::Running;
-        self
-    }
-
     /// Returns the id of the transaction.
     pub const fn transaction_id(&self) -> &TransactionId {
         &self.transaction_id
@@ -70,7 +56,7 @@ impl OpenStep {
     fn settle(&self, outcome: StepOutcome) -> super::book::Logging {
         let event = TransactionEvent::StepEnded { step: self.step_id.clone(), outcome: bounded(outcome) };
         let (mut table, now) = (self.book.table(), self.book.now());
-        if let Some(transaction) = table.get_mut(&self.key) {
+        if let Some(transaction) = table.transactions.get_mut(&self.key) {
             transaction.apply(event.clone(), now);
         }
         let logging = self.book.log(self.key, now, event);
@@ -86,7 +72,7 @@ impl Drop for OpenStep {
             StepProgress::Logging => drop(self.settle(StepOutcome::Failed)),
             StepProgress::Running => {
                 let mut table = self.book.table();
-                if let Some(transaction) = table.get_mut(&self.key) {
+                if let Some(transaction) = table.transactions.get_mut(&self.key) {
                     transaction.set(&self.step_id, StepState::Unknown);
                 }
                 self.book.0.changes.send_replace(());

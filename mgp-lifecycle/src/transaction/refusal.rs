@@ -53,19 +53,8 @@ pub(super) fn too_many(what: &'static str) -> Error {
     in_words(unsent(code::RESOURCE_EXHAUSTED, what, Duration::from_mins(1)))
 }
 
-/// Returns the error of something that could not be logged, and so was not done.
-pub(super) fn not_logged(error: &StoreError) -> Error {
-    tracing::error!(%error, "the log of transactions cannot be written");
-    let message = match error {
-        StoreError::Full => {
-            "the log of transactions cannot be written because the disk is full; nothing was done: free some space"
-        }
-        _ => {
-            "the log of transactions cannot be written; nothing was done, and the operator has to look at the store"
-        }
-    };
-    in_words(unsent(code::RESOURCE_EXHAUSTED, message, Duration::from_mins(1)))
-}
+/// The message about something that could not be logged, and so was not done.
+pub(super) const NOT_LOGGED: &str = "the log of transactions cannot be written";
 
 /// Returns the error of a step that ended, whose end could not be logged.
 pub(super) fn end_not_logged(error: &StoreError) -> Error {

@@ -14,11 +14,11 @@ use tokio::time::{sleep, timeout};
 use super::book::{TransactionBook, check_words};
 use super::compensator::{CompensationCall, Compensator, InterruptedStep};
 use super::event::{RollbackCause, TransactionEvent};
-use super::refusal;
+use super::refusal::{self, NOT_LOGGED};
 use super::transaction_state::{NextUndo, Phase};
 use super::transaction_table::transaction_key;
 use crate::in_any_case::in_any_case;
-use crate::refusal::timed_out;
+use crate::refusal::{not_stored, timed_out};
 
 impl TransactionBook {
     /// Takes the steps of a transaction back, the last one first, and returns what became of each. Steps that run are waited
@@ -39,7 +39,7 @@ impl TransactionBook {
         let logging = {
             let mut table = self.table();
             let is_rolling_back =
-                table.get(&key).is_some_and(|one| matches!(one.phase, Phase::RollingBack(_)));
+                table.transactions.get(&key).is_some_and(|one| matches!(one.phase, Phase::RollingBack(_)));
             if is_rolling_back {
                 None
             } else {
@@ -58,11 +58,11 @@ impl TransactionBook {
             if let Some(logging) = logging {
                 let driver = Driver { book: book.clone(), key };
                 if let Err(error) = logging.await {
-                    if let Some(transaction) = book.table().get_mut(&key) {
+                    if let Some(transaction) = book.table().transactions.get_mut(&key) {
                         transaction.phase = Phase::Active;
                     }
                     drop(driver);
-                    return Err(refusal::not_logged(&error));
+                    return Err(not_stored(NOT_LOGGED, &error));
                 }
             }
             book.finish_rollback(key, &*compensator).await
@@ -109,16 +109,18 @@ impl TransactionBook {
         let mut table = self.table();
         let now = self.now();
         let expired: Vec<_> =
-            table.iter().filter(|(_, one)| one.has_expired(now)).map(|(key, _)| *key).collect();
+            table.transactions.iter().filter(|(_, one)| one.has_expired(now)).map(|(key, _)| *key).collect();
         for key in expired {
-            if let Some(transaction) = table.get_mut(&key) {
+            if let Some(transaction) = table.transactions.get_mut(&key) {
                 self.expire(key, transaction);
             }
         }
-        let active = table.iter().filter(|(_, one)| one.phase == Phase::Active);
+        let active = table.transactions.iter().filter(|(_, one)| one.phase == Phase::Active);
         let next = active.map(|(_, one)| one.expires_at().since(now)).min();
-        let idle =
-            table.iter().filter(|(_, one)| matches!(one.phase, Phase::RollingBack(_)) && !one.is_driven);
+        let idle = table
+            .transactions
+            .iter()
+            .filter(|(_, one)| matches!(one.phase, Phase::RollingBack(_)) && !one.is_driven);
         (idle.map(|(key, _)| *key).collect(), next.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP))
     }
 
@@ -133,7 +135,7 @@ impl TransactionBook {
             changes.borrow_and_update();
             {
                 let mut table = self.table();
-                let transaction = table.get_mut(&key).ok_or_else(gone)?;
+                let transaction = table.transactions.get_mut(&key).ok_or_else(gone)?;
                 if transaction.ended_at.is_some() {
                     return Ok(transaction.report());
                 }
@@ -147,7 +149,7 @@ impl TransactionBook {
             changes.borrow_and_update();
             let (next, owner, id) = {
                 let table = self.table();
-                let transaction = table.get(&key).ok_or_else(gone)?;
+                let transaction = table.transactions.get(&key).ok_or_else(gone)?;
                 let beginning = &transaction.beginning;
                 (transaction.next_undo(), beginning.owner.0.clone(), beginning.id.clone())
             };
@@ -166,7 +168,7 @@ impl TransactionBook {
                     let begun = TransactionEvent::CompensationBegun { step: step_id.clone() };
                     self.record(key, begun).await?;
                     let compensation_key =
-                        self.table().get(&key).ok_or_else(gone)?.compensation_key(&step_id);
+                        self.table().transactions.get(&key).ok_or_else(gone)?.compensation_key(&step_id);
                     let call = CompensationCall {
                         owner,
                         transaction_id: id,
@@ -198,14 +200,14 @@ impl TransactionBook {
     async fn record(&self, key: Digest, event: TransactionEvent) -> Result<(), Error> {
         let now = self.now();
         self.log(key, now, event.clone()).await.map_err(|error| refusal::rollback_not_logged(&error))?;
-        if let Some(transaction) = self.table().get_mut(&key) {
+        if let Some(transaction) = self.table().transactions.get_mut(&key) {
             transaction.apply(event, now);
         }
         Ok(())
     }
 
     fn ended(&self, key: Digest) -> Result<TransactionReport, Error> {
-        let report = self.table().get(&key).ok_or_else(gone)?.report();
+        let report = self.table().transactions.get(&key).ok_or_else(gone)?.report();
         if report.status == Some(TransactionState::PartiallyRolledBack) {
             let steps = report.failures().count();
             tracing::error!(
@@ -226,7 +228,7 @@ struct Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        if let Some(transaction) = self.book.table().get_mut(&self.key) {
+        if let Some(transaction) = self.book.table().transactions.get_mut(&self.key) {
             transaction.is_driven = false;
         }
         self.book.0.changes.send_replace(());

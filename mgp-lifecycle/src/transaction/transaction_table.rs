@@ -17,7 +17,7 @@ use super::{event::TransactionEvent, log::LoggedEvent};
 
 #[derive(Debug, Default)]
 pub(super) struct TransactionTable {
-    transactions: HashMap<Digest, Transaction>,
+    pub(super) transactions: HashMap<Digest, Transaction>,
     /// The transactions of each owner, the oldest first.
     owners: HashMap<Digest, Vec<Digest>>,
 }
@@ -116,18 +116,6 @@ impl TransactionTable {
                 self.owners.remove(&owner);
             }
         }
-    }
-
-    pub(super) fn get(&self, id: &Digest) -> Option<&Transaction> {
-        self.transactions.get(id)
-    }
-
-    pub(super) fn get_mut(&mut self, id: &Digest) -> Option<&mut Transaction> {
-        self.transactions.get_mut(id)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Digest, &Transaction)> {
-        self.transactions.iter()
     }
 }
 

@@ -41,7 +41,7 @@ impl SharedBreaker {
 
     #[cfg(test)]
     pub(crate) fn state(&self) -> BreakerState {
-        self.0.breaker.lock().state()
+        self.0.breaker.lock().state
     }
 
     /// Lets a call through.
@@ -78,10 +78,10 @@ impl SharedBreaker {
             let mut breaker = self.0.breaker.lock();
             let now = now.saturating_duration_since(self.0.began).max(breaker.latest);
             breaker.latest = now;
-            let before = breaker.state();
+            let before = breaker.state;
             let outcome = change(&mut breaker, now);
             self.0.sign.store(breaker.sign(), Ordering::Release);
-            (outcome, before, breaker.state())
+            (outcome, before, breaker.state)
         };
         if before != after {
             match after {

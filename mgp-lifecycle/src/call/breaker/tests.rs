@@ -45,12 +45,12 @@ fn it_opens_when_enough_calls_have_failed() {
     let mut breaker = Breaker::new(settings());
     for outcome in [CallEnd::Failed, CallEnd::Answered, CallEnd::Failed] {
         end(&mut breaker, second(0), outcome);
-        assert_eq!(breaker.state(), BreakerState::Closed);
+        assert_eq!(breaker.state, BreakerState::Closed);
     }
     end(&mut breaker, second(1), CallEnd::Unknown);
-    assert_eq!(breaker.state(), BreakerState::Closed, "it was not counted");
+    assert_eq!(breaker.state, BreakerState::Closed, "it was not counted");
     end(&mut breaker, second(1), CallEnd::Failed);
-    assert_eq!(breaker.state(), BreakerState::Open);
+    assert_eq!(breaker.state, BreakerState::Open);
     assert_eq!(breaker.admit(millis(1250)).unwrap_err(), millis(750));
 }
 
@@ -59,25 +59,25 @@ fn failures_that_are_few_or_long_ago_do_not_open_it() {
     let mut breaker = Breaker::new(settings());
     (0..6).for_each(|_| end(&mut breaker, second(0), CallEnd::Answered));
     (0..5).for_each(|_| end(&mut breaker, second(0), CallEnd::Failed));
-    assert_eq!(breaker.state(), BreakerState::Closed);
+    assert_eq!(breaker.state, BreakerState::Closed);
     for minute in 1..20 {
         end(&mut breaker, second(minute * 60), CallEnd::Failed);
     }
-    assert_eq!(breaker.state(), BreakerState::Closed);
+    assert_eq!(breaker.state, BreakerState::Closed);
 }
 
 #[test]
 fn a_few_calls_close_it_again() {
     let mut breaker = opened(second(0));
     let (one, two) = (breaker.admit(second(1)).unwrap(), breaker.admit(second(1)).unwrap());
-    assert_eq!(breaker.state(), BreakerState::HalfOpen);
+    assert_eq!(breaker.state, BreakerState::HalfOpen);
     assert!(breaker.admit(second(1)).is_err());
     breaker.settle(one, CallEnd::Answered, second(2));
     assert!(breaker.admit(second(2)).is_err(), "one is done, one runs, and two are all there are");
     breaker.settle(two, CallEnd::Answered, second(2));
-    assert_eq!(breaker.state(), BreakerState::Closed);
+    assert_eq!(breaker.state, BreakerState::Closed);
     end(&mut breaker, second(2), CallEnd::Failed);
-    assert_eq!(breaker.state(), BreakerState::Closed, "what was counted before is forgotten");
+    assert_eq!(breaker.state, BreakerState::Closed, "what was counted before is forgotten");
 }
 
 #[test]
@@ -112,10 +112,10 @@ fn calls_from_before_decide_nothing() {
     for pass in early {
         breaker.settle(pass, CallEnd::Failed, second(1));
     }
-    assert_eq!(breaker.state(), BreakerState::HalfOpen);
+    assert_eq!(breaker.state, BreakerState::HalfOpen);
     breaker.settle(probe, CallEnd::Answered, second(1));
     end(&mut breaker, second(1), CallEnd::Answered);
-    assert_eq!(breaker.state(), BreakerState::Closed);
+    assert_eq!(breaker.state, BreakerState::Closed);
 }
 
 #[test]
@@ -234,16 +234,16 @@ proptest! {
         let mut running = VecDeque::new();
         let mut opened_at = None;
         for step in steps {
-            let before = breaker.state();
+            let before = breaker.state;
             match step {
                 Step::Later(millis) => now += Duration::from_millis(millis),
                 Step::Admit => match breaker.admit(now) {
                     Ok(pass) => {
-                        prop_assert_ne!(breaker.state(), BreakerState::Open);
+                        prop_assert_ne!(breaker.state, BreakerState::Open);
                         running.push_back(pass);
                     }
                     Err(wait) => {
-                        prop_assert_ne!(breaker.state(), BreakerState::Closed);
+                        prop_assert_ne!(breaker.state, BreakerState::Closed);
                         prop_assert!(!wait.is_zero() && wait <= settings().max_open);
                     }
                 },
@@ -253,7 +253,7 @@ proptest! {
                     }
                 }
             }
-            let after = breaker.state();
+            let after = breaker.state;
             match (before, after) {
                 (BreakerState::Open, BreakerState::HalfOpen) => {
                     let open_for = now.saturating_sub(opened_at.unwrap_or_default());
@@ -275,6 +275,6 @@ proptest! {
         let mut breaker = opened(now);
         now += settings().max_open;
         (0..2).for_each(|_| end(&mut breaker, now, CallEnd::Answered));
-        prop_assert_eq!(breaker.state(), BreakerState::Closed);
+        prop_assert_eq!(breaker.state, BreakerState::Closed);
     }
 }

@@ -85,17 +85,6 @@ pub(super) enum StepEnd {
     Open,
 }
 
-/// The state of the time limits at a moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// A time limit has passed.
-    Now(Alarm),
-    /// No time limit passes before this moment.
-    At(Instant),
-    /// No time limit is set.
-    Never,
-}
-
 impl Attempts {
     /// Begins a call; `None` if it passes untouched.
     ///
@@ -294,39 +283,36 @@ impl Attempts {
         if let Poll::Ready(output) = step.poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        match self.first_look(end) {
-            Some(Look::Now(alarm)) => return Poll::Ready(Err(alarm)),
-            Some(Look::At(moment)) => timer.set(Some(sleep_until(moment))),
-            Some(Look::Never) | None => {}
+        // Without a beginning there is nothing that ends.
+        if !std::mem::replace(&mut self.has_waited, true)
+            && let Some(since) = self.since
+        {
+            match self.look(end, since) {
+                Ok(next) => timer.set(next.map(sleep_until)),
+                Err(alarm) => return Poll::Ready(Err(alarm)),
+            }
         }
         let Some(mut sleep) = timer.as_pin_mut() else { return Poll::Pending };
         loop {
             ready!(sleep.as_mut().poll(cx));
-            match self.look_again(end, Instant::now()) {
-                Look::At(moment) => sleep.as_mut().reset(moment),
-                Look::Now(alarm) => return Poll::Ready(Err(alarm)),
-                Look::Never => return Poll::Pending,
+            let now = Instant::now();
+            match self.look(end, now) {
+                Ok(Some(next)) => sleep.as_mut().reset(next),
+                Ok(None) => return Poll::Pending,
+                Err(alarm) => {
+                    // The next step begins now.
+                    self.since = Some(now);
+                    return Poll::Ready(Err(alarm));
+                }
             }
         }
     }
 
-    /// Returns how the time limits stand when a step begins to be waited for; `None` if the step was waited for before.
-    fn first_look(&mut self, step: StepEnd) -> Option<Look> {
-        let is_first = !std::mem::replace(&mut self.has_waited, true);
-        // Without a beginning there is nothing that ends.
-        is_first.then(|| self.since.map_or(Look::Never, |since| self.look(step, since)))
-    }
-
-    /// Returns how the time limits stand at `now`. If one has passed, the next step begins now.
-    fn look_again(&mut self, step: StepEnd, now: Instant) -> Look {
-        let look = self.look(step, now);
-        if matches!(look, Look::Now(_)) {
-            self.since = Some(now);
-        }
-        look
-    }
-
-    fn look(&self, step: StepEnd, now: Instant) -> Look {
+    /// Returns when the time limits are looked at next; `None` if they never are.
+    ///
+    /// # Errors
+    /// A time limit has passed.
+    fn look(&self, step: StepEnd, now: Instant) -> Result<Option<Instant>, Alarm> {
         let step = match step {
             StepEnd::Attempt => self.limit.map(|limit| {
                 let signs = self.monitor.as_ref().map(|monitor| monitor.signs(now));
@@ -338,9 +324,9 @@ impl Attempts {
         let deadline = self.deadline.as_ref().filter(|_| self.ends_with_deadline);
         let deadline = deadline.map(|deadline| deadline.next_look(now));
         match (step, deadline) {
-            (Some(step), _) if step <= now => Look::Now(Alarm::Step),
-            (_, Some(deadline)) if deadline <= now => Look::Now(Alarm::Deadline),
-            (step, deadline) => step.into_iter().chain(deadline).min().map_or(Look::Never, Look::At),
+            (Some(step), _) if step <= now => Err(Alarm::Step),
+            (_, Some(deadline)) if deadline <= now => Err(Alarm::Deadline),
+            (step, deadline) => Ok(step.into_iter().chain(deadline).min()),
         }
     }
 

@@ -6,7 +6,7 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{each_seed, secs};
-use crate::idempotency::call_table::{CallTable, KeptOutcome, KeyLimits, KnownCall, NoRoom};
+use crate::idempotency::call_table::{CallTable, KeptOutcome, KeptState, KeyLimits, KnownCall, NoRoom};
 use crate::idempotency::keyed_call::KeyedCall;
 use crate::wall_clock::WallClock;
 
@@ -26,8 +26,8 @@ fn limits(keys_of_caller: usize, keys: usize) -> KeyLimits {
     KeyLimits { keys_of_caller, keys, ..KeyLimits::default() }
 }
 
-fn kept() -> KeptOutcome {
-    KeptOutcome::Here(RawJson::empty_object())
+fn done(bytes: u64) -> KeptState {
+    KeptState::Done { outcome: KeptOutcome::Here(RawJson::empty_object()), bytes }
 }
 
 // covers: EXT-05-08
@@ -63,7 +63,7 @@ fn all_callers_together_have_a_bound_and_what_expired_makes_room() {
     for caller in 0..30 {
         let call = keyed(caller, 0, 10 + i64::try_from(caller).unwrap());
         table.begin(&call, at(0)).unwrap();
-        table.keep(call.id, kept(), 2);
+        table.end(call.id, done(2));
     }
     assert_eq!(table.begin(&keyed(99, 0, 60), at(5)).unwrap_err(), NoRoom(secs(5)));
     let begun = table.begin(&keyed(99, 0, 60), at(12)).unwrap();
@@ -81,12 +81,12 @@ fn outcomes_are_counted_by_their_bytes() {
     for (caller, key) in [(0, 0), (0, 1)] {
         let call = keyed(caller, key, 10);
         table.begin(&call, at(0)).unwrap();
-        table.keep(call.id, kept(), 60);
+        table.end(call.id, done(60));
     }
     assert_eq!(table.begin(&keyed(0, 2, 10), at(4)).unwrap_err(), NoRoom(secs(6)));
     let call = keyed(1, 0, 10);
     table.begin(&call, at(4)).unwrap();
-    table.keep(call.id, kept(), 60);
+    table.end(call.id, done(60));
     assert_eq!(table.begin(&keyed(2, 0, 10), at(4)).unwrap_err(), NoRoom(secs(6)));
     table.begin(&keyed(2, 0, 10), at(10)).unwrap();
 }
@@ -113,8 +113,8 @@ fn the_table_holds_what_a_simple_one_holds_whatever_comes() {
                             table.remove(&call.id);
                             model.retain(|(one, _)| one.id != call.id);
                         }
-                        1 => table.lose(call.id),
-                        _ => table.keep(call.id, kept(), 2),
+                        1 => table.end(call.id, KeptState::Unknown),
+                        _ => table.end(call.id, done(2)),
                     }
                 }
                 (Some(KnownCall::Done(..) | KnownCall::Unknown(_)), Some(_)) => {}

@@ -10,7 +10,8 @@ use mgp_types::mgp::Timestamp;
 use super::stored::book_at;
 use super::*;
 use crate::doubles::{KillSwitch, each_seed_alone, is_whole, life};
-use crate::idempotency::store::{CallStore, FirstCall, StoredState};
+use crate::idempotency::call_table::KeptState;
+use crate::idempotency::store::{CallStore, FirstCall};
 use crate::store::{EffectStore, StoreError};
 
 /// A store whose process may die before and after each write.
@@ -36,7 +37,7 @@ impl MortalStore {
 }
 
 impl CallStore for MortalStore {
-    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
+    fn load(&self, now: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
         self.store.load(now)
     }
 

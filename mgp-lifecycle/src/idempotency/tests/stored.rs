@@ -6,8 +6,8 @@ use mgp_types::mgp::Timestamp;
 
 use super::*;
 use crate::doubles::{KillSwitch, life};
-use crate::idempotency::call_table::KeyLimits;
-use crate::idempotency::store::{CallStore, FirstCall, StoredState};
+use crate::idempotency::call_table::{KeptState, KeyLimits};
+use crate::idempotency::store::{CallStore, FirstCall};
 use crate::store::{EffectStore, StoreError};
 use crate::wall_clock::WallClock;
 
@@ -104,7 +104,7 @@ impl FullDisk {
 }
 
 impl CallStore for FullDisk {
-    fn load(&self, _: Timestamp) -> Result<Vec<(FirstCall, StoredState)>, StoreError> {
+    fn load(&self, _: Timestamp) -> Result<Vec<(FirstCall, KeptState)>, StoreError> {
         Ok(Vec::new())
     }
 

@@ -66,7 +66,7 @@ impl CallEffects {
             starts_programs: !is_reader && has("word of containers"),
             replaced: if has("verb that moves files") {
                 ReplacedFiles::Destinations
-            } else if has("verb that replaces files") {
+            } else if has("verb that replaces files") && !has("word of what is not replaced") {
                 ReplacedFiles::AllButSources
             } else {
                 ReplacedFiles::None

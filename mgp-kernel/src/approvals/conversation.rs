@@ -350,7 +350,7 @@ impl CallConversation {
         drop((questions, place));
         match phase {
             CallPhase::Round(Round { waker, .. }) | CallPhase::Finished(_, waker) => {
-                waker.into_iter().for_each(Waker::wake)
+                waker.into_iter().for_each(Waker::wake);
             }
             CallPhase::Parked { outcome, .. } => {
                 if let Some(unattended) = unattended {

@@ -19,7 +19,9 @@ pub(crate) struct ArgumentFaultsGate(pub(crate) JudgeCache);
 
 /// The compiled schemas of the tools that were asked about, without the oldest where there are too many.
 #[derive(Clone, Default)]
-pub(crate) struct JudgeCache(Arc<Mutex<VecDeque<(Arc<ResolvedTool>, Arc<ArgumentJudge>)>>>);
+pub(crate) struct JudgeCache(Arc<Mutex<VecDeque<CachedJudge>>>);
+
+type CachedJudge = (Arc<ResolvedTool>, Arc<ArgumentJudge>);
 
 #[derive(Serialize)]
 struct Validated {

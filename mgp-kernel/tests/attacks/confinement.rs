@@ -12,18 +12,18 @@ use crate::runner::tests;
 use crate::server::{self, Scene};
 
 tests![
-    a_confined_server_reads_its_own_and_the_systems_files_and_no_others,
-    a_confined_server_writes_to_its_temporary_folder_and_nowhere_else,
-    a_confined_server_reaches_no_network_that_it_was_not_permitted,
-    what_a_confined_server_was_permitted_works,
-    a_confined_server_reaches_no_socket_of_the_kernel,
-    what_a_confined_server_starts_is_confined_like_it,
-    a_confined_server_touches_no_other_process,
-    a_confined_server_changes_the_limits_of_no_other_process,
-    what_is_the_kernels_own_stays_closed_whatever_files_were_permitted,
+    a_confined_server_reads_its_own_and_the_systems_files_and_no_others if is_possible,
+    a_confined_server_writes_to_its_temporary_folder_and_nowhere_else if is_possible,
+    a_confined_server_reaches_no_network_that_it_was_not_permitted if is_possible,
+    what_a_confined_server_was_permitted_works if is_possible,
+    a_confined_server_reaches_no_socket_of_the_kernel if is_possible,
+    what_a_confined_server_starts_is_confined_like_it if is_possible,
+    a_confined_server_touches_no_other_process if is_possible,
+    a_confined_server_changes_the_limits_of_no_other_process if is_possible,
+    what_is_the_kernels_own_stays_closed_whatever_files_were_permitted if is_possible,
     a_server_that_cannot_be_confined_is_not_started,
-    a_folder_of_thousands_of_files_beside_the_kernels_own_is_open,
-    real_interpreters_start_in_a_confinement,
+    a_folder_of_thousands_of_files_beside_the_kernels_own_is_open if is_possible,
+    real_interpreters_start_in_a_confinement if is_possible,
 ];
 
 /// Says that a test cannot be made here, so that nobody takes it for one that passed.
@@ -45,11 +45,6 @@ impl Jail {
         Self::in_home(Home::with_state(), open, more)
     }
 
-    /// Starts a kernel with a confined server to which nothing more is open; `None` where servers cannot be confined.
-    fn plain() -> Option<Self> {
-        is_possible().then(|| Self::new("", ""))
-    }
-
     fn in_home(home: Home, open: &str, more: &str) -> Self {
         let notes = home.path("notes/jail").display().to_string();
         let lines = format!(
@@ -68,7 +63,7 @@ impl Jail {
 }
 
 async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     jail.0.home.write("diary", "dear diary");
     let diary = jail.0.home.path("diary").display().to_string();
     for file in ["/etc/passwd", "/etc/hostname", &diary, "/proc/self/environ", "/proc/1/environ", "/dev/tty"]
@@ -82,7 +77,7 @@ async fn a_confined_server_reads_its_own_and_the_systems_files_and_no_others() {
 }
 
 async fn a_confined_server_writes_to_its_temporary_folder_and_nowhere_else() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     jail.0.home.write(".bashrc", "# mine");
     let state = jail.0.home.path("state");
     for file in
@@ -112,9 +107,6 @@ fn connecting(port: u16, kind: &str) -> String {
 }
 
 async fn a_confined_server_reaches_no_network_that_it_was_not_permitted() {
-    if !is_possible() {
-        return;
-    }
     let (one, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     let (one, other) = (one.local_addr().unwrap().port(), other.local_addr().unwrap().port());
     let mut closed = Jail::new("", "");
@@ -137,9 +129,6 @@ async fn a_confined_server_reaches_no_network_that_it_was_not_permitted() {
 }
 
 async fn what_a_confined_server_was_permitted_works() {
-    if !is_possible() {
-        return;
-    }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
@@ -160,9 +149,6 @@ async fn what_a_confined_server_was_permitted_works() {
 }
 
 async fn a_confined_server_reaches_no_socket_of_the_kernel() {
-    if !is_possible() {
-        return;
-    }
     let everything = "[[permissions.grants]]\nserver = \"jail\"\npermission = \"filesystem.write\"\n\
                       [[permissions.grants]]\nserver = \"jail\"\npermission = \"network.outbound\"\n";
     let mut jail = Jail::new("", everything);
@@ -184,7 +170,7 @@ async fn a_confined_server_reaches_no_socket_of_the_kernel() {
 }
 
 async fn what_a_confined_server_starts_is_confined_like_it() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     let nested = "sh -c \"setsid sh -c 'sh -c \\\"cat /etc/passwd\\\"'\" 2>&1; echo status $?";
     let read = jail.runs(nested);
     assert!(read.contains("denied") && !read.contains("root:"), "{read}");
@@ -196,7 +182,7 @@ async fn what_a_confined_server_starts_is_confined_like_it() {
 }
 
 async fn a_confined_server_touches_no_other_process() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     let traced = jail.runs(
         "/usr/bin/python3 -c 'import ctypes, os; c = ctypes.CDLL(None, use_errno=True); \
          print(c.ptrace(16, os.getppid(), 0, 0), ctypes.get_errno())'",
@@ -213,7 +199,7 @@ async fn a_confined_server_touches_no_other_process() {
 }
 
 async fn a_confined_server_changes_the_limits_of_no_other_process() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     let victim = Ending(std::process::Command::new("sleep").arg("60").spawn().unwrap());
     let pid = victim.0.id();
     for attempt in [
@@ -243,9 +229,6 @@ async fn a_confined_server_changes_the_limits_of_no_other_process() {
 }
 
 async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
-    if !is_possible() {
-        return;
-    }
     let home = Home::with_state();
     home.write("book", "a book");
     let mut jail = Jail::in_home(home, "", EVERYTHING);
@@ -270,9 +253,6 @@ async fn what_is_the_kernels_own_stays_closed_whatever_files_were_permitted() {
 
 /// Beside the kernel's own files each entry of a folder is opened by itself, so that a confinement may be long.
 async fn a_folder_of_thousands_of_files_beside_the_kernels_own_is_open() {
-    if !is_possible() {
-        return;
-    }
     let home = Home::with_state();
     for file in 0..3_000 {
         fs::write(home.path(&format!("a-book-with-a-rather-long-title-{file}")), "a book").unwrap();
@@ -315,7 +295,7 @@ async fn a_server_that_cannot_be_confined_is_not_started() {
 }
 
 async fn real_interpreters_start_in_a_confinement() {
-    let Some(mut jail) = Jail::plain() else { return };
+    let mut jail = Jail::new("", "");
     assert_eq!(jail.runs("/usr/bin/python3 -c 'import json, ssl, sqlite3; print(1 + 1)' 2>&1").trim(), "2");
     if std::process::Command::new("node").arg("--version").output().is_ok() {
         assert_eq!(jail.runs("node -e 'require(\"http\"); console.log(1 + 1)' 2>&1").trim(), "2");

@@ -115,7 +115,7 @@ async fn a_yes_to_one_call_is_none_to_the_next() {
     let (_kernel, mut talk) = asking(&home, NEEDS);
     echo(&mut talk, "one");
     let first = question(&home)["id"].as_str().unwrap().to_owned();
-    assert_eq!(home.run(["permissions", "approve", &first, "--once"]).code, Some(0));
+    home.done(["permissions", "approve", &first, "--once"]);
     came(&home, 1);
     echo(&mut talk, "two");
     let second = question(&home);
@@ -128,7 +128,7 @@ async fn a_yes_holds_for_the_agent_that_asked_and_no_other() {
     let (_kernel, mut talk) = asking(&home, NEEDS);
     echo(&mut talk, "one");
     let first = question(&home)["id"].as_str().unwrap().to_owned();
-    assert_eq!(home.run(["permissions", "approve", &first, "--always"]).code, Some(0));
+    home.done(["permissions", "approve", &first, "--always"]);
     came(&home, 1);
     echo(&mut talk, "two");
     came(&home, 2);
@@ -149,8 +149,8 @@ async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
     let refused = home.run(["permissions", "approve", "files", "memory.write"]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     assert!(refused.err.contains("--agent AGENT") && refused.err.contains("--all-agents"), "{refused:?}");
-    assert_eq!(home.run(["permissions", "approve", "files", "memory.write", "--all-agents"]).code, Some(0));
-    assert_eq!(home.run(["permissions", "approve", "files", "memory.write", "--agent", "one"]).code, Some(0));
+    home.done(["permissions", "approve", "files", "memory.write", "--all-agents"]);
+    home.done(["permissions", "approve", "files", "memory.write", "--agent", "one"]);
     let agents: Vec<_> = home.json(["permissions", "list"])["grants"]
         .as_array()
         .unwrap()
@@ -158,7 +158,7 @@ async fn all_agents_are_granted_a_permission_only_if_somebody_says_so() {
         .map(|grant| grant["agent_id"].clone())
         .collect();
     assert_eq!(agents, [json!(null), json!("one")]);
-    assert_eq!(home.run(["permissions", "deny", "files", "memory.write"]).code, Some(0));
+    home.done(["permissions", "deny", "files", "memory.write"]);
     let left = home.json(["permissions", "list"]);
     assert_eq!(left["grants"].as_array().unwrap().len(), 1, "{left}");
 }

@@ -21,7 +21,7 @@ tests![
 /// Makes some events, and returns the number of the last.
 fn events(home: &Home, agents: &[&str]) -> u64 {
     for agent in agents {
-        assert_eq!(home.run(["access", "grant", agent, "fs", "--force"]).code, Some(0));
+        home.done(["access", "grant", agent, "fs", "--force"]);
     }
     home.json(["audit", "verify"])["head"]["seq"].as_u64().unwrap()
 }
@@ -41,7 +41,7 @@ async fn a_record_that_was_emptied_does_not_verify() {
     assert!(verified.out.contains(&format!("cut: the last known event was {last}")), "{verified:?}");
     // More events do not cover it up.
     for agent in ["d", "e", "f", "g", "h"] {
-        assert_eq!(home.run(["access", "grant", agent, "fs", "--force"]).code, Some(0));
+        home.done(["access", "grant", agent, "fs", "--force"]);
     }
     let verified = home.run(["audit", "verify"]);
     assert_eq!(verified.code, Some(5), "{verified:?}");
@@ -83,7 +83,7 @@ async fn an_end_that_is_kept_by_another_owner_tells_of_a_cut_too() {
 async fn a_link_in_place_of_a_file_of_the_kernel_is_refused() {
     for file in ["audit.db", "mgp.db", "arguments.key", "audit.db-wal", "audit.end", "audit.calls"] {
         let home = Home::with_state();
-        assert_eq!(home.run(["access", "list"]).code, Some(0));
+        home.done(["access", "list"]);
         home.write("target", "");
         let path = home.path("state").join(file);
         let _ = fs::remove_file(&path);

@@ -14,9 +14,9 @@ tests![
     a_program_that_is_given_another_one_is_refused_or_shown_as_such,
     variables_that_load_code_are_refused,
     a_module_beside_the_script_is_inspected_like_it,
-    a_module_that_changes_after_the_approval_holds_the_server,
-    what_was_not_inspected_does_not_run,
-    a_registered_server_is_confined,
+    a_module_that_changes_after_the_approval_holds_the_server if is_possible,
+    what_was_not_inspected_does_not_run if is_possible,
+    a_registered_server_is_confined if is_possible,
 ];
 
 /// A server with one tool, `look`, which answers with what the module `helper` says.
@@ -165,9 +165,6 @@ async fn a_module_beside_the_script_is_inspected_like_it() {
 }
 
 async fn a_module_that_changes_after_the_approval_holds_the_server() {
-    if !is_possible() {
-        return;
-    }
     let mut world = Registering::new();
     assert!(world.register_script().contains("pending_approval"));
     // Between what was shown and the decision.
@@ -190,23 +187,17 @@ async fn a_module_that_changes_after_the_approval_holds_the_server() {
 }
 
 async fn what_was_not_inspected_does_not_run() {
-    if !is_possible() {
-        return;
-    }
     let mut world = Registering::approved();
     // None of these is loaded by name, and each would be by an interpreter that begins in that folder.
     world.home.write("server/re.py", "raise SystemExit(1)\n");
     world.home.write("server/codecs.py", "raise SystemExit(1)\n");
     world.home.write("server/__pycache__/helper.cpython-311.pyc", "no bytecode");
     assert_eq!(world.looks(), "\"inspected\"");
-    assert_eq!(world.home.run(["restart", "looks"]).code, Some(0));
+    world.home.done(["restart", "looks"]);
     assert_eq!(world.looks(), "\"inspected\"");
 }
 
 async fn a_registered_server_is_confined() {
-    if !is_possible() {
-        return;
-    }
     let mut world = Registering::approved();
     assert_eq!(world.looks(), "\"inspected\"");
     let row = world.home.json(["registrations", "list"])["registrations"][0].clone();

@@ -31,9 +31,8 @@ fn a_call_that_needs_a_permission_names_the_command_that_gives_it() {
     let home = with_servers();
     let call = ["shell.run_command", "command=ls"];
     let id = waits(&home, &call);
-    assert_eq!(home.run(["permissions", "approve", &id, "--always"]).code, Some(0));
-    let ran = home.run(["call"].iter().chain(&call));
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    home.done(["permissions", "approve", &id, "--always"]);
+    home.done(["call"].iter().chain(&call));
 }
 
 #[test]
@@ -41,7 +40,7 @@ fn a_person_is_the_same_operator_with_and_without_a_kernel_that_runs() {
     let home = with_servers();
     let call = ["shell.run_command", "command=ls"];
     let id = waits(&home, &call);
-    assert_eq!(home.run(["permissions", "approve", &id, "--always"]).code, Some(0));
+    home.done(["permissions", "approve", &id, "--always"]);
     // The kernel that runs has another environment than the command.
     let _kernel = Kernel::start_where(
         &home,
@@ -49,8 +48,7 @@ fn a_person_is_the_same_operator_with_and_without_a_kernel_that_runs() {
         &["--http", "127.0.0.1:0", "--no-stdio"],
     );
     until("the server comes", || home.run(["tools"]).out.contains("shell.run_command"));
-    let ran = home.run(["call"].iter().chain(&call));
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    home.done(["call"].iter().chain(&call));
     let agents = home.json(["permissions", "list"]);
     assert_eq!(agents["grants"].as_array().unwrap().len(), 1, "{agents}");
 }
@@ -58,11 +56,10 @@ fn a_person_is_the_same_operator_with_and_without_a_kernel_that_runs() {
 #[test]
 fn what_doctor_says_of_open_decisions_can_be_done() {
     let home = with_servers();
-    let found = home.run(["doctor"]);
-    assert_eq!(found.code, Some(0), "{found:?}");
+    let found = home.done(["doctor"]);
     assert!(found.out.contains("1 wait for a decision; shell needs shell.execute"), "{found:?}");
     assert!(found.out.contains("`mgp permissions approve shell shell.execute --all-agents`"), "{found:?}");
-    assert_eq!(home.run(["permissions", "approve", "shell", "shell.execute", "--all-agents"]).code, Some(0));
+    home.done(["permissions", "approve", "shell", "shell.execute", "--all-agents"]);
     assert!(home.run(["doctor"]).out.contains("0 wait for a decision"));
 }
 
@@ -88,7 +85,7 @@ fn commands_that_need_no_server_start_no_registered_one_either() {
     let home = Home::with_state();
     let config = home.read("mgp.toml");
     home.write("mgp.toml", &format!("{config}\n[registration]\nagents = [\"a\"]\ncommands = [\"touch\"]\n"));
-    assert_eq!(home.run(["keys", "list"]).code, Some(0));
+    home.done(["keys", "list"]);
     let started = home.path("started");
     let record = json!({
         "id": "marker", "launch": {"program": {"command": "touch", "args": [started], "env": []}},
@@ -128,9 +125,9 @@ fn starts(home: &Home) -> [usize; 2] {
 #[test]
 fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
     let home = with_noted_starts();
-    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    home.done(["call", "clock.now"]);
     let kernel = home.json(["status"]);
-    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    home.done(["call", "clock.now"]);
     let listed = home.json(["servers", "--no-start"]);
     assert_eq!(listed["servers"][0]["state"], "connected", "{listed}");
     assert_eq!(listed["servers"][1]["state"], "registered", "{listed}");
@@ -139,7 +136,7 @@ fn a_call_starts_a_kernel_that_stays_and_only_the_server_that_it_is_about() {
     assert_eq!(starts(&home), [1, 1]);
     assert_eq!(home.run(["stop"]).out, format!("stopped (process {})\n", kernel["pid"]));
     // A client has all of them, whoever has started the kernel.
-    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    home.done(["call", "clock.now"]);
     assert_eq!(starts(&home), [2, 1]);
     let mut client = Kernel::in_background(&home);
     let mut talk = Talk::open(&mut client);
@@ -170,7 +167,7 @@ fn tools_and_searches_are_answered_from_what_servers_listed_last() {
         "nothing is known yet: {first:?}"
     );
     assert_eq!(starts(&home), [1, 1]);
-    assert_eq!(home.run(["stop"]).code, Some(0));
+    home.done(["stop"]);
     let tools = home.run(["tools"]);
     assert_eq!(tools.out, first.out);
     assert!(tools.err.contains("as listed when they ran last: clock, notes"), "{tools:?}");
@@ -194,12 +191,12 @@ fn a_kernel_that_only_commands_used_makes_way_for_another_one() {
     let [program, file] = home.clock();
     let clock = ["--", &program, &file];
     home.json(["add", "clock", "--env", "ZONE=${ZONE:-utc}"].into_iter().chain(clock));
-    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    home.done(["call", "clock.now"]);
     let pid = || home.json(["status"])["pid"].clone();
     let first = pid();
     // What was added a moment ago is there.
     home.json(["add", "other"].into_iter().chain(clock));
-    assert_eq!(home.run(["call", "other.now"]).code, Some(0));
+    home.done(["call", "other.now"]);
     let second = pid();
     assert_ne!(first, second);
     let mut call = home.command(["call", "clock.now"]);

@@ -81,8 +81,7 @@ async fn remove_approved(home: &Home, client: &Client, number: usize) -> String 
 }
 
 fn approve(home: &Home, id: &str) {
-    let ran = home.run(["permissions", "approve", id]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    home.done(["permissions", "approve", id]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,7 +140,7 @@ async fn a_declined_permission_is_shown_with_its_end_and_asked_about_again_after
             "{shown}"
         );
         assert!(row["expires_at"].is_string(), "{shown}");
-        assert_eq!(home.run(["permissions", "reset", "notes", "memory.write"]).code, Some(0));
+        home.done(["permissions", "reset", "notes", "memory.write"]);
         list_notes(&client).await;
         assert_eq!(asked.lock().len(), 2);
     }
@@ -176,7 +175,7 @@ async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset()
     let home = home_with_notes("[permissions]\npatience_secs = 0\n");
     let (client, _kernel) = connect(&home, Way::Stdio, plain(ERAS[0])).await;
     let asked = id(&remove(&client, 1).await);
-    assert_eq!(home.run(["permissions", "deny", &asked, "--for", "2h"]).code, Some(0));
+    home.done(["permissions", "deny", &asked, "--for", "2h"]);
     for _ in 0..2 {
         let reply = remove(&client, 1).await;
         assert!(reply.contains("did not confirm") && reply.contains("until"), "{reply}");
@@ -184,7 +183,7 @@ async fn a_no_to_a_call_is_shown_and_holds_for_the_same_call_until_it_is_reset()
     let shown = home.run(["permissions", "show", &asked]);
     assert!(shown.out.contains("denied by") && shown.out.contains("mgp permissions reset"), "{shown:?}");
     assert!(pending(&home).is_empty());
-    assert_eq!(home.run(["permissions", "reset", &asked]).code, Some(0));
+    home.done(["permissions", "reset", &asked]);
     assert_ne!(id(&remove(&client, 1).await), asked);
 }
 
@@ -295,8 +294,7 @@ fn a_rule_says_about_which_calls_a_person_is_asked() {
             let ran = home.run(["ask"].iter().chain(words).copied());
             assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}");
             if kernel.is_some() {
-                let reloaded = home.run(["reload"]);
-                assert_eq!(reloaded.code, Some(0), "{reloaded:?}");
+                home.done(["reload"]);
             }
         };
         assert_eq!(code(), Some(6), "it waits for a person");
@@ -340,8 +338,7 @@ fn what_each_rule_answers_to_a_call_is_told_and_the_call_is_not_made() {
         assert_eq!(rules.last().unwrap().1, "asks", "{told}");
         assert!(told["rules"][3]["reason"].as_str().unwrap().contains("destroys"), "{told}");
         assert!(pending(&home).is_empty(), "nobody is asked");
-        let denied = home.run(["access", "deny", "somebody", "notes.remove_note"]);
-        assert_eq!(denied.code, Some(0), "{denied:?}");
+        home.done(["access", "deny", "somebody", "notes.remove_note"]);
         let told = explained(&["--agent", "somebody"]);
         assert_eq!((&told["verdict"], &told["rules"][0]["answer"]), (&"refuses".into(), &"refuses".into()));
         let ran = home.run(["call", "notes.remove_note", "--args", "{}", "--explain"]);

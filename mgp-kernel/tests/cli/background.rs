@@ -145,12 +145,11 @@ fn a_kernel_stays_when_its_client_is_gone_until_it_is_stopped() {
     assert_eq!((&status["pid"], &status["linger_secs"]), (&running["pid"], &json!(300)), "{status}");
     assert!(home.run(["status"]).out.contains("ends: in 5 min unless a client connects"));
     assert!(home.run(["tools"]).out.contains("clock.now"));
-    assert_eq!(home.run(["call", "clock.now"]).code, Some(0));
+    home.done(["call", "clock.now"]);
     // The next client finds the same kernel.
     let (_client, _talk) = working(&home);
     assert_eq!(home.json(["status"])["pid"], running["pid"]);
-    let stopped = home.run(["stop"]);
-    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let stopped = home.done(["stop"]);
     assert!(stopped.out.contains("1 client stays connected"), "{stopped:?}");
     assert_eq!(home.run(["status"]).code, Some(4));
 }
@@ -162,7 +161,7 @@ fn a_client_stays_when_its_kernel_is_stopped_and_its_next_request_starts_another
     let mut talks: Vec<_> = clients.iter_mut().map(Talk::open).collect();
     talks.iter_mut().for_each(assert_works);
     let first = home.json(["status"])["pid"].clone();
-    assert_eq!(home.run(["stop"]).code, Some(0));
+    home.done(["stop"]);
     assert_eq!(home.run(["status"]).code, Some(4), "clients that say nothing need no kernel");
     let [one, other] = &mut *talks else { unreachable!() };
     assert_works(one);
@@ -172,7 +171,7 @@ fn a_client_stays_when_its_kernel_is_stopped_and_its_next_request_starts_another
     assert_works(other);
     assert_eq!(home.json(["status"])["pid"], second, "the second client finds the kernel of the first one");
     // The end of a client ends its way, whether a kernel runs or not.
-    assert_eq!(home.run(["stop"]).code, Some(0));
+    home.done(["stop"]);
     drop(talks);
     for client in &mut clients {
         assert_eq!(client.ended(), Some(0));
@@ -191,7 +190,7 @@ fn a_call_that_a_stopped_kernel_does_not_wait_for_is_answered_with_the_reason() 
     talk.tell("tools/call", &json!({"name": "clock.wait", "arguments": {"seconds": 10}}));
     let call = talk.last_id();
     talk.ask("ping", &json!({}));
-    assert_eq!(home.run(["stop"]).code, Some(0));
+    home.done(["stop"]);
     assert_works(&mut talk);
     let answer = talk.heard.iter().find(|message| message["id"] == call).unwrap();
     assert!(answer["error"]["message"].as_str().unwrap().contains("was stopped"), "{answer}");

@@ -50,8 +50,7 @@ fn all_clients_that_are_found_are_taken_over_once() {
     let shown = home.json(["import", "--dry-run"]);
     assert!(!home.path(USERS).exists());
     assert_eq!(shown["clients"][0]["servers"], 2);
-    let ran = home.run(["import", "--json"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = home.done(["import", "--json"]);
     assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{ran:?}");
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let expected = [("files", "added"), ("github", "added"), ("files-2", "added"), ("github", "present")];
@@ -107,7 +106,7 @@ fn only_what_is_named_is_taken_over() {
     home.write("odd.json", r#"{"mcpServers": {}}"#);
     let odd = home.run(["import", "odd.json"]);
     assert!(odd.code == Some(1) && odd.err.contains("--as"), "{odd:?}");
-    assert_eq!(home.run(["import", "odd.json", "--as", "cursor"]).code, Some(0));
+    home.done(["import", "odd.json", "--as", "cursor"]);
 }
 
 #[test]
@@ -223,7 +222,7 @@ fn what_no_configuration_may_say_is_skipped_and_the_others_are_taken_over() {
         assert_eq!(outcomes(&report), pairs(&[("files", "added")]), "{report}");
         assert_eq!(names(&report["skipped"]), ["odd", "mgp_files"]);
     }
-    assert_eq!(home.run(["config", "check"]).code, Some(0));
+    home.done(["config", "check"]);
 }
 
 #[test]
@@ -291,7 +290,7 @@ fn a_configuration_is_made_once_and_says_what_can_be_taken_over() {
     assert_eq!(home.read(USERS), text);
     let ran = home.run(["init", "--project"]);
     assert!(ran.code == Some(0) && ran.err.contains("mgp import"), "{ran:?}");
-    assert_eq!(home.run(["config", "check"]).code, Some(0));
+    home.done(["config", "check"]);
     home.json(["import"]);
     assert!(home.read("mgp.toml").contains("# mgp.toml"), "the comments stay");
 }

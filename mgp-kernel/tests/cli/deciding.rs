@@ -65,7 +65,7 @@ fn a_question_is_decided_by_a_short_id_or_by_its_beginning_or_without_one_where_
     );
     let is_beginning = |word: &&str| same.iter().filter(|id| id.starts_with(*word)).count() == 1;
     let word = [&shared[..2], &shared[..3], &*shared].into_iter().find(is_beginning).unwrap();
-    assert_eq!(home.run(["permissions", "deny", word, "--for", "2h"]).code, Some(0));
+    home.done(["permissions", "deny", word, "--for", "2h"]);
     assert!(!ids(&home).contains(&shared), "{word}");
 }
 
@@ -77,7 +77,7 @@ fn a_denied_permission_is_shown_and_forgotten_by_the_id_of_its_question_as_a_den
         let (kernel, mut talk) = client(&home);
         say(&mut talk, "one");
         let id = ids(&home).remove(0);
-        assert_eq!(home.run(["permissions", "deny", &id, "--for", "8h"]).code, Some(0));
+        home.done(["permissions", "deny", &id, "--for", "8h"]);
         assert!(say(&mut talk, "one").contains("until"), "the denial stands");
         for _kernel in [Some((kernel, talk)), None] {
             let shown = home.run(["permissions", "show", &id]);
@@ -98,7 +98,7 @@ fn the_list_shows_what_holds_and_what_waits_and_nothing_of_clients_that_are_gone
     let mut talk = Talk::open(&mut joined);
     until("the server comes", || talk.ask("tools/list", &json!({})).to_string().contains("plain__say"));
     say(&mut talk, "one");
-    assert_eq!(home.run(["permissions", "approve"]).code, Some(0));
+    home.done(["permissions", "approve"]);
     // The yes waits for its call, and is used by it.
     let list = |name: &str| home.json(["permissions", "list"])[name].clone();
     assert_eq!(list("waiting")[0]["decision"], "approved", "{}", list("waiting"));
@@ -137,17 +137,17 @@ fn all_mistakes_in_the_names_of_a_decision_are_told_at_once() {
     assert!(ran.code == Some(1) && ran.err.contains("`mgp servers` shows the servers"), "{ran:?}");
     let lokal = ["permissions", "approve", "plain", "memory.write", "--agent", "lokal"];
     assert!(home.run(lokal).err.contains("no agent `lokal` is known"));
-    assert_eq!(home.run(lokal.iter().chain(&["--force"])).code, Some(0));
+    home.done(lokal.iter().chain(&["--force"]));
     // An agent of a name like no other may come later.
     let ada = ["permissions", "approve", "plain", "memory.write", "--agent", "agent.ada"];
-    assert_eq!(home.run(ada).code, Some(0));
+    home.done(ada);
 }
 
 #[test]
 fn a_server_without_mgp_does_not_hear_how_long_a_call_may_wait_for_people() {
     let home = home("");
     let (_kernel, mut talk) = client(&home);
-    assert_eq!(home.run(["call", "plain.say", "text=hello"]).code, Some(0));
+    home.done(["call", "plain.say", "text=hello"]);
     let options = json!({"approval_wait_ms": 0, "stream": true, "deadline_ms": 60_000, "x": 1});
     let call = json!({"name": "plain__say", "arguments": {"text": "more"}, "_mgp": options});
     assert!(talk.ask("tools/call", &call).to_string().contains("said"));

@@ -74,8 +74,7 @@ fn what_is_written_to_files_is_reported_where_json_is_asked_for() {
     assert!(pages["files"].as_array().unwrap().contains(&json!("pages/mgp-serve.1")), "{pages}");
     let table = home.run(["audit", "export", "--format", "csv", "--json"]);
     assert_eq!((table.code, table.out.as_str()), (Some(1), ""));
-    let table = home.run(["audit", "export", "--format", "csv", "--json", "--out", "record.csv"]);
-    assert_eq!(table.code, Some(0), "{table:?}");
+    home.done(["audit", "export", "--format", "csv", "--json", "--out", "record.csv"]);
 }
 
 #[test]

@@ -20,8 +20,7 @@ fn an_operator_revokes_keys_however_few_calls_agents_may_make() {
     let _kernel = Kernel::start(&home, &["--no-stdio"]);
     for _ in 0..4 {
         let issued = home.json(["keys", "new", "agent.ada", "--allow", "list"]);
-        let revoked = home.run(["keys", "revoke", issued["id"].as_str().unwrap()]);
-        assert_eq!(revoked.code, Some(0), "{revoked:?}");
+        home.done(["keys", "revoke", issued["id"].as_str().unwrap()]);
     }
 }
 
@@ -32,8 +31,7 @@ fn an_operator_finds_and_calls_tools_to_which_no_agent_has_access() {
     while home.json(["servers"])["servers"][0]["state"] != "connected" {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let called = home.run(["call", "clock.now"]);
-    assert_eq!(called.code, Some(0), "{called:?}");
+    home.done(["call", "clock.now"]);
     let found = home.json(["search", "what time is it"]).to_string();
     assert!(found.contains("clock.now"), "{found}");
     let agent = home.run(["access", "query", "agent.ada", "clock", "now"]);

@@ -13,12 +13,12 @@ fn access_is_granted_asked_for_and_taken_back() {
     assert_eq!(asked.code, Some(3), "{asked:?}");
     let asked: Value = serde_json::from_str(&asked.out).unwrap();
     assert_eq!((&asked["source"], &asked["granted_by"]), (&"tool_grant".into(), &user().into()));
-    assert_eq!(home.run(["access", "query", "a", "fs", "write"]).code, Some(0));
+    home.done(["access", "query", "a", "fs", "write"]);
     let listed = home.json(["access", "list", "--agent", "a"]);
     assert_eq!(listed["entries"][0]["justification"], "tests");
     assert_eq!(home.json(["access", "list", "--agent", "b"])["entries"].as_array().unwrap().len(), 0);
-    assert_eq!(home.run(["access", "revoke", "a", "fs", "read"]).code, Some(0));
-    assert_eq!(home.run(["access", "query", "a", "fs", "read"]).code, Some(0));
+    home.done(["access", "revoke", "a", "fs", "read"]);
+    home.done(["access", "query", "a", "fs", "read"]);
     let none = home.run(["access", "revoke", "a", "fs", "read", "--json"]);
     assert_eq!(none.code, Some(1));
     let error: Value = serde_json::from_str(&none.err).unwrap();
@@ -43,5 +43,5 @@ fn a_permission_is_granted_within_bounds_and_taken_back() {
         "permissions", "approve", "fs", "filesystem.read", "--all-agents", "--scope", r#"{"path":[]}"#,
     ]);
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
-    assert_eq!(home.run(["pin", "list"]).code, Some(0));
+    home.done(["pin", "list"]);
 }

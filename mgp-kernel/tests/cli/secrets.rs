@@ -108,7 +108,7 @@ fn a_server_without_its_secret_is_not_started_and_says_the_command_that_sets_it(
     let set = home.run_with(["secrets", "set", "HUB"], &format!("{SECRET}\n"));
     assert!(set.code == Some(0) && set.err.contains("hub"), "{set:?}");
     assert!(!set.out.contains(SECRET) && !set.err.contains(SECRET), "{set:?}");
-    assert_eq!(home.run(["restart", "hub"]).code, Some(0));
+    home.done(["restart", "hub"]);
     let servers = home.json(["servers", "--wait"]);
     assert!(
         servers["servers"].as_array().unwrap().iter().all(|one| one["state"] == "connected"),
@@ -179,7 +179,7 @@ fn no_clients_file_reaches_the_users_secrets() {
     {
         let server = with_token(telling(&home, name), text);
         home.write(DESKTOP, &json!({"mcpServers": {name: server}}).to_string());
-        assert_eq!(home.run(["import"]).code, Some(0));
+        home.done(["import"]);
         home.run(["servers", "--wait"]);
         assert!(home.read(name).ends_with(text.trim_start_matches('$')), "{}", home.read(name));
     }

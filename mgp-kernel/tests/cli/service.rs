@@ -10,18 +10,16 @@ fn a_service_of_the_user_is_written_shown_and_removed() {
     } else {
         ".config/systemd/user/mgp.service"
     };
-    let printed = home.run(["service", "install", "--print"]);
-    assert_eq!(printed.code, Some(0), "{printed:?}");
+    home.done(["service", "install", "--print"]);
     assert!(!home.path(unit).exists());
     assert_eq!(home.json(["service", "status"])["installed"], false);
-    let installed = home.run(["service", "install", "--http", "127.0.0.1:7444"]);
-    assert_eq!(installed.code, Some(0), "{installed:?}");
+    let installed = home.done(["service", "install", "--http", "127.0.0.1:7444"]);
     assert!(home.read(unit).contains("127.0.0.1:7444"), "{}", home.read(unit));
     assert_eq!(home.json(["service", "status"])["installed"], true);
     // As `systemctl --user enable` leaves it.
     let enabled = ".config/systemd/user/default.target.wants/mgp.service";
     home.write(enabled, "");
-    assert_eq!(home.run(["service", "uninstall"]).code, Some(0));
+    home.done(["service", "uninstall"]);
     assert!(!home.path(unit).exists());
     assert!(cfg!(target_os = "macos") || !home.path(enabled).exists());
 }

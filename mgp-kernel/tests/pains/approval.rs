@@ -28,10 +28,9 @@ tests![
     a_call_that_was_approved_is_not_made_if_access_or_its_definition_changed_before,
 ];
 
-/// A server whose tool is dangerous; nobody has permitted it for good.
-fn dangerous(script: &Script) -> Value {
-    let mut server = script.server("bank");
-    server["security"] = json!({"risk_at_least": "dangerous"});
+/// A server whose tools are dangerous; nobody has permitted them for good.
+pub(crate) fn dangerous(mut server: Value) -> Value {
+    server["security"]["risk_at_least"] = json!("dangerous");
     let mut config = quiet([server]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(3);
@@ -41,7 +40,7 @@ fn dangerous(script: &Script) -> Value {
 
 async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
     let script = Script::named(&["transfer"]);
-    let host = Host::ready_with(dangerous(&script)).await;
+    let host = Host::ready_with(dangerous(script.server("bank"))).await;
     for revision in ERAS {
         let before = script.calls().len();
         let shown = Arc::<Mutex<Vec<String>>>::default();
@@ -68,13 +67,7 @@ async fn pain_15_a_human_is_asked_for_each_call_and_sees_what_will_be_sent() {
 }
 
 async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
-    let mut server = talking::server("paint");
-    server["security"]["risk_at_least"] = json!("dangerous");
-    let mut config = quiet([server]);
-    config["confirmation"] = json!({"dangerous": true});
-    config["permissions"]["patience_secs"] = json!(3);
-    config["agents"] = json!([{"id": "ada", "human": true}]);
-    let host = Host::ready_with(config).await;
+    let host = Host::ready_with(dangerous(talking::server("paint"))).await;
     for revision in ERAS {
         let shown = Arc::<Mutex<Vec<String>>>::default();
         let showing = Arc::clone(&shown);
@@ -95,7 +88,7 @@ async fn pain_15_one_yes_holds_for_all_rounds_of_its_call() {
 
 async fn pain_15_an_operator_approves_one_call_and_no_other() {
     let script = Script::named(&["transfer"]);
-    let host = Host::ready_with(dangerous(&script)).await;
+    let host = Host::ready_with(dangerous(script.server("bank"))).await;
     let (robot, other, operator) =
         (host.client("robot").await, host.client("other").await, host.operator().await);
     let small = || json!({"a": "10 to bob"});
@@ -138,7 +131,7 @@ async fn pain_15_an_operator_approves_one_call_and_no_other() {
 
 async fn pain_15_a_model_cannot_approve_for_itself() {
     let script = Script::named(&["transfer"]);
-    let host = Host::ready_with(dangerous(&script)).await;
+    let host = Host::ready_with(dangerous(script.server("bank"))).await;
     let robot = host.client("robot").await;
     let answered = Arc::new(Mutex::new(0));
     let answering = Arc::clone(&answered);
@@ -202,10 +195,7 @@ async fn a_call_whose_costs_need_approval_is_made_when_it_has_it() {
         defined(name, &["a"], &json!({"cost": cost}))
     };
     let script = Script::of([tool("film", "requires_approval"), tool("sketch", "metered")]);
-    let mut config = quiet([script.server("studio")]);
-    config["confirmation"] = json!({"dangerous": true});
-    config["permissions"]["patience_secs"] = json!(60);
-    let host = Host::ready_with(config).await;
+    let host = asking_host(script.server("studio")).await;
     let robot = host.client("robot").await;
     say(&robot, "studio.sketch", json!({})).await;
     for (method, is_made) in [(YES, true), (NO, false)] {
@@ -228,8 +218,8 @@ fn asking() -> Script {
     Script::of([tool("publish", "reversible"), tool("post", "reversible"), tool("wipe", "destructive")])
 }
 
-async fn asking_host(script: &Script) -> Host {
-    let mut config = quiet([script.server("site")]);
+async fn asking_host(server: Value) -> Host {
+    let mut config = quiet([server]);
     config["confirmation"] = json!({"dangerous": true});
     config["permissions"]["patience_secs"] = json!(60);
     Host::ready_with(config).await
@@ -265,7 +255,7 @@ const NO: &str = "kernel/permissions/deny";
 // covers: EXT-06-14, EXT-00-08
 async fn a_tool_that_declares_it_is_confirmed_and_its_question_is_shown() {
     let script = asking();
-    let host = asking_host(&script).await;
+    let host = asking_host(script.server("site")).await;
     let robot = host.client("robot").await;
     let (question, outcome) = answered(&host, &robot, ("site.publish", "news\n`x`"), (NO, json!({}))).await;
     refused(outcome);
@@ -291,7 +281,7 @@ async fn a_tool_that_declares_it_is_confirmed_and_its_question_is_shown() {
 // covers: EXT-06-15
 async fn a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool() {
     let script = asking();
-    let host = asking_host(&script).await;
+    let host = asking_host(script.server("site")).await;
     let (robot, other) = (host.client("robot").await, host.client("other").await);
     let three = json!({"max_uses": 3});
     let (_, first) = answered(&host, &robot, ("site.publish", "1"), (YES, three)).await;
@@ -314,7 +304,7 @@ async fn a_yes_for_several_calls_is_for_so_many_of_one_agent_and_one_tool() {
 // covers: EXT-06-15
 async fn a_yes_for_several_calls_ends_with_its_time_and_is_for_no_dangerous_tool() {
     let script = asking();
-    let host = asking_host(&script).await;
+    let host = asking_host(script.server("site")).await;
     let (robot, operator) = (host.client("robot").await, host.operator().await);
     let soon = Timestamp::now().saturating_add(Duration::from_millis(1));
     let terms = json!({"max_uses": 9, "expires_at": soon});
@@ -348,7 +338,7 @@ async fn a_call_that_was_approved_is_not_made_if_access_or_its_definition_change
     });
     for changes_definition in [false, true] {
         let script = Script::new(&list("Publishes a page."));
-        let host = asking_host(&script).await;
+        let host = asking_host(script.server("site")).await;
         let (robot, other, operator) =
             (host.client("robot").await, host.client("other").await, host.operator().await);
         let call = robot.call_tool("site.publish", json!({"a": "1"})).into_future();

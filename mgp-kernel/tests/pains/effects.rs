@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower_layer::Layer;
 
+use crate::approval::dangerous;
 use crate::host::{Host, Served, ask, claude, quiet, with_person};
 use crate::runner::tests;
 use crate::scripted::Script;
@@ -111,12 +112,8 @@ async fn a_key_means_nothing_in_the_name_of_another_agent() {
 
 async fn a_call_that_comes_again_asks_nobody_again_and_is_judged_again() {
     let script = Script::named(&["transfer"]);
-    let mut server = script.server("bank");
-    server["security"] = json!({"risk_at_least": "dangerous"});
-    let mut config = with_effects([server]);
-    config["confirmation"] = json!({"dangerous": true});
-    config["permissions"]["patience_secs"] = json!(3);
-    config["agents"] = json!([{"id": "ada", "human": true}]);
+    let mut config = dangerous(script.server("bank"));
+    config["effects"] = json!({"enabled": true});
     let host = Host::ready_with(config).await;
     let asked = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&asked);

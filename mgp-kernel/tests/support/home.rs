@@ -120,6 +120,13 @@ impl Home {
         self.run_with(args, "")
     }
 
+    /// Runs a command that has to succeed.
+    pub(crate) fn done<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran
+    }
+
     pub(crate) fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &str) -> Ran {
         Self::ran(self.command(args), input)
     }

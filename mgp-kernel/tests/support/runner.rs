@@ -11,11 +11,13 @@ use libtest_mimic::{Arguments, Trial};
 /// A test with its name.
 pub(crate) type Test = (&'static str, fn() -> Pin<Box<dyn Future<Output = ()>>>);
 
-/// Lists the tests of a file.
+/// Lists the tests of a file, some with what has to be so that they can be made: `one, another if has_python`.
 macro_rules! tests {
-    ($($name:ident),+ $(,)?) => {
-        pub(crate) const TESTS: &[$crate::runner::Test] =
-            &[$((stringify!($name), || Box::pin($name()))),+];
+    ($($name:ident $(if $is_possible:ident)?),+ $(,)?) => {
+        pub(crate) const TESTS: &[$crate::runner::Test] = &[$((stringify!($name), || Box::pin(async {
+            $(if !$is_possible() { return; })?
+            $name().await;
+        }))),+];
     };
 }
 pub(crate) use tests;

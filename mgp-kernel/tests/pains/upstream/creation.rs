@@ -15,8 +15,8 @@ use crate::host::{Host, gone, say, until};
 use crate::runner::tests;
 
 tests![
-    a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_session,
-    the_script_of_a_tool_is_there_as_long_as_the_tool,
+    a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_session if has_python,
+    the_script_of_a_tool_is_there_as_long_as_the_tool if has_python,
     code_that_reaches_for_more_is_refused_and_recorded,
     nothing_is_made_unless_the_configuration_allows_it_to_this_agent,
 ];
@@ -75,9 +75,6 @@ async fn request_to(client: &Client<ClientCore<Wire, Handlers>>, context: &str, 
 
 // covers: MGP-16.6-18, MGP-16.6-19
 async fn a_tool_that_the_clients_model_writes_is_made_called_and_goes_with_the_session() {
-    if !has_python() {
-        return;
-    }
     let host = Host::start_with(creating()).await;
     let client = writer(&host, "coder", HARMLESS).await;
     assert_eq!(request(&client).await["status"], "creating");
@@ -103,9 +100,6 @@ fn scripts(host: &Host) -> Vec<String> {
 }
 
 async fn the_script_of_a_tool_is_there_as_long_as_the_tool() {
-    if !has_python() {
-        return;
-    }
     let host = Host::start_with(creating()).await;
     let made = async |client: &Client<ClientCore<Wire, Handlers>>, known: usize| {
         // A tool that is kept is found by others, and nothing like it is made again.

@@ -14,11 +14,11 @@ use crate::runner::tests;
 tests![
     nobody_registers_what_nobody_allowed_and_nothing_is_started,
     what_a_registration_says_is_kept_and_shown_to_who_decides,
-    a_script_is_inspected_waits_is_approved_used_and_removed,
+    a_script_is_inspected_waits_is_approved_used_and_removed if has_python,
     a_sandboxed_server_is_looked_at_more_closely_than_one_that_an_operator_answers_for,
-    what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload,
-    a_script_that_changed_is_not_started_again,
-    the_script_that_is_started_is_the_one_that_was_inspected,
+    what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload if has_python,
+    a_script_that_changed_is_not_started_again if has_python,
+    the_script_that_is_started_is_the_one_that_was_inspected if has_python,
     operators_alone_decide_about_what_was_registered,
 ];
 
@@ -148,9 +148,6 @@ async fn what_a_registration_says_is_kept_and_shown_to_who_decides() {
 
 // covers: MGP-15.4-12, MGP-15.5-01..03
 async fn a_script_is_inspected_waits_is_approved_used_and_removed() {
-    if !has_python() {
-        return;
-    }
     let (host, script, coder, operator) = with_script().await;
     let reply = ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     assert_eq!((&reply["id"], &reply["status"]), (&json!("adds"), &json!("pending_approval")));
@@ -208,9 +205,6 @@ async fn a_sandboxed_server_is_looked_at_more_closely_than_one_that_an_operator_
 }
 
 async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload() {
-    if !has_python() {
-        return;
-    }
     let (host, script, coder, operator) = with_script().await;
     for id in ["adds", "waits"] {
         ask(&coder, "mgp/discovery/register", registration(id, &script)).await.unwrap();
@@ -237,9 +231,6 @@ async fn what_was_registered_outlives_the_kernel_and_is_not_touched_by_a_reload(
 }
 
 async fn a_script_that_changed_is_not_started_again() {
-    if !has_python() {
-        return;
-    }
     let (host, script, coder, operator) = with_script().await;
     ask(&coder, "mgp/discovery/register", registration("adds", &script)).await.unwrap();
     written(&host, &SCRIPT.replace("return arguments", "return 0 + arguments"));
@@ -261,9 +252,6 @@ async fn a_script_that_changed_is_not_started_again() {
 }
 
 async fn the_script_that_is_started_is_the_one_that_was_inspected() {
-    if !has_python() {
-        return;
-    }
     let host = Host::start_with(allowing(config(vec![]))).await;
     std::fs::write(host.folder().join("evil.py"), SCRIPT.replace("\"add\"", "\"evil\"")).unwrap();
     let script = host.folder().join("${NOWHERE:-evil}.py");

@@ -19,7 +19,7 @@ use super::kernel_connector::KernelConnector;
 use super::pipe;
 use crate::admin::status::reread;
 use crate::kernel::ServerStarts;
-use crate::listen::serve::{OnBusyAddress, OnTransportEnd, ServeOptions, serve};
+use crate::listen::serve::{OnTransportEnd, ServeOptions, serve};
 use crate::listen::socket::{SharingKey, SocketAudience, agents_path};
 use crate::peer::{adopt_orphans, reap_adopted};
 use crate::sections::Sections;
@@ -105,10 +105,10 @@ async fn serve_as_asked(cx: &CommandContext, args: ServeArgs) -> Result<Exit, Fa
     own_files.push(shared_at.clone());
     let (agent, drain) = (Principal::of(PrincipalKind::LocalClient, agent), settings::drain(&config));
     let operators = if args.group_operates { SocketAudience::Group } else { SocketAudience::User };
-    let if_busy = if http_asked_for.is_some() { OnBusyAddress::Fails } else { OnBusyAddress::Waits };
+    let retries = http_asked_for.is_none();
     let linger = is_background.then(|| settings::linger(&config));
     let serving =
-        ServeOptions { http, if_busy, stdio, agent, socket, operators, shared_at, drain, linger, files };
+        ServeOptions { http, retries, stdio, agent, socket, operators, shared_at, drain, linger, files };
     // From here on a signal ends the kernel in order, however early it comes.
     let mut signals = Signals::new()
         .map_err(|error| Failure::usage(format!("signal handlers cannot be installed: {error}")))?;

@@ -29,8 +29,9 @@ use crate::{Kernel, StartError};
 pub(crate) struct ServeOptions {
     /// The address for clients over HTTP, if there is one.
     pub(crate) http: Option<SocketAddr>,
-    /// The effect of an address at which the kernel cannot listen.
-    pub(crate) if_busy: OnBusyAddress,
+    /// True if the kernel serves its other clients while the address is taken, and tries again until it is free;
+    /// otherwise it does not start.
+    pub(crate) retries: bool,
     /// The effect on the kernel when the client on standard input and output goes, if that is served.
     pub(crate) stdio: Option<OnTransportEnd>,
     /// The agent of the client on standard input and output, and of those that share the kernel with it.
@@ -56,15 +57,6 @@ pub(crate) enum OnTransportEnd {
     Ends,
     /// The kernel goes on as long as there is another way.
     GoesOn,
-}
-
-/// The effect on a kernel of an address at which it cannot listen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnBusyAddress {
-    /// The kernel does not start.
-    Fails,
-    /// The kernel serves its other clients, and tries again until the address is free.
-    Waits,
 }
 
 /// Serves until `stop` is done, or until nobody can connect any more. Then calls in work have time to end, and servers
@@ -178,7 +170,7 @@ async fn bound(serving: &ServeOptions) -> Result<Option<(SocketAddr, io::Result<
     let Some(address) = serving.http else { return Ok(None) };
     match TcpListener::bind(address).await {
         Ok(socket) => Ok(Some((socket.local_addr().unwrap_or(address), Ok(socket)))),
-        Err(error) if serving.if_busy == OnBusyAddress::Waits => Ok(Some((address, Err(error)))),
+        Err(error) if serving.retries => Ok(Some((address, Err(error)))),
         Err(error) => Err(StartError::Listen { at: address.to_string(), error }),
     }
 }

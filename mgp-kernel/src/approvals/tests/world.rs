@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mgp_client_sdk::{Client, ClientBuilder};
@@ -11,16 +10,14 @@ use mgp_transport::Accept;
 use mgp_transport::era::{EraMode, ServerEraGate, ServerIdentity};
 use mgp_types::mcp::{CreateMessageParams, Implementation, Role, SamplingMessage};
 use mgp_types::{
-    BoxFuture, Error, Gate as _, Method, Object, Outbox, Params, Principal, RawJson, Request, RequestKind,
-    Response, Revision, RpcService, Session,
+    Error, Flow, Gate, Method, Object, Outbox, Params, Principal, RawJson, Request, RequestKind, Response,
+    Revision, RpcService, Session,
 };
 use serde_json::{Value, json};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::approvals::{
-    ElicitationSessions, ParkedCallLayer, ParkedCallLimits, ParkedCallService, is_question, relay,
-};
+use crate::approvals::{ElicitationSessions, ParkedCallLayer, ParkedCallLimits, is_question, relay};
 use crate::call::calls_in_work::CallsInWork;
 use mgp_types::BoxedService;
 
@@ -98,39 +95,23 @@ fn server(stateless: bool, seen: &Arc<Seen>) -> impl Accept<Service: Unpin> {
 #[derive(Clone)]
 struct Relay(CallsInWork);
 
-#[derive(Clone)]
-struct Relaying<S>(CallsInWork, S);
+impl Gate for Relay {
+    type Pass = ();
 
-impl<S> Layer<S> for Relay {
-    type Service = Relaying<S>;
-
-    fn layer(&self, inner: S) -> Relaying<S> {
-        Relaying(self.0.clone(), inner)
-    }
-}
-
-impl<S: RpcService<Future: 'static>> Service<Request> for Relaying<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.1.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        if request.kind == RequestKind::Call && is_question(&request.method) {
-            let calls = self.0.clone();
-            return Box::pin(async move { relay(&calls, &ElicitationSessions::default(), request).await });
+    fn enter(&self, request: &mut Request) -> Flow {
+        if request.kind != RequestKind::Call || !is_question(&request.method) {
+            return Flow::Pass(());
         }
-        Box::pin(self.1.call(request))
+        let (calls, request) = (self.0.clone(), request.take());
+        Flow::answer_later(async move { relay(&calls, &ElicitationSessions::default(), request).await })
     }
 }
 
 /// A gateway in front of one server.
 pub(super) struct World {
     pub(super) layer: ParkedCallLayer,
-    pub(super) gate: Gate,
+    pub(super) gate: AskingGate,
+    behind: BoxedService,
     pub(super) seen: Arc<Seen>,
 }
 
@@ -148,12 +129,12 @@ impl World {
             .capability("sampling", empty())
             .capability("roots", empty())
             .layer(calls.clone().into_layer())
-            .inbound_layer(Relay(calls.clone()))
+            .inbound_layer(Relay(calls.clone()).into_layer())
             .in_process(server(stateless, &seen))
             .await
             .unwrap();
-        let gate = Gate { passed: Arc::default(), confirms: false, behind: BoxedService::new(behind) };
-        Self { layer: ParkedCallLayer::new(limits, None), gate, seen }
+        let (layer, behind) = (ParkedCallLayer::new(limits, None), BoxedService::new(behind));
+        Self { layer, gate: AskingGate::default(), behind, seen }
     }
 
     pub(super) async fn new(stateless: bool) -> Self {
@@ -173,8 +154,10 @@ impl World {
         self.layer.0.table.len()
     }
 
-    pub(super) fn front(&self, principal: &'static str) -> Front {
-        Front { principal: Principal::new(principal), asking: self.layer.layer(self.gate.clone()) }
+    /// What answers the gateway's clients.
+    pub(super) fn front(&self, principal: &'static str) -> BoxedService {
+        let asking = self.layer.layer(self.gate.layer(self.behind.clone()));
+        BoxedService::new(FrontGate(Principal::new(principal)).layer(asking))
     }
 
     /// A client of the gateway.
@@ -195,69 +178,55 @@ impl World {
 }
 
 /// A gate that counts who passes it, and may ask the client itself.
-#[derive(Clone)]
-pub(super) struct Gate {
+#[derive(Clone, Default)]
+pub(super) struct AskingGate {
     passed: Arc<AtomicUsize>,
     pub(super) confirms: bool,
-    behind: BoxedService,
 }
 
-impl Service<Request> for Gate {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
+impl Gate for AskingGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         self.passed.fetch_add(1, Ordering::SeqCst);
-        let mut gate = self.clone();
-        Box::pin(async move {
-            if gate.confirms {
-                let question = Object::parse(
-                    r#"{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#,
-                );
-                let answer = request.context.ask("sure", Method::ELICIT, question?).await?;
-                let answer = Object::from_raw(&answer)?;
-                if answer.text("action").as_deref() != Some("accept") {
-                    return Err(Error::invalid_request("the user did not confirm the call"));
+        if !self.confirms {
+            return Flow::Pass(());
+        }
+        let request = request.take();
+        Flow::wait(async move {
+            let form = r#"{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;
+            let asked = request.context.ask("sure", Method::ELICIT, Object::parse(form).unwrap()).await;
+            let decision = match asked {
+                Ok(answer)
+                    if Object::from_raw(&answer).unwrap().text("action").as_deref() == Some("accept") =>
+                {
+                    Flow::Pass(())
                 }
-            }
-            gate.behind.call(request).await
+                Ok(_) => Flow::refuse(Error::invalid_request("the user did not confirm the call")),
+                Err(error) => Flow::refuse(error),
+            };
+            (request, decision)
         })
     }
 }
 
-/// What answers the gateway's clients.
+/// A gate that says what the gateway can do, and in whose name a request comes.
 #[derive(Clone)]
-pub(super) struct Front {
-    principal: Principal,
-    asking: ParkedCallService<Gate>,
-}
+struct FrontGate(Principal);
 
-impl Service<Request> for Front {
-    type Response = Response;
-    type Error = Error;
-    type Future = BoxFuture<'static, Result<Response, Error>>;
+impl Gate for FrontGate {
+    type Pass = ();
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
+    fn enter(&self, request: &mut Request) -> Flow {
         if request.method == Method::DISCOVER {
             let answer = r#"{"capabilities":{"tools":{},"prompts":{},"resources":{}}}"#;
-            return Box::pin(std::future::ready(
-                RawJson::parse(answer).map(Response::new).map_err(Into::into),
-            ));
+            return Flow::answer(Response::new(RawJson::parse(answer).unwrap()));
         }
         if request.kind == RequestKind::Notify {
-            return Box::pin(std::future::ready(Ok(Response::empty())));
+            return Flow::answer(Response::empty());
         }
-        request.context.principal = Some(self.principal.clone());
-        Box::pin(self.asking.call(request))
+        request.context.principal = Some(self.0.clone());
+        Flow::Pass(())
     }
 }
 
@@ -272,13 +241,13 @@ pub(super) fn request(params: &Value) -> Request {
 }
 
 /// What comes of a request.
-pub(super) async fn send(front: &Front, params: Value) -> Result<Value, Error> {
+pub(super) async fn send(front: &BoxedService, params: Value) -> Result<Value, Error> {
     let response = front.clone().call(request(&params)).await?;
     Ok(serde_json::from_slice(response.to_raw().as_bytes()).unwrap())
 }
 
 /// Calls a tool that asks, and returns the result with its questions.
-pub(super) async fn ask(front: &Front, tool: &str) -> Value {
+pub(super) async fn ask(front: &BoxedService, tool: &str) -> Value {
     let asked = send(front, json!({"name": tool, "arguments": {}})).await.unwrap();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
     asked

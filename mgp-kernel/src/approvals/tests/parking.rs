@@ -124,7 +124,7 @@ async fn when_it_closes_calls_end_whose_clients_are_away_and_others_go_on() {
 async fn with_the_layer_all_parked_calls_end() {
     let world = World::new(false).await;
     ask(&world.front("a"), "wait").await;
-    let World { layer, gate, seen } = world;
+    let World { layer, gate, seen, .. } = world;
     drop(layer);
     until(|| seen.dropped.load(std::sync::atomic::Ordering::SeqCst)).await;
     drop(gate);

@@ -130,7 +130,7 @@ impl RedirectTarget for Follower {
         is_answer: Box<dyn Fn(&str) -> bool + Send + Sync>,
     ) -> BoxFuture<'static, Result<String, OAuthError>> {
         Box::pin(async move {
-            let location = request("GET", &page, "").await;
+            let location = request(&page).await;
             let location =
                 location.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
             let query = location.strip_prefix(REDIRECT).unwrap().trim_start_matches('?').to_owned();
@@ -143,14 +143,10 @@ impl RedirectTarget for Follower {
 const REDIRECT: &str = "http://127.0.0.1:9/callback";
 
 /// Sends a request, and returns the whole answer.
-async fn request(method: &str, url: &str, form: &str) -> String {
+async fn request(url: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).await.unwrap();
-    let head = format!(
-        "{method} /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
-         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{form}",
-        form.len(),
-    );
+    let head = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -242,47 +238,6 @@ async fn tokens_are_exchanged_and_other_issuers_vouch_for_people() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_that_is_used_twice_ends_all_that_came_from_it() {
-    let provider = IdentityProvider::start().await;
-    provider.add_client("app", KnownClient::new(Proof::None).redirecting_to(REDIRECT));
-    let verifier = "a-verifier-that-is-long-enough-for-the-standard";
-    let challenge = {
-        use base64::Engine as _;
-        use sha2::Digest as _;
-        base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(sha2::Sha256::digest(verifier))
-    };
-    let page = format!(
-        "{}?response_type=code&client_id=app&redirect_uri={REDIRECT}&state=s&code_challenge={challenge}\
-         &code_challenge_method=S256",
-        provider.url(Endpoint::Authorize),
-    );
-    let answer = request("GET", &page, "").await;
-    let code = answer.split("code=").nth(1).unwrap().split('&').next().unwrap().to_owned();
-    let token = provider.url(Endpoint::Token);
-    let asked = format!(
-        "grant_type=authorization_code&client_id=app&code={code}&redirect_uri={REDIRECT}&code_verifier={verifier}"
-    );
-    let member = |answer: &str, name: &str| {
-        let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-        body[name].as_str().unwrap_or_default().to_owned()
-    };
-    let first = member(&request("POST", &token, &asked).await, "refresh_token");
-    let renew = |refresh: &str| format!("grant_type=refresh_token&client_id=app&refresh_token={refresh}");
-    let second = member(&request("POST", &token, &renew(&first)).await, "refresh_token");
-    assert_ne!(first, second);
-    assert_eq!(member(&request("POST", &token, &renew(&first)).await, "error"), "invalid_grant");
-    assert_eq!(member(&request("POST", &token, &renew(&second)).await, "error"), "invalid_grant");
-    assert_eq!(
-        member(&request("POST", &token, &asked).await, "error"),
-        "invalid_grant",
-        "a code is used once"
-    );
-    provider.fault(Fault::ReusableCodes);
-    assert!(!member(&request("POST", &token, &asked).await, "access_token").is_empty());
-    assert_eq!(provider.grants("refresh_token"), 3);
-}
-
-#[tokio::test]
 async fn what_an_issuer_does_wrong_is_refused() {
     for fault in [
         Fault::WrongIssuer("https://evil.example".into()),
@@ -303,24 +258,7 @@ async fn what_an_issuer_does_wrong_is_refused() {
 }
 
 #[tokio::test]
-async fn keys_are_rotated_and_the_old_ones_go_later() {
-    let provider = IdentityProvider::start().await;
-    let verifies = |token: &str| {
-        let header = header(token).unwrap();
-        let keys = KeySet::read(&provider.published_keys()).unwrap();
-        let mut found = keys.find(header.kid.as_deref(), header.alg);
-        found.any(|key| verify::<Value>(token, key, header.alg).is_ok())
-    };
-    let old = provider.issue(&json!({ "sub": "alice" }));
-    provider.rotate();
-    let new = provider.issue(&json!({ "sub": "alice" }));
-    assert!(verifies(&old) && verifies(&new));
-    provider.retire();
-    assert!(!verifies(&old) && verifies(&new));
-}
-
-#[tokio::test]
-async fn a_login_on_another_device_waits_for_consent_and_tokens_can_be_asked_about() {
+async fn a_login_on_another_device_waits_for_consent() {
     let provider = IdentityProvider::start().await;
     provider.set(|settings| settings.is_opaque = true);
     let server = Guarded::start(&provider).await;
@@ -331,8 +269,6 @@ async fn a_login_on_another_device_waits_for_consent_and_tokens_can_be_asked_abo
     oauth.login_by_device(move |device| consenting.approve(&device.code, "alice")).await.unwrap();
     assert!(oauth.is_logged_in().await.unwrap());
     assert!(provider.count(Endpoint::Token) >= 1);
-    let asked = request("POST", &provider.url(Endpoint::Introspect), "client_id=tv&token=unknown").await;
-    assert!(asked.ends_with("{\"active\":false}"), "{asked}");
 }
 
 #[tokio::test]

@@ -33,11 +33,6 @@ impl KnownClient {
         Self { proof, redirect_uris: Vec::new() }
     }
 
-    pub(crate) fn redirecting_to(mut self, uri: &str) -> Self {
-        self.redirect_uris.push(uri.into());
-        self
-    }
-
     /// Returns whether an address is one of the client's: exactly, but for the port of a loopback address (RFC 8252).
     pub(super) fn has_address(&self, uri: &str) -> bool {
         self.redirect_uris

@@ -18,14 +18,10 @@ pub(crate) enum Fault {
     WrongIss(String),
     /// The answers to logins name no issuer.
     NoIss,
-    /// Codes can be used again.
-    ReusableCodes,
     /// An endpoint never answers.
     Slow(Endpoint),
     /// An endpoint answers with many megabytes.
     Oversized(Endpoint),
-    /// An endpoint sends everybody elsewhere.
-    Redirecting(Endpoint, String),
     /// An endpoint answers with this status.
     Failing(Endpoint, u16),
 }

@@ -6,7 +6,6 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::exchange::{Form, Refusal};
-use super::fault::Fault;
 use super::issued::Consented;
 use super::token::{Granted, Kind};
 use super::{State, clients};
@@ -75,14 +74,13 @@ fn subject(claims: &Value) -> Result<&str, Refusal> {
 
 /// A code is good for one token; a second try ends what came from the first.
 fn code(state: &State, form: &Form, client: &str, bound_to: Option<&str>) -> Result<Granted, Refusal> {
-    let is_reusable = state.has_fault(&Fault::ReusableCodes);
     let verifier = form.need("code_verifier")?;
     let mut issued = state.issued.lock();
     let code = issued.codes.get_mut(form.need("code")?);
     let code = code.ok_or_else(|| Refusal::grant("the code is not known"))?;
     let was_used = std::mem::replace(&mut code.is_used, true);
     let code = code.clone();
-    if was_used && !is_reusable {
+    if was_used {
         issued.revoke_family(code.consented.family);
         return Err(Refusal::grant("the code was used before"));
     }

@@ -66,12 +66,6 @@ impl Issued {
         self.revoked.insert(family);
     }
 
-    pub(super) fn revoke(&mut self, token: &str) {
-        let access = self.access.get(token).map(|(_, family)| *family);
-        let family = access.or_else(|| self.refresh.get(token).map(|refresh| refresh.consented.family));
-        self.revoke_family(family.expect("the token was issued here"));
-    }
-
     pub(super) fn approve(&mut self, user_code: &str, subject: &str) -> bool {
         let Some(device) = self.devices.values_mut().find(|device| device.user_code == user_code) else {
             return false;

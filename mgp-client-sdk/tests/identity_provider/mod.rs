@@ -42,7 +42,7 @@ pub(crate) use self::fault::{Endpoint, Fault};
 use self::issued::Issued;
 use self::keys::Keys;
 
-/// An identity provider that runs as long as the runtime in which it was started, or until it is stopped.
+/// An identity provider that runs as long as the runtime in which it was started.
 #[derive(Clone)]
 pub(crate) struct IdentityProvider(Arc<State>);
 
@@ -58,7 +58,6 @@ struct State {
     issued: Mutex<Issued>,
     /// The issuers whose assertions are taken, with their keys.
     trusted: Mutex<HashMap<String, KeySet>>,
-    serving: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
 /// The way in which an identity provider works.
@@ -136,18 +135,9 @@ impl IdentityProvider {
             clients: Mutex::default(),
             issued: Mutex::default(),
             trusted: Mutex::default(),
-            serving: Mutex::default(),
         }));
-        let task = tokio::spawn(serve::serve(provider.0.clone(), listener));
-        *provider.0.serving.lock() = Some(task.abort_handle());
+        tokio::spawn(serve::serve(provider.0.clone(), listener));
         provider
-    }
-
-    /// Refuses all further connections.
-    pub(crate) fn stop(&self) {
-        if let Some(task) = self.0.serving.lock().take() {
-            task.abort();
-        }
     }
 
     pub(crate) fn issuer(&self) -> String {
@@ -212,16 +202,6 @@ impl IdentityProvider {
         self.0.keys.lock().current(algorithm).id.clone()
     }
 
-    /// Signs with new keys for ES256 and EdDSA from now on, and still publishes those before.
-    pub(crate) fn rotate(&self) {
-        self.0.keys.lock().rotate();
-    }
-
-    /// No longer publishes the keys from before the last rotation.
-    pub(crate) fn retire(&self) {
-        self.0.keys.lock().retire();
-    }
-
     /// Returns the published keys as a JWK Set.
     pub(crate) fn published_keys(&self) -> Vec<u8> {
         self.0.keys.lock().published().to_string().into_bytes()
@@ -235,11 +215,6 @@ impl IdentityProvider {
     /// Consents to the login on another device that showed this code.
     pub(crate) fn approve(&self, user_code: &str, subject: &str) {
         assert!(self.0.issued.lock().approve(user_code, subject), "no device shows this code");
-    }
-
-    /// Revokes a token, and all that came from the same consent.
-    pub(crate) fn revoke(&self, token: &str) {
-        self.0.issued.lock().revoke(token);
     }
 }
 

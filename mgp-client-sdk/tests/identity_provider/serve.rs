@@ -86,7 +86,6 @@ async fn fault(state: &State, asked: Endpoint) -> Option<Answer> {
                 let body = format!("{{\"padding\":\"{}\"}}", "x".repeat(OVERSIZED_BYTES));
                 return Some(exchange::with(StatusCode::OK, "application/json", body));
             }
-            Fault::Redirecting(endpoint, to) if endpoint == asked => return Some(exchange::redirect(&to)),
             Fault::Failing(endpoint, status) if endpoint == asked => {
                 return Some(exchange::status(StatusCode::from_u16(status).unwrap()));
             }

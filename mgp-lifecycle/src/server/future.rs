@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::future::Either;
-use mgp_types::{BoxFuture, Error, Request, Response, RpcService};
+use mgp_types::{BoxFuture, Error, Response, RpcService};
 use pin_project_lite::pin_project;
 
 use super::admitted_call::AdmittedCall;

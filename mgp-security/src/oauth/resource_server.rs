@@ -259,7 +259,8 @@ impl ResourceServerParts {
         claims: &TokenClaims,
         now: Timestamp,
     ) -> Result<KnownToken, TokenError> {
-        let is_theirs = claims.iss.as_deref().map_or(signed.is_none(), |named| *named == *issuer.of.name);
+        let is_theirs =
+            claims.iss.as_deref().map_or_else(|| signed.is_none(), |named| *named == *issuer.of.name);
         if !is_theirs || !claims.is_for(&self.resource) {
             return Err(TokenError::Invalid);
         }

@@ -42,6 +42,7 @@ impl Cx {
 
     /// Suggests a tool that suits the [purpose](Self::intent) better: `_meta.suggestion` of the result. Without a purpose
     /// of the call it does nothing.
+    #[expect(clippy::needless_pass_by_value, reason = "a hint is given away like each other one")]
     pub fn suggest(&self, suggestion: Suggestion) {
         self.hint(ExtensionId::IntentHints, "suggestion", Some(suggestion.to_raw()));
     }

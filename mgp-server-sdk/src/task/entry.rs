@@ -33,7 +33,7 @@ pub(crate) struct Task {
 pub(super) struct TaskOwner {
     principal: Option<Principal>,
     /// The session of a 2025-11-25 task. The eras do not see each other's tasks.
-    session: Option<Weak<Session>>,
+    pub(super) session: Option<Weak<Session>>,
 }
 
 /// The state of a task at one moment.
@@ -88,10 +88,6 @@ impl TaskOwner {
 
     pub(super) fn session(&self) -> Option<Arc<Session>> {
         self.session.as_ref()?.upgrade()
-    }
-
-    pub(super) fn is_session_era(&self) -> bool {
-        self.session.is_some()
     }
 }
 

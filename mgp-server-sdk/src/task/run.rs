@@ -31,7 +31,7 @@ impl TaskRun {
 
     /// Marks a notification as one of the task, where the era does that.
     pub(crate) fn relate(&self, params: &mut Params) {
-        if self.task.owner.is_session_era() {
+        if self.task.owner.session.is_some() {
             relate(params, &self.task.id);
         }
     }

@@ -1,7 +1,6 @@
 //! A client of rmcp, connected to a server of ours.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_server_sdk::mcp::{PromptMessage, Role};
@@ -212,7 +211,7 @@ impl Pair {
                     serve_until(socket, accept, config, std::future::pending()).await.unwrap();
                 });
                 // The only client of HTTP that rmcp brings without a large one underneath dials Unix sockets.
-                let path = Gateway::open(address, cuts, &mut serving);
+                let path = gateway(address, cuts, &mut serving);
                 let url = format!("http://{address}/mcp");
                 let transport = StreamableHttpClientTransport::with_client(
                     UnixSocketHttpClient::new(&path, &url),
@@ -276,49 +275,33 @@ fn auto() -> ClientLifecycleMode {
     }
 }
 
-/// A Unix socket that leads to a TCP socket.
-struct Gateway {
-    path: std::path::PathBuf,
-}
-
-impl Gateway {
-    fn open(
-        address: std::net::SocketAddr,
-        mut cuts: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
-        serving: &mut JoinSet<()>,
-    ) -> String {
-        static OPENED: AtomicU64 = AtomicU64::new(0);
-        let number = OPENED.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("mgp-rmcp-{}-{number}.sock", std::process::id()));
-        // One that a process of the same number left behind.
-        let _ = std::fs::remove_file(&path);
-        let socket = UnixListener::bind(&path).unwrap();
-        let gateway = Self { path: path.clone() };
-        serving.spawn(async move {
-            let _gateway = gateway;
-            let mut open = JoinSet::new();
-            loop {
-                let (mut near, _) = tokio::select! {
-                    accepted = socket.accept() => accepted.unwrap(),
-                    Some(done) = cuts.recv() => {
-                        assert!(!open.is_empty());
-                        open.shutdown().await;
-                        done.send(()).unwrap();
-                        continue;
-                    }
-                };
-                let mut far = TcpStream::connect(address).await.unwrap();
-                open.spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
-            }
-        });
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
+/// Opens a Unix socket that leads to a TCP socket, and returns its path.
+fn gateway(
+    address: std::net::SocketAddr,
+    mut cuts: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+    serving: &mut JoinSet<()>,
+) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gateway.sock");
+    let socket = UnixListener::bind(&path).unwrap();
+    serving.spawn(async move {
+        let _folder = folder;
+        let mut open = JoinSet::new();
+        loop {
+            let (mut near, _) = tokio::select! {
+                accepted = socket.accept() => accepted.unwrap(),
+                Some(done) = cuts.recv() => {
+                    assert!(!open.is_empty());
+                    open.shutdown().await;
+                    done.send(()).unwrap();
+                    continue;
+                }
+            };
+            let mut far = TcpStream::connect(address).await.unwrap();
+            open.spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
+        }
+    });
+    path.to_str().unwrap().to_owned()
 }
 
 /// Guards against waiting for ever.

@@ -63,7 +63,5 @@ mod subscriptions;
 mod suite;
 mod tasks;
 mod tools;
-#[cfg(all(unix, feature = "unix"))]
-mod unix;
 #[cfg(feature = "ext")]
 mod validators;

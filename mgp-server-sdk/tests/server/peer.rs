@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mgp_server_sdk::types::{Error, Object, Outbox, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_server_sdk::types::{
+    Error, Flow, Gate, Object, Outbox, Principal, RawJson, Request, RequestKind, Response, RpcService,
+};
 use mgp_server_sdk::{Server, ServerCore};
 use mgp_transport::{ConnectionLimits, Wire, connect, memory};
 use serde_json::{Value, json};
@@ -212,6 +214,20 @@ pub(crate) fn speaking(era: Era, sections: &[&str], extensions: &[&str]) -> Valu
         Era::Stateless => capabilities["extensions"]["dev.cloto/mgp"] = offer,
     }
     capabilities
+}
+
+/// Believes each request who it is from.
+#[derive(Clone)]
+pub(crate) struct Believing;
+
+impl Gate for Believing {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let who = request.params.object("_meta").and_then(|meta| meta.text("who").map(String::from));
+        request.context.principal = who.map(|name| Principal::new(&*name));
+        Flow::Pass(())
+    }
 }
 
 /// A client that writes lines, whatever they are.

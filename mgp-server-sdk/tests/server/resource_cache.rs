@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::peer::{Era, Peer};
+use crate::peer::{Believing, Era, Peer};
 use mgp_server_sdk::mcp::CacheScope;
-use mgp_server_sdk::types::{Flow, Gate, GateLayer, Principal, Request};
+use mgp_server_sdk::types::Gate;
 use mgp_server_sdk::{Cx, Resource, ResourceCache, ResourceTemplate, Server, Uri};
 use serde_json::json;
 
@@ -113,30 +113,16 @@ async fn expired_contents_are_read_again() {
     assert_eq!(read(&mut peer, "count://").await, "1");
 }
 
-/// Takes the metadata's word for who calls.
-#[derive(Clone)]
-struct Named;
-
-impl Gate for Named {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let name = request.params.object("_meta").and_then(|meta| Some(meta.text("caller")?.into_owned()));
-        request.context.principal = name.map(Principal::new);
-        Flow::Pass(())
-    }
-}
-
 // covers: GGEN-8.3-04
 #[tokio::test]
 async fn private_contents_are_never_shared_over_principals() {
     let cache = ResourceCache::new(9, 1 << 16);
-    let server = server(&cache, CacheScope::Private).layer(GateLayer::new(Named));
+    let server = server(&cache, CacheScope::Private).layer(Believing.into_layer());
     let mut peer = Peer::open(server, Era::Session).await;
     for (caller, expected) in
         [("alice", "0"), ("bob", "1"), ("alice", "0"), ("bob", "1"), ("", "2"), ("", "2")]
     {
-        let params = json!({"uri": "count://", "_meta": {"caller": caller}});
+        let params = json!({"uri": "count://", "_meta": {"who": caller}});
         let result = peer.call("resources/read", params).await.unwrap();
         assert_eq!(result["contents"][0]["text"], expected, "{caller}");
     }

@@ -2,29 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::peer::{Era, Peer, declaring};
+use crate::peer::{Believing, Era, Peer, declaring};
 use mgp_server_sdk::mgp::EventSeverity;
 use mgp_server_sdk::types::mgp::ActionHint;
-use mgp_server_sdk::types::{Flow, Gate, Principal, Request, RpcService, code};
+use mgp_server_sdk::types::{Gate, RpcService, code};
 use mgp_server_sdk::{Object, Publisher, Resource, Server, ServerAccept, ServerHandle, Tool};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 const LISTEN: &str = "dev.cloto/mgp/events";
-
-/// Believes each request who it is from.
-#[derive(Clone)]
-struct Believing;
-
-impl Gate for Believing {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let who = request.params.object("_meta").and_then(|meta| meta.text("who").map(String::from));
-        request.context.principal = who.map(|name| Principal::new(&*name));
-        Flow::Pass(())
-    }
-}
 
 fn open(publisher: &Publisher) -> (ServerAccept<impl RpcService + Sync + Unpin + use<>>, ServerHandle) {
     let server = Server::new("git", "1.0.0")

@@ -70,7 +70,8 @@ async fn a_ping_is_answered_at_once_while_a_thousand_calls_hang() {
 async fn a_ping_does_not_wait_for_a_server_that_is_never_ready() {
     let life = ServerLifecycle::new("mind".into());
     life.ready().unwrap();
-    let server = Upstream { is_never_ready: true, ..Upstream::obeying() };
+    let mut server = Upstream::obeying();
+    server.is_never_ready = true;
     let mut service = LifecycleLayer::new(life.clone()).layer(server.clone());
     let waits = begin(&service, tool(&lifecycle(), "now")).await;
     assert!(std::future::poll_fn(|cx| service.poll_ready(cx)).now_or_never().unwrap().is_ok());

@@ -3,11 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Read};
 
-use mgp_types::RawJson;
 use mgp_types::mgp::ToolHints;
+use mgp_types::{Object, RawJson};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use crate::{Index, ServerTools, Tool, ToolListing};
 
@@ -109,12 +108,14 @@ impl Corpus {
             while name.is_empty() || !names.insert((&row.server, name.clone())) {
                 name.push(' ');
             }
-            let (description, schema) = (&row.description, &row.input_schema);
-            let definition = json!({ "name": name, "description": description, "inputSchema": schema });
+            let mut definition = Object::new();
+            definition.set("name", RawJson::from_text(&name));
+            definition.set("description", RawJson::from_text(&row.description));
+            definition.set("inputSchema", row.input_schema.clone());
             let mut hints = ToolHints::default();
             hints.categories.clone_from(&row.categories);
-            let listing = RawJson::from_value(&definition).ok().and_then(|raw| ToolListing::read(&raw).ok());
-            let listing = listing.ok_or_else(|| RowError::NoTool { id: row.id.clone() })?;
+            let listing = ToolListing::read(&definition.to_raw());
+            let listing = listing.map_err(|_| RowError::NoTool { id: row.id.clone() })?;
             corpus.servers[place].tools.push(listing.hints(hints));
             corpus.ids.insert((row.server.clone(), name), row.id.clone());
         }

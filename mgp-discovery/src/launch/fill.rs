@@ -70,18 +70,8 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// Returns a text of the document with its `{name}`s filled in.
-    pub(super) fn template(
-        &mut self,
-        place: &str,
-        text: &str,
-        variables: &BTreeMap<String, Input>,
-    ) -> Result<String, LaunchError> {
-        self.fill_in(place, text, variables).map(|(text, _)| text)
-    }
-
-    /// Returns the text, and whether every name in it has a value.
-    fn fill_in(
+    /// Returns a text of the document with its `{name}`s filled in, and whether every name in it has a value.
+    pub(super) fn fill_in(
         &mut self,
         place: &str,
         text: &str,

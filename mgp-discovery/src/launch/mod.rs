@@ -97,7 +97,7 @@ fn launch_remote(remote: &Remote, filler: &mut Filler<'_>) -> Result<PreparedLau
     if remote.headers.len() > MAX_HEADERS {
         return Err(LaunchError::too_large("headers", MAX_HEADERS));
     }
-    let url = filler.template("the url", &remote.url, &remote.variables)?;
+    let (url, _) = filler.fill_in("the url", &remote.url, &remote.variables)?;
     // Without all answers, the address is not known yet.
     if filler.missing.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(LaunchError::malformed("http address", &url));

@@ -13,31 +13,27 @@ pub(super) enum SectionKind {
     Security,
 }
 
-/// All sections in the order of the template: each with its title, and with the shorter ones that are accepted.
-const SECTIONS: [(SectionKind, &str, &[&str]); 8] = [
-    (
-        SectionKind::Purpose,
-        "Tool Purpose and Description",
-        &["purpose and description", "purpose", "description"],
-    ),
-    (SectionKind::InvocationName, "Invocation Name", &["name"]),
-    (SectionKind::InputSchema, "Input Schema (Parameters)", &["input", "parameters"]),
-    (SectionKind::OutputSchema, "Output Schema (Return Value)", &["output", "return value"]),
-    (SectionKind::ErrorHandling, "Error Handling", &["errors"]),
-    (SectionKind::Idempotency, "Idempotency", &[]),
-    (SectionKind::Examples, "Usage Examples", &["examples"]),
-    (SectionKind::Security, "Security Considerations", &["security"]),
-];
-
 impl SectionKind {
-    /// Returns all sections, in the order of the template.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
-        SECTIONS.into_iter().map(|(kind, ..)| kind)
+    /// The sections in the order of the template, which is that of `sections.txt`.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Purpose,
+        Self::InvocationName,
+        Self::InputSchema,
+        Self::OutputSchema,
+        Self::ErrorHandling,
+        Self::Idempotency,
+        Self::Examples,
+        Self::Security,
+    ];
+
+    /// Returns the titles of the section: that of the template, and the shorter ones that are accepted.
+    fn titles(self) -> impl Iterator<Item = &'static str> {
+        include_str!("sections.txt").lines().nth(self as usize).unwrap_or_default().split(" | ")
     }
 
     /// Returns the section with this number, from 1.
     pub(super) fn numbered(number: usize) -> Option<Self> {
-        Self::all().nth(number.checked_sub(1)?)
+        Self::ALL.into_iter().nth(number.checked_sub(1)?)
     }
 
     /// Returns the number of the section, from 1.
@@ -46,15 +42,14 @@ impl SectionKind {
     }
 
     /// Returns the title of the template.
-    pub(super) const fn title(self) -> &'static str {
-        SECTIONS[self as usize].1
+    pub(super) fn title(self) -> &'static str {
+        self.titles().next().unwrap_or_default()
     }
 
     /// Returns the section with this title, with or without what stands in brackets. Upper and lower case are the same.
     pub(super) fn titled(title: &str) -> Option<Self> {
         let title = bare(title);
-        let is_titled = |full: &str, short: &[&str]| title == bare(full) || short.contains(&title.as_str());
-        SECTIONS.into_iter().find(|(_, full, short)| is_titled(full, short)).map(|(kind, ..)| kind)
+        Self::ALL.into_iter().find(|section| section.titles().any(|known| bare(known) == title))
     }
 }
 

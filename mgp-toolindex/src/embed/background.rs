@@ -13,7 +13,8 @@ use crate::slot::Slot;
 /// The background work for one embedder, for as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct BackgroundEmbedding {
-    queue: Arc<Queue>,
+    /// The tools whose vectors are made.
+    pub(crate) queue: Arc<Queue>,
 }
 
 /// The embedder, the store and the receiver of the background work.
@@ -50,19 +51,11 @@ impl BackgroundEmbedding {
         }
         Self { queue }
     }
-
-    pub(crate) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
-        self.queue.extend(tools);
-    }
-
-    pub(crate) fn forget(&self, slot: Slot) {
-        self.queue.forget(slot);
-    }
 }
 
 impl Drop for BackgroundEmbedding {
     fn drop(&mut self) {
-        self.queue.close();
+        self.queue.closed.notify_one();
     }
 }
 
@@ -102,7 +95,7 @@ impl Worker {
     async fn run(self) {
         // The work ends when its handle is dropped, even while it waits for an embedder that never answers.
         tokio::select! {
-            () = self.queue.closed() => {}
+            () = self.queue.closed.notified() => {}
             () = self.work() => {}
         }
     }
@@ -162,7 +155,7 @@ impl Worker {
         }
         match self.embed(texts).await {
             Ok(vectors) => {
-                pause.reset();
+                pause.failures = 0;
                 let mut start = 0;
                 let made = tools.iter().zip(ends).map(|(lacking, end)| {
                     lacking.made(Passage::vector(&vectors[std::mem::replace(&mut start, end)..end]))
@@ -175,15 +168,15 @@ impl Worker {
     }
 
     async fn put_off(&self, tools: &[MissingVector], error: EmbedError, pause: &mut RetryBackoff) {
-        pause.warn_once(|| {
+        if !std::mem::replace(&mut pause.warned, true) {
             tracing::warn!(%error, embedder = self.lane.embedder.id(), "tools are not embedded yet");
-        });
+        }
         let mut alone = false;
         if let [lacking @ MissingVector { tool, failures, .. }] = tools
             && self.embed(vec![PROBE.into()]).await.is_ok()
         {
             alone = true;
-            pause.reset();
+            pause.failures = 0;
             // One text that the embedder always fails on must not keep the others waiting for ever.
             if *failures >= MAX_FAILURES {
                 tracing::warn!(server = %tool.server, tool = %tool.name, %error, "a tool gets no vector: its text fails again and again");
@@ -275,17 +268,6 @@ impl RetryBackoff {
         let time = SHORTEST.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST);
         self.failures += 1;
         tokio::time::sleep(time).await;
-    }
-
-    const fn reset(&mut self) {
-        self.failures = 0;
-    }
-
-    fn warn_once(&mut self, warn: impl FnOnce()) {
-        if !self.warned {
-            self.warned = true;
-            warn();
-        }
     }
 }
 

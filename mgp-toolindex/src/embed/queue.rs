@@ -33,32 +33,23 @@ impl MissingVector {
 /// A tool stays in the queue until its vector was handed over, so that no tool is lost when an attempt is. The queue
 /// needs no bound of its own, because it has no more entries than the index has tools.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     waiting: Mutex<BTreeMap<Slot, MissingVector>>,
     filled: Notify,
-    closed: Notify,
+    /// Notified once the vectors are not needed any more.
+    pub(super) closed: Notify,
 }
 
 impl Queue {
     /// Adds tools; an entry of the same slot is replaced.
-    pub(super) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
+    pub(crate) fn extend(&self, tools: impl IntoIterator<Item = MissingVector>) {
         self.waiting.lock().extend(tools.into_iter().map(|lacking| (lacking.slot, lacking)));
         self.filled.notify_one();
     }
 
     /// Removes the entry of a slot that is empty now.
-    pub(super) fn forget(&self, slot: Slot) {
+    pub(crate) fn forget(&self, slot: Slot) {
         self.waiting.lock().remove(&slot);
-    }
-
-    /// Closes the queue, because the vectors are not needed any more.
-    pub(super) fn close(&self) {
-        self.closed.notify_one();
-    }
-
-    /// Waits until the queue is closed.
-    pub(super) async fn closed(&self) {
-        self.closed.notified().await;
     }
 
     /// Waits until the queue has an entry.

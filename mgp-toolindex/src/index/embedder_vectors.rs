@@ -124,7 +124,7 @@ impl EmbedderVectors {
         fresh.retain(|lacking| asked.get(&lacking.slot).is_some_and(|asked| asked.hash == lacking.hash));
         if !fresh.is_empty() {
             let background = background.get_or_insert_with(|| start(*number, embedder, surroundings));
-            background.extend(fresh.drain(..));
+            background.queue.extend(fresh.drain(..));
         }
     }
 
@@ -143,7 +143,7 @@ impl EmbedderVectors {
         if !asked.answered {
             self.unanswered -= 1;
             if let Some(background) = &self.background {
-                background.forget(slot);
+                background.queue.forget(slot);
             }
         }
     }

@@ -32,15 +32,19 @@ fn slot(snapshot: &Snapshot, name: &str) -> Slot {
     snapshot.servers["s"].slots[name]
 }
 
+/// Puts the tools of the server `s`, and waits until they are seen.
+async fn put(index: &Index, tools: Vec<ToolListing>) {
+    index.put_server(ServerTools::new("s", tools)).await;
+    index.settled().await;
+}
+
 // covers: MGP-16.4-09
 #[tokio::test]
 async fn vectors_of_an_instant_embedder_are_there_with_the_tool() {
     let index = Index::new(Arc::new(HashedWords::new(16)));
-    index.put_server(ServerTools::new("s", tools(3))).await;
-    index.settled().await;
+    put(&index, tools(3)).await;
     assert_eq!(index.snapshot().vectors.len(), 3);
-    index.put_server(ServerTools::new("s", tools(2))).await;
-    index.settled().await;
+    put(&index, tools(2)).await;
     assert_eq!(index.snapshot().vectors.len(), 2);
 }
 
@@ -79,8 +83,7 @@ async fn a_tool_that_changes_keeps_its_vector_until_the_new_one_is_there() {
     index.embedded().await;
     let before = vector(&index.snapshot(), "t");
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
-    index.put_server(ServerTools::new("s", vec![tool("t", "writes")])).await;
-    index.settled().await;
+    put(&index, vec![tool("t", "writes")]).await;
     assert_eq!(vector(&index.snapshot(), "t"), before);
 }
 
@@ -93,8 +96,7 @@ async fn a_slot_that_is_given_away_again_has_nothing_of_the_tool_before() {
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
     let before = slot(&index.snapshot(), "t");
     index.put_server(ServerTools::new("s", Vec::new())).await;
-    index.put_server(ServerTools::new("s", vec![tool("u", "writes")])).await;
-    index.settled().await;
+    put(&index, vec![tool("u", "writes")]).await;
     assert_eq!(slot(&index.snapshot(), "u"), before);
     assert!(!has_vector(&index.snapshot(), "u"));
 }
@@ -106,13 +108,7 @@ async fn another_embedder_answers_only_once_all_of_its_vectors_are_there() {
     let slow = Arc::new(HashedWords::slow(8));
     slow.failures.store(usize::MAX, Ordering::Relaxed);
     index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
-    index
-        .put_server(ServerTools::new(
-            "s",
-            [tools(40), vec![tool("late", "comes while they are made")]].concat(),
-        ))
-        .await;
-    index.settled().await;
+    put(&index, [tools(40), vec![tool("late", "comes while they are made")]].concat()).await;
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.dimension()), (16, 16));
     assert!(has_vector(&snapshot, "late"));
@@ -130,8 +126,7 @@ async fn while_many_vectors_are_missing_those_of_the_instant_embedder_before_are
     let slow = Arc::new(HashedWords::slow(8));
     index.set_embedder(Arc::clone(&slow) as Arc<dyn Embedder>).await;
     slow.failures.store(usize::MAX, Ordering::Relaxed);
-    index.put_server(ServerTools::new("s", tools(40))).await;
-    index.settled().await;
+    put(&index, tools(40)).await;
     let snapshot = index.snapshot();
     assert_eq!((snapshot.embedder.dimension(), snapshot.vectors.len()), (16, 40));
 
@@ -142,8 +137,7 @@ async fn while_many_vectors_are_missing_those_of_the_instant_embedder_before_are
 
     // A few that change do not turn all searches.
     slow.failures.store(usize::MAX, Ordering::Relaxed);
-    index.put_server(ServerTools::new("s", [tools(40), vec![tool("late", "comes alone")]].concat())).await;
-    index.settled().await;
+    put(&index, [tools(40), vec![tool("late", "comes alone")]].concat()).await;
     assert_eq!(index.snapshot().embedder.dimension(), 8);
     index.put_server(ServerTools::new("t", tools(40))).await;
     index.settled().await;

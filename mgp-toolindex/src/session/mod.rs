@@ -65,7 +65,7 @@ impl ToolSessions {
     pub(crate) fn used(&self, key: &SessionKey, view: &ToolView<'_>, tool: &Tool) {
         self.sessions.with(key, |tools| {
             // Visibility is checked when the tools are asked for.
-            if !tools.used_again(view.generation(), tool) {
+            if !tools.used_again(view.snapshot.generation(), tool) {
                 tools.refresh(view, &self.settings, self.settings.pins.of(key.agent()));
                 tools.used(view, &self.settings, tool);
             }

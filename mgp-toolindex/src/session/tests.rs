@@ -4,6 +4,7 @@ use mgp_types::RawJson;
 use mgp_types::mgp::{AgentId, EvictTools, FoundTool, ToolContextBudget, ToolSession};
 use serde_json::{Value, json};
 
+use super::fit::FittedTools;
 use super::*;
 use crate::budget::{ListedDefinition, TokenCounter};
 use crate::embed::NullEmbedder;
@@ -41,6 +42,12 @@ async fn index(servers: &[(&str, &[Value])]) -> Index {
     index
 }
 
+/// Returns tools of the server `s`, of `size` tokens each.
+async fn snapshot(names: &[&str], size: usize) -> Arc<Snapshot> {
+    let tools: Vec<Value> = names.iter().map(|name| tool(name, size)).collect();
+    index(&[("s", &tools)]).await.snapshot()
+}
+
 /// Returns a budget of total, pinned, discovery and cache.
 fn budget([max_tokens, pinned, discovery, cache]: [u32; 4]) -> ToolContextBudget {
     let mut budget = ToolContextBudget::of(max_tokens);
@@ -58,11 +65,16 @@ fn key(session: &str) -> SessionKey {
     SessionKey::new(session, None)
 }
 
-fn found(snapshot: &Snapshot, server: &str, name: &str) -> FoundTool {
-    let tool = snapshot.tool(server, name).unwrap();
-    let mut found = FoundTool::new(name, tool.server.clone(), tool.members().get("inputSchema").unwrap());
-    found.description = tool.description();
-    found
+/// Fits tools of the server `s` into one answer.
+fn fit(sessions: &ToolSessions, key: &SessionKey, snapshot: &Snapshot, names: &[&str]) -> FittedTools {
+    let found = names.iter().map(|name| {
+        let tool = snapshot.tool("s", name).unwrap();
+        let mut found =
+            FoundTool::new(*name, tool.server.clone(), tool.members().get("inputSchema").unwrap());
+        found.description = tool.description();
+        found
+    });
+    sessions.with(key, &ToolView::all(snapshot), |session, settings| session.fit(settings, found))
 }
 
 /// Returns the names in the list, in order.
@@ -87,8 +99,7 @@ fn changed(sessions: &ToolSessions, key: &SessionKey, view: &ToolView<'_>) -> bo
 // covers: MGP-16.7-01, MGP-16.7-02, MGP-16.7-03, MGP-16.7-05, MGP-16.3-02
 #[tokio::test]
 async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_use() {
-    let tools = [tool("think", 5), tool("store", 5), tool("read", 5), tool("write", 5)];
-    let snapshot = index(&[("a", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["think", "store", "read", "write"], 5).await;
     let (sessions, one) = (sessions([100, 50, 50, 50], &["store", "think"]), key("1"));
     assert_eq!(names(&sessions, &one, &snapshot), ["store", "think"]);
     used(&sessions, &one, &snapshot, &["write", "read", "write", "think"]);
@@ -110,8 +121,7 @@ async fn pinned_tools_are_there_from_the_start_and_used_ones_from_their_first_us
 
 #[tokio::test]
 async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
-    let tools = [tool("think", 5), tool("read", 5), tool("write", 5)];
-    let snapshot = index(&[("a", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["think", "read", "write"], 5).await;
     let (sessions, one) = (sessions([100, 50, 50, 50], &["think"]), key("1"));
     used(&sessions, &one, &snapshot, &["read", "write"]);
     let asked = std::cell::Cell::new(0);
@@ -130,10 +140,9 @@ async fn a_tool_that_is_used_again_asks_for_no_verdict_and_a_list_does() {
 // covers: MGP-16.7-02
 #[tokio::test]
 async fn an_agent_has_pins_of_its_own_and_sees_only_what_it_may() {
-    let tools = [tool("think", 5), tool("store", 5), tool("secret", 5)];
-    let snapshot = index(&[("a", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["think", "store", "secret"], 5).await;
     let pins =
-        PinnedTools::new(["think", "gone"]).agent(AgentId::from("ada"), ["a.store", "think", "secret"]);
+        PinnedTools::new(["think", "gone"]).agent(AgentId::from("ada"), ["s.store", "think", "secret"]);
     let settings = SessionSettings::new(budget([100, 50, 50, 50]), Arc::new(Words)).pins(pins);
     let sessions = ToolSessions::new(settings).unwrap();
     let (ada, bob) = (SessionKey::new("1", Some("ada".into())), SessionKey::new("1", Some("bob".into())));
@@ -149,8 +158,7 @@ async fn an_agent_has_pins_of_its_own_and_sees_only_what_it_may() {
 // covers: MGP-16.8-06, MGP-16.8-07, MGP-16.8-05
 #[tokio::test]
 async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
-    let tools: Vec<Value> = ["pin", "a", "b", "c", "d"].iter().map(|name| tool(name, 10)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["pin", "a", "b", "c", "d"], 10).await;
     let (sessions, one) = (sessions([100, 20, 50, 30], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b", "c", "a"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "a", "b", "c"]);
@@ -162,8 +170,7 @@ async fn what_was_used_longest_ago_makes_room_and_pinned_tools_never_do() {
 // covers: MGP-16.8-02, MGP-16.8-06
 #[tokio::test]
 async fn the_total_limits_the_cache_where_it_is_less() {
-    let tools: Vec<Value> = ["pin", "a", "b", "c"].iter().map(|name| tool(name, 10)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["pin", "a", "b", "c"], 10).await;
     let (sessions, one) = (sessions([30, 20, 50, 300], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b", "c"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["pin", "b", "c"]);
@@ -205,12 +212,9 @@ async fn the_kernels_own_tools_take_part_of_the_reserve() {
 // covers: MGP-16.8-08, MGP-16.8-04
 #[tokio::test]
 async fn what_is_found_beyond_the_reserve_is_left_out_and_counted() {
-    let tools: Vec<Value> = ["a", "b", "c", "d"].iter().map(|name| tool(name, 40)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["a", "b", "c", "d"], 40).await;
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
-    let four = ["a", "b", "c", "d"].map(|name| found(&snapshot, "s", name));
-    let fitted =
-        sessions.with(&one, &ToolView::all(&snapshot), |session, settings| session.fit(settings, four));
+    let fitted = fit(&sessions, &one, &snapshot, &["a", "b", "c", "d"]);
     let names: Vec<&str> = fitted.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((names, fitted.omitted, fitted.tokens), (vec!["a", "b"], 2, 80));
     assert!(fitted.tools.iter().all(|tool| !tool.schema_shortened));
@@ -229,9 +233,7 @@ async fn a_tool_that_is_too_large_is_shortened_and_says_so() {
     });
     let snapshot = index(&[("s", &[large, tool("small", 30)])]).await.snapshot();
     let (sessions, one) = (sessions([1000, 20, 100, 100], &[]), key("1"));
-    let both = ["large", "small"].map(|name| found(&snapshot, "s", name));
-    let fitted =
-        sessions.with(&one, &ToolView::all(&snapshot), |session, settings| session.fit(settings, both));
+    let fitted = fit(&sessions, &one, &snapshot, &["large", "small"]);
     assert_eq!(fitted.omitted, 0);
     assert!(fitted.tools[0].schema_shortened && !fitted.tools[1].schema_shortened);
     let schema: Value = fitted.tools[0].input_schema.to().unwrap();
@@ -245,31 +247,24 @@ async fn a_tool_that_is_too_large_is_shortened_and_says_so() {
 // covers: MGP-16.7-04
 #[tokio::test]
 async fn what_is_found_is_not_listed_and_is_dropped_once_a_tool_is_used() {
-    let tools: Vec<Value> = ["a", "b", "c"].iter().map(|name| tool(name, 10)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["a", "b", "c"], 10).await;
     let (sessions, one) = (sessions([30, 0, 30, 30], &[]), key("1"));
-    let view = ToolView::all(&snapshot);
-    let fitted = sessions.with(&one, &view, |session, settings| {
-        session.fit(settings, ["a", "b", "c"].map(|name| found(&snapshot, "s", name)))
-    });
+    let fitted = fit(&sessions, &one, &snapshot, &["a", "b", "c"]);
     assert_eq!(fitted.tools.len(), 3);
     assert!(names(&sessions, &one, &snapshot).is_empty());
     used(&sessions, &one, &snapshot, &["b"]);
     assert_eq!(names(&sessions, &one, &snapshot), ["b"]);
-    let state = state(&sessions, &one, &view);
+    let state = state(&sessions, &one, &ToolView::all(&snapshot));
     assert_eq!((state.cached, state.total_tokens), (vec!["b".into()], 10));
 }
 
 // covers: MGP-16.8-06
 #[tokio::test]
 async fn a_search_in_a_full_session_still_finds_the_best() {
-    let tools: Vec<Value> = ["a", "b", "c", "d"].iter().map(|name| tool(name, 10)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["a", "b", "c", "d"], 10).await;
     let (sessions, one) = (sessions([20, 0, 20, 20], &[]), key("1"));
     used(&sessions, &one, &snapshot, &["a", "b"]);
-    let fitted = sessions.with(&one, &ToolView::all(&snapshot), |session, settings| {
-        session.fit(settings, ["c", "d"].map(|name| found(&snapshot, "s", name)))
-    });
+    let fitted = fit(&sessions, &one, &snapshot, &["c", "d"]);
     assert_eq!((fitted.tools.len(), fitted.omitted), (1, 1));
     assert_eq!(names(&sessions, &one, &snapshot), ["b"]);
 }
@@ -277,8 +272,7 @@ async fn a_search_in_a_full_session_still_finds_the_best() {
 // covers: MGP-16.6-12, MGP-16.6-13
 #[tokio::test]
 async fn loaded_tools_are_counted_and_do_not_push_one_another_out() {
-    let tools: Vec<Value> = ["pin", "old", "a", "b", "c"].iter().map(|name| tool(name, 10)).collect();
-    let snapshot = index(&[("s", &tools)]).await.snapshot();
+    let snapshot = snapshot(&["pin", "old", "a", "b", "c"], 10).await;
     let (sessions, one) = (sessions([100, 10, 50, 20], &["pin"]), key("1"));
     used(&sessions, &one, &snapshot, &["old"]);
     let some = ["pin", "a", "b", "c"].map(|name| Arc::clone(snapshot.called(name).unwrap()));

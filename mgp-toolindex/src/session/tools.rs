@@ -84,11 +84,11 @@ impl SessionTools {
         settings: &SessionSettings,
         pins: impl Iterator<Item = &'p str>,
     ) {
-        let anew = self.generation != Some(view.generation());
-        self.generation = Some(view.generation());
+        let anew = self.generation != Some(view.snapshot.generation());
+        self.generation = Some(view.snapshot.generation());
         if anew {
             self.pins.clear();
-            for tool in pins.filter_map(|name| view.called(name)) {
+            for tool in pins.filter_map(|name| view.snapshot.called(name)) {
                 if !self.pins.iter().any(|other| other.is_same(tool)) {
                     self.pins.push(Arc::clone(tool));
                 }
@@ -184,7 +184,8 @@ impl SessionTools {
     /// Fills the room that is left with the foremost tools of each server, so that a model sees what there is. Tools
     /// that come later do not take the place of listed ones.
     pub(super) fn fill(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
-        if self.keeps_room || self.filled.replace(view.generation()) == Some(view.generation()) {
+        let now = view.snapshot.generation();
+        if self.keeps_room || self.filled.replace(now) == Some(now) {
             return;
         }
         let whole = self.cache_room(settings);
@@ -212,7 +213,7 @@ impl SessionTools {
         settings: &SessionSettings,
         seen: usize,
     ) -> Level {
-        let now = (view.generation(), seen);
+        let now = (view.snapshot.generation(), seen);
         if self.level.is_none() && self.all_fit != Some(now) {
             if view.fits(settings.budget.max_tokens, &*settings.tokens) {
                 self.all_fit = Some(now);

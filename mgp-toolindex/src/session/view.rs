@@ -15,7 +15,7 @@ use crate::{Snapshot, Tool};
 /// A session shows and holds nothing else. The function that decides must not ask for the tools of the same session.
 #[derive(Clone, Copy)]
 pub struct ToolView<'a> {
-    snapshot: &'a Snapshot,
+    pub(super) snapshot: &'a Snapshot,
     sees: &'a dyn Fn(&Tool) -> bool,
     names: &'a dyn Fn() -> NameStyle,
 }
@@ -76,10 +76,6 @@ impl<'a> ToolView<'a> {
         ordered.into_iter().map(|(_, tool)| tool).collect()
     }
 
-    pub(super) const fn generation(&self) -> u64 {
-        self.snapshot.generation()
-    }
-
     pub(super) fn sees(&self, tool: &Tool) -> bool {
         (self.sees)(tool)
     }
@@ -88,13 +84,9 @@ impl<'a> ToolView<'a> {
         self.snapshot.tool(server.as_str(), name.as_str()).filter(|tool| self.sees(tool))
     }
 
-    pub(super) fn called(&self, name: &str) -> Option<&'a Arc<Tool>> {
-        self.snapshot.called(name)
-    }
-
     pub(super) fn shown_name(&self, tool: &Tool) -> String {
         self.snapshot.shown_name(tool, (self.names)())
     }
 }
 
-mgp_types::partial_debug!(ToolView<'_>, self => generation: self.generation());
+mgp_types::partial_debug!(ToolView<'_>, self => generation: self.snapshot.generation());

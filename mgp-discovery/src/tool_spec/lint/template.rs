@@ -65,7 +65,7 @@ impl ToolLint<'_> {
             }
             seen.push(kind);
         }
-        for kind in SectionKind::all().filter(|kind| !seen.contains(kind)) {
+        for kind in SectionKind::ALL.into_iter().filter(|kind| !seen.contains(kind)) {
             let what = format!("the section \"{}\" is missing", kind.title());
             self.error(SpecRule::Sections, self.tool.line, what);
         }

@@ -89,7 +89,7 @@ fn start_on(embedder: &Arc<HashedWords>, store: Option<Arc<InMemory>>, runtime: 
 async fn tools_are_embedded_in_small_batches_of_like_length() {
     let embedder = Arc::new(HashedWords::slow(8));
     let running = start(&embedder, None);
-    running.background.extend((0..100).map(|slot| lacking(slot, &"word ".repeat(slot as usize % 50))));
+    running.background.queue.extend((0..100).map(|slot| lacking(slot, &"word ".repeat(slot as usize % 50))));
     let made = running.taken.wait_for(100).await;
     assert!(made.values().all(|made| made.vector.is_some()));
     let calls = embedder.calls.lock();
@@ -103,11 +103,11 @@ async fn tools_are_embedded_in_small_batches_of_like_length() {
 async fn what_the_store_has_is_not_embedded_again() {
     let (embedder, store) = (Arc::new(HashedWords::slow(8)), Arc::new(InMemory::default()));
     let first = start(&embedder, Some(Arc::clone(&store)));
-    first.background.extend([lacking(1, "one"), lacking(2, "two")]);
+    first.background.queue.extend([lacking(1, "one"), lacking(2, "two")]);
     let before = first.taken.wait_for(2).await;
     drop(first);
     let again = start(&embedder, Some(Arc::clone(&store)));
-    again.background.extend([lacking(1, "one"), lacking(2, "two")]);
+    again.background.queue.extend([lacking(1, "one"), lacking(2, "two")]);
     assert_eq!(again.taken.wait_for(2).await, before);
     assert_eq!(embedder.embedded(), 2);
 }
@@ -118,7 +118,7 @@ async fn a_vector_of_the_store_that_cannot_be_right_is_made_anew() {
     let (short, odd) = (lacking(1, "one"), lacking(2, "two"));
     store.0.lock().extend([(short.hash, vec![1.0]), (odd.hash, vec![f32::NAN; 8])]);
     let running = start(&embedder, Some(store));
-    running.background.extend([short, odd]);
+    running.background.queue.extend([short, odd]);
     assert!(running.taken.wait_for(2).await.values().all(|made| made.vector.is_some()));
     assert_eq!(embedder.embedded(), 2);
 }
@@ -129,7 +129,7 @@ async fn a_failure_is_followed_by_other_attempts_with_growing_pauses() {
     embedder.failures.store(8, Ordering::Relaxed);
     let running = start(&embedder, None);
     let started = tokio::time::Instant::now();
-    running.background.extend([lacking(1, "one")]);
+    running.background.queue.extend([lacking(1, "one")]);
     let made = running.taken.wait_for(1).await;
     assert!(made[&Slot(1)].vector.is_some());
     // Each attempt but the first is followed by a probe, so that five of them fail.
@@ -140,7 +140,8 @@ async fn a_failure_is_followed_by_other_attempts_with_growing_pauses() {
 async fn a_text_that_the_embedder_chokes_on_keeps_no_other_waiting() {
     let embedder = Arc::new(HashedWords::slow(8).disliking("poison"));
     let running = start(&embedder, None);
-    running.background.extend((0..20).map(|slot| lacking(slot, if slot == 7 { "poison" } else { "food" })));
+    let tools = (0..20).map(|slot| lacking(slot, if slot == 7 { "poison" } else { "food" }));
+    running.background.queue.extend(tools);
     let made = running.taken.wait_for(20).await;
     assert!(made.iter().all(|(slot, made)| made.vector.is_none() == (*slot == Slot(7))));
 }
@@ -150,9 +151,9 @@ async fn what_is_forgotten_is_not_tried_again() {
     let embedder = Arc::new(HashedWords::slow(8));
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
     let running = start(&embedder, None);
-    running.background.extend([lacking(1, "one")]);
+    running.background.queue.extend([lacking(1, "one")]);
     tokio::time::sleep(Duration::from_millis(100)).await;
-    running.background.forget(Slot(1));
+    running.background.queue.forget(Slot(1));
     tokio::time::sleep(Duration::from_hours(1)).await;
     let attempts = embedder.calls.lock().len();
     assert!((1..=2).contains(&attempts), "{attempts}");
@@ -163,7 +164,7 @@ async fn it_ends_with_its_owner() {
     let embedder = Arc::new(HashedWords::slow(8));
     embedder.failures.store(usize::MAX, Ordering::Relaxed);
     let running = start(&embedder, None);
-    running.background.extend([lacking(1, "one")]);
+    running.background.queue.extend([lacking(1, "one")]);
     tokio::time::sleep(Duration::from_millis(100)).await;
     drop(running);
     tokio::time::sleep(Duration::from_hours(1)).await;
@@ -174,7 +175,7 @@ async fn it_ends_with_its_owner() {
 fn without_a_runtime_it_has_one_of_its_own() {
     let embedder = Arc::new(HashedWords::slow(8));
     let running = start_on(&embedder, None, None);
-    running.background.extend([lacking(1, "one")]);
+    running.background.queue.extend([lacking(1, "one")]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(runtime.block_on(running.taken.wait_for(1)).len(), 1);
 }

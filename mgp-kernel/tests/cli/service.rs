@@ -13,7 +13,7 @@ fn a_service_of_the_user_is_written_shown_and_removed() {
     home.done(["service", "install", "--print"]);
     assert!(!home.path(unit).exists());
     assert_eq!(home.json(["service", "status"])["installed"], false);
-    let installed = home.done(["service", "install", "--http", "127.0.0.1:7444"]);
+    home.done(["service", "install", "--http", "127.0.0.1:7444"]);
     assert!(home.read(unit).contains("127.0.0.1:7444"), "{}", home.read(unit));
     assert_eq!(home.json(["service", "status"])["installed"], true);
     // As `systemctl --user enable` leaves it.

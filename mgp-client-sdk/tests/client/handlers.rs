@@ -63,6 +63,45 @@ async fn what_was_not_declared_is_refused_2025() {
 }
 
 #[tokio::test]
+async fn ping_is_answered_at_any_time() {
+    for era in ERAS {
+        let mut answer = crate::peer::era(era, |_, _| json!({}));
+        let (peer, (reader, writer)) = Peer::raw(move |message| {
+            let mut out = answer(message);
+            // Before the handshake is answered, too.
+            if message["method"] == "initialize" || message["method"] == "server/discover" {
+                out.insert(0, json!({"jsonrpc": "2.0", "id": "early", "method": "ping"}));
+            }
+            out
+        });
+        let _client = builder().connect_io(reader, writer).await.unwrap();
+        let early = peer.until(|seen| seen.iter().find(|message| message["id"] == "early").cloned()).await;
+        assert_eq!(early["result"], json!({}));
+        assert_eq!(ask(&peer, "ping", json!({})).await["result"], json!({}));
+    }
+}
+
+// covers: BASE-23
+#[tokio::test]
+async fn a_failed_handshake_closes_the_connection_2025() {
+    let (peer, (reader, writer)) = Peer::raw(|message| {
+        let id = &message["id"];
+        vec![match message["method"].as_str() {
+            Some("initialize") => json!({"jsonrpc": "2.0", "id": id, "result":
+                {"protocolVersion": "1999-01-01", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}}),
+            _ => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}}),
+        }]
+    });
+    let error = builder().connect_io(reader, writer).await.unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("1999-01-01") && error.contains("2025-11-25"), "{error}");
+    peer.until(|seen| seen.contains(&json!("end")).then_some(())).await;
+    let methods: Vec<_> =
+        peer.all().iter().filter_map(|message| message["method"].as_str().map(str::to_owned)).collect();
+    assert_eq!(methods, ["server/discover", "initialize"]);
+}
+
+#[tokio::test]
 async fn defaults_of_a_form_can_be_taken_over() {
     let schema = json!({"type": "object", "properties": {
         "name": {"type": "string", "default": "John"}, "age": {"type": "integer", "default": 30},

@@ -6,8 +6,75 @@ use serde_json::{Value, json};
 
 use crate::peer::*;
 
+fn answer(message: &Value, result: &Value) -> Vec<Value> {
+    vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+}
+
+fn refusal(message: &Value, error: &Value) -> Vec<Value> {
+    vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})]
+}
+
 fn opened(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+}
+
+// covers: BASE-09, BASE-15, BASE-17..19, MGP-2.2-02
+#[tokio::test]
+async fn a_session_begins_with_a_greeting_in_the_latest_revision_and_one_confirmation() {
+    let (peer, (reader, writer)) = Peer::raw(|message| match message["method"].as_str() {
+        // The answer comes later.
+        Some("initialize") => Vec::new(),
+        Some("tools/list") => answer(message, &json!({"tools": []})),
+        _ if message["id"].is_null() => Vec::new(),
+        _ => refusal(message, &json!({"code": -32601, "message": "no"})),
+    });
+    let connecting = tokio::spawn(builder().mgp(None).connect_io(reader, writer));
+    let hello = peer.until_seen("initialize").await;
+    let params = &hello["params"];
+    assert_eq!(params["protocolVersion"], Revision::LATEST_SESSION.as_str());
+    assert_eq!(params["capabilities"], json!({}), "it offers nothing that it was not told to");
+    assert_eq!(params["clientInfo"], json!({"name": "tester", "version": "1.0.0"}));
+    // A server with sessions was asked for more before; until the answer nothing else is said.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let methods = |peer: &Peer| -> Vec<String> {
+        peer.all().iter().map(|message| message["method"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(methods(&peer), ["server/discover", "initialize"]);
+    let discover = &peer.params("server/discover")[0]["_meta"];
+    assert_eq!(discover["io.modelcontextprotocol/protocolVersion"], Revision::LATEST.as_str());
+
+    peer.push(&answer(&hello, &opened(Revision::LATEST_SESSION.as_str()))[0]);
+    let client = connecting.await.unwrap().unwrap();
+    for _ in 0..2 {
+        client.clear_cache();
+        client.list_tools().await.unwrap();
+    }
+    let said = methods(&peer).split_off(2);
+    assert_eq!(said, ["notifications/initialized", "tools/list", "tools/list"]);
+    assert!(peer.seen("notifications/initialized")[0].get("id").is_none());
+}
+
+// covers: BASE-24, BASE-29
+#[tokio::test]
+async fn a_counter_offer_is_taken_and_so_is_a_refusal_that_names_what_there_is() {
+    let offered = json!({"supported": ["2025-03-26"], "requested": "2025-11-25"});
+    let mismatch = json!({"code": -32602, "message": "Unsupported protocol version", "data": offered});
+    for refuses in [false, true] {
+        let mismatch = mismatch.clone();
+        let (peer, (reader, writer)) = Peer::raw(move |message| match message["method"].as_str() {
+            Some("initialize") if refuses && message["params"]["protocolVersion"] != "2025-03-26" => {
+                refusal(message, &mismatch)
+            }
+            Some("initialize") => answer(message, &opened("2025-03-26")),
+            _ if message["id"].is_null() => Vec::new(),
+            _ => refusal(message, &json!({"code": -32601, "message": "no"})),
+        });
+        let client = builder().connect_io(reader, writer).await.unwrap();
+        assert_eq!(client.revision(), Some(Revision::V2025_03_26), "{refuses}");
+        assert_eq!(peer.seen("initialize").len(), if refuses { 2 } else { 1 });
+    }
 }
 
 // covers: MGP-4.2-02

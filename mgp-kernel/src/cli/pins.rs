@@ -92,8 +92,8 @@ async fn one(link: &KernelLink, wanted: &PinApproveArgs, named: PinnedName) -> R
     let standing = diff.row.standing.as_ref();
     // Whatever was found in a definition that is held is shown to the operator who approves it.
     let is_shown =
-        |held: &&ShownDefinitionStatus| held.is_held() && !held.rules.is_empty() && held.is_approvable;
-    if standing.filter(is_shown).is_some() {
+        |held: &ShownDefinitionStatus| held.is_held() && !held.rules.is_empty() && held.is_approvable;
+    if standing.is_some_and(is_shown) {
         let mut shown = Vec::new();
         // Writing into memory does not fail.
         let _ = diff.write_findings(&mut shown);

@@ -57,13 +57,12 @@ impl HttpSource {
             request = request.header(RANGE, format!("bytes={from}-"));
         }
         let request = request.body(Full::<Bytes>::default()).map_err(|_| unreachable())?;
-        let answer = match timeout(PATIENCE, self.0.send(request, addresses)).await {
-            Ok(answer) => answer.map_err(|_| unreachable())?,
-            Err(_) => {
-                let late = "the server of the data did not answer in time; try again later";
-                return Err(Error::new(code::UPSTREAM_TIMEOUT, late));
-            }
+        let late = |_| {
+            let why = "the server of the data did not answer in time; try again later";
+            Error::new(code::UPSTREAM_TIMEOUT, why)
         };
+        let answer = timeout(PATIENCE, self.0.send(request, addresses)).await.map_err(late)?;
+        let answer = answer.map_err(|_| unreachable())?;
         let (head, body) = answer.into_parts();
         let cut = |_: hyper::Error| Error::new(code::UPSTREAM_ERROR, "the data was cut off; try again");
         let etag = head.headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(Into::into);

@@ -16,7 +16,6 @@ use crate::servers::upstream::Upstream;
 type RouterOutcome = Result<Response, Error>;
 
 /// The future of a request to the router.
-#[expect(clippy::large_enum_variant, reason = "most requests are calls of tools")]
 pub(crate) enum RouterFuture {
     Done(Option<RouterOutcome>),
     Running(BoxFuture<'static, RouterOutcome>),

@@ -10,7 +10,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body, Buf as _};
+use hyper::body::{Body, Buf};
 use mgp_types::{BoxFuture, Extensions};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -148,7 +148,7 @@ async fn read_out<B: Body>(body: B) {
     let reading = async {
         let (mut body, mut left) = (pin!(body), MAX_READ_OUT);
         while let Some(Ok(frame)) = body.frame().await {
-            let len = frame.data_ref().map_or(0, |data| data.remaining());
+            let len = frame.data_ref().map_or(0, Buf::remaining);
             match left.checked_sub(len) {
                 Some(rest) => left = rest,
                 None => return,

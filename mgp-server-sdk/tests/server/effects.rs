@@ -162,6 +162,29 @@ async fn a_key_whose_time_is_over_is_free() {
     }
 }
 
+// covers: EXT-05-08
+#[tokio::test]
+async fn a_flood_of_keys_is_stopped_and_takes_no_key_from_anybody() {
+    let (mut peer, tracker) = tracker(Era::Session).await;
+    let call = |key: usize| json!({"name": "find", "arguments": {}, "_meta": {"idempotency_key": format!("k{key}")}});
+    for key in 0..10_000 {
+        peer.send("tools/call", call(key)).await.unwrap();
+    }
+    for _ in 0..2 {
+        let error = create(&mut peer, "a", json!({"idempotency_key": "one-more"})).await.unwrap_err();
+        is_told(&error, "SERVER_UNAVAILABLE");
+        let structured = error.data().and_then(StructuredError::read).unwrap();
+        assert!((1..=86_400).contains(&structured.retry_after_seconds.unwrap()), "{structured:?}");
+    }
+    assert!(tracker.tickets().is_empty(), "nothing is done without a place for the key");
+    for key in [0, 4_999, 9_999] {
+        let again = peer.send("tools/call", call(key)).await.unwrap();
+        assert_eq!(again["_meta"]["was_replay"], true, "k{key} still holds");
+    }
+    create(&mut peer, "b", json!({})).await.unwrap();
+    assert_eq!(tracker.tickets(), ["b"], "calls without a key are made");
+}
+
 // covers: EXT-05-11, EXT-05-12
 #[tokio::test]
 async fn a_server_without_support_ignores_the_key_and_the_hint_remains() {
@@ -175,7 +198,9 @@ async fn a_server_without_support_ignores_the_key_and_the_hint_remains() {
             assert_eq!(result["_meta"].get("was_replay"), None);
         }
         assert_eq!(tracker.tickets(), ["a", "a"]);
-        assert_eq!(peer.listed("set").await["annotations"]["idempotentHint"], true);
+        let listed = peer.call("tools/list", json!({})).await.unwrap();
+        let set = listed["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "set").unwrap();
+        assert_eq!(set["annotations"]["idempotentHint"], true);
     }
 }
 
@@ -196,6 +221,27 @@ async fn an_id_is_used_once_and_one_that_is_unknown_or_over_is_not_found() {
         is_told(&end(&mut peer, "rollback").await.unwrap_err(), "RESOURCE_NOT_FOUND");
         assert!(tracker.tickets().is_empty(), "a step without a transaction is not carried out");
     }
+}
+
+// covers: EXT-05-29
+#[tokio::test]
+async fn a_transaction_in_which_nothing_happens_is_rolled_back_and_a_late_commit_refused() {
+    let (mut peer, tracker) = tracker(Era::Session).await;
+    begin(&mut peer, 5).await.unwrap();
+    step(&mut peer, "a").await;
+    let deadline = tokio::time::Instant::now() + Duration::from_mins(1);
+    while !tracker.tickets().is_empty() {
+        assert!(tokio::time::Instant::now() < deadline, "nobody rolls back");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    is_told(&end(&mut peer, "commit").await.unwrap_err(), "CONFLICT");
+    let status = loop {
+        let status = end(&mut peer, "status").await.unwrap();
+        if status["status"] != "rolling_back" {
+            break status;
+        }
+    };
+    assert_eq!((&status["status"], &status["reason"]), (&json!("rolled_back"), &json!("timeout")));
 }
 
 // covers: EXT-05-24
@@ -243,7 +289,12 @@ async fn stored_transactions_need_stored_keys() {
 async fn a_server_with_transactions_has_idempotency_as_well() {
     for era in Era::BOTH {
         let (mut peer, _) = tracker(era).await;
-        let declared = peer.declared().await["extensions"].take();
+        let declared = match era {
+            Era::Session => peer.initialized["capabilities"]["extensions"].clone(),
+            Era::Stateless => {
+                peer.call("server/discover", json!({})).await.unwrap()["capabilities"]["extensions"].clone()
+            }
+        };
         for name in ["idempotency", "transactions"] {
             assert!(declared[format!("{PREFIX}{name}")].is_object(), "{declared}");
         }

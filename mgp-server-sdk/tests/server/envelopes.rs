@@ -23,7 +23,7 @@ struct Sum {
     sum: i64,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Words {
     text: String,
 }
@@ -52,6 +52,7 @@ fn server(runs: &Arc<AtomicUsize>) -> Server {
             meta.insert("error", RawJson::parse(data).unwrap());
             CallToolResult::error("no such file").with_meta(meta)
         })
+        .tool(Tool::new("echo", "Gives back what it gets."), |words: Words| async { Json(words) })
         .tool(Tool::new("say", "Knows of envelopes: its result is the text that it gets."), |words: Words| async move {
             let mut meta = Meta::new();
             meta.insert(ID, RawJson::parse(format!(r#"{{"result":{}}}"#, words.text)).unwrap());
@@ -86,19 +87,47 @@ async fn a_call_runs_its_tool_once_and_gives_its_data() {
     assert_eq!((result, runs), (json!({"status": "success", "data": {"sum": 42}}), 1));
 }
 
+/// Sends calls that break a rule, each with the kind of its error and the parameter that the error names.
+async fn assert_refused(calls: &[(&str, &str, Option<&str>)]) {
+    for (call, kind, parameter) in calls {
+        let (result, runs) = in_process(call).await;
+        assert_eq!((&result["status"], runs), (&json!("failure"), 0), "{call}: {result}");
+        assert_eq!(result["error"]["error_type"], *kind, "{call}: {result}");
+        if let Some(parameter) = parameter {
+            assert_eq!(result["error"]["error_details"]["parameter"], *parameter, "{call}: {result}");
+        }
+    }
+}
+
+// covers: ENV-3.1-01..05, ENV-11.2-01
+#[tokio::test]
+async fn a_message_that_is_no_envelope_runs_no_tool() {
+    assert_refused(&[
+        (r#"{"arguments":{}}"#, "ValidationError", Some("tool_name")),
+        (r#"{"tool_name":7,"arguments":{}}"#, "ValidationError", Some("tool_name")),
+        (r#"{"tool_name":"add","arguments":{}}"#, "ValidationError", Some("tool_name")),
+        (r#"{"tool_name":"calc.Add","arguments":{}}"#, "ValidationError", Some("tool_name")),
+        (r#"{"tool_name":"calc.add"}"#, "ValidationError", Some("arguments")),
+        (r#"{"tool_name":"calc.add","arguments":null}"#, "ValidationError", Some("arguments")),
+        (r#"{"tool_name":"calc.add","arguments":[]}"#, "ValidationError", Some("arguments")),
+        (r#"{"tool_name":"calc.add","arguments":{"a":1,"b":2},"x":1}"#, "ValidationError", Some("envelope")),
+        (r#"{"tool_name":"calc.add","arguments":{"a":01}}"#, "ValidationError", None),
+    ])
+    .await;
+    let (result, _) = in_process(r#"{"tool_name":"calc.echo","arguments":{"text":"naïve 日本"}}"#).await;
+    assert_eq!(result["data"]["text"], "naïve 日本", "{result}");
+}
+
 // covers: ENV-7.2-01, ENV-8.1-01, ENV-8.1-02, ENV-11.2-02
 #[tokio::test]
 async fn arguments_that_a_tool_does_not_take_do_not_run_it() {
-    for (call, kind) in [
-        (r#"{"tool_name":"calc.add","arguments":{"a":"x","b":2}}"#, "ValidationError"),
-        (r#"{"tool_name":"calc.add","arguments":{"a":1}}"#, "ValidationError"),
-        (r#"{"tool_name":"calc.add","arguments":{"first":1,"second":2}}"#, "ValidationError"),
-        (r#"{"tool_name":"calc.subtract","arguments":{}}"#, "ResourceNotFound"),
-    ] {
-        let (result, runs) = in_process(call).await;
-        assert_eq!((&result["status"], runs), (&json!("failure"), 0), "{call}: {result}");
-        assert_eq!(result["error"]["error_type"], kind, "{call}: {result}");
-    }
+    assert_refused(&[
+        (r#"{"tool_name":"calc.add","arguments":{"a":"x","b":2}}"#, "ValidationError", None),
+        (r#"{"tool_name":"calc.add","arguments":{"a":1}}"#, "ValidationError", None),
+        (r#"{"tool_name":"calc.add","arguments":{"first":1,"second":2}}"#, "ValidationError", None),
+        (r#"{"tool_name":"calc.subtract","arguments":{}}"#, "ResourceNotFound", None),
+    ])
+    .await;
 }
 
 // covers: ENV-3.2-04, ENV-3.2-06, ENV-3.2-07, ENV-7.2-02, ENV-8.3-01, ENV-9-02, ENV-11.1-04, ENV-11.2-03
@@ -152,7 +181,6 @@ async fn a_result_that_a_tool_makes_itself_keeps_the_rules() {
     for (envelope, written) in [
         (r#"{"status":"success","data":null,"error":null}"#, r#"{"status":"success"}"#),
         (r#"{"status":"success","data":{"a":1}}"#, r#"{"status":"success","data":{"a":1}}"#),
-        (r#"{"status":"success","cost":{"units":5}}"#, r#"{"status":"success","cost":{"units":5}}"#),
         (r#"{"status":"no_change_needed"}"#, r#"{"status":"no_change_needed"}"#),
         (r#"{"status":"partial_success","data":{}}"#, r#"{"status":"partial_success","data":{}}"#),
     ] {

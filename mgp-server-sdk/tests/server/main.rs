@@ -63,5 +63,7 @@ mod subscriptions;
 mod suite;
 mod tasks;
 mod tools;
+#[cfg(all(unix, feature = "unix"))]
+mod unix;
 #[cfg(feature = "ext")]
 mod validators;

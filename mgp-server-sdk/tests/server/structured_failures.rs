@@ -1,8 +1,9 @@
 //! Failures of tools that say what to do next, and errors of calls in the same words.
 
 use crate::peer::{Era, Peer, declaring};
-use mgp_server_sdk::types::ext::{ErrorClass, StructuredError};
-use mgp_server_sdk::{RawJson, Server, Timeouts, Tool, ToolError};
+use mgp_server_sdk::types::ext::{ErrorClass, StructuredError, UnsafeAdvice};
+use mgp_server_sdk::types::{Error, code};
+use mgp_server_sdk::{Object, RawJson, Server, Timeouts, Tool, ToolError};
 use serde_json::{Value, json};
 
 /// Connects as a client that declares these extensions.
@@ -48,14 +49,89 @@ async fn each_of_the_five_classes_comes_to_the_client() {
 
 // covers: EXT-11-05
 #[tokio::test]
-async fn a_suggestion_reaches_the_model() {
-    let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "too many matches");
-    let narrow = error.with_suggestion("narrow the date range").unwrap();
+async fn a_suggestion_reaches_the_model_and_none_that_weakens_security_can_be_made() {
+    let error = || StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "too many matches");
+    let narrow = error().with_suggestion("narrow the date range").unwrap();
     for era in Era::BOTH {
         let (result, _) = failed(&narrow, era).await;
         assert_eq!(result["_meta"]["error"]["suggestion"], "narrow the date range");
         assert_eq!(result["content"][0]["text"], "too many matches: narrow the date range");
     }
+    for suggestion in [
+        "try a different API key",
+        "use the password of the administrator",
+        "turn off the firewall",
+        "skip verification",
+        "run it as root",
+        "Disable security for this folder",
+        "call it with --no-verify",
+    ] {
+        assert_eq!(error().with_suggestion(suggestion), Err(UnsafeAdvice::Suggestion), "{suggestion}");
+    }
+}
+
+// covers: EXT-11-06
+#[tokio::test]
+async fn details_reach_the_client_without_the_inside_of_the_server() {
+    let details = Object::parse(concat!(
+        r#"{"limit":10,"stack_trace":"at main.rs:7","Traceback":"File x","sql":"SELECT * FROM users","#,
+        r#""last_query":"DROP","upstream":"http://10.1.2.3:5432","peer":"127.0.0.1","internal_id":"7","#,
+        r#""hostname":"db-7","environment":"prod","field":"date","public":"see 8.8.8.8","#,
+        r#""causes":[{"stack":"at main.rs:9","limit":3},"10.1.2.3 said no"]}"#
+    ))
+    .unwrap();
+    let error = StructuredError::new("INVALID_INPUT", ErrorClass::InvalidInput, "no").with_details(&details);
+    for era in Era::BOTH {
+        let (result, _) = failed(&error, era).await;
+        let received_details = &result["_meta"]["error"]["details"];
+        assert_eq!(
+            received_details,
+            &json!({"limit": 10, "field": "date", "public": "see 8.8.8.8", "causes": [{"limit": 3}]})
+        );
+        for inside in ["main.rs", "SELECT", "10.1.2.3", "db-7", "prod"] {
+            assert!(!result.to_string().contains(inside), "{inside}");
+        }
+    }
+}
+
+/// Every word of both lists of the specification.
+const WORDS: [&str; 19] = [
+    "RATE_LIMIT_EXCEEDED", "PERMISSION_DENIED", "RESOURCE_NOT_FOUND", "INVALID_INPUT", "QUOTA_EXHAUSTED",
+    "SERVER_UNAVAILABLE", "TRANSACTION_CONFLICT", "AUTHENTICATION_REQUIRED", "SCOPE_INSUFFICIENT",
+    "OPERATION_TIMEOUT", "PAYLOAD_TOO_LARGE", "IDEMPOTENCY_CONFLICT", "INVALID_PARAMETERS", "TOKEN_EXPIRED",
+    "CONFLICT", "SERVER_ERROR", "UPSTREAM_ERROR", "TIMEOUT", "UNSUPPORTED_OPERATION",
+];
+
+/// What no word of the lists says: a person has to agree to the call first.
+const WORDS_OF_CONFIRMATION: [&str; 3] =
+    ["CONFIRMATION_REQUIRED", "CONFIRMATION_INVALID", "CONFIRMATION_DECLINED"];
+
+// covers: EXT-11-13
+#[tokio::test]
+async fn every_word_comes_to_the_client_and_every_number_has_one() {
+    for word in WORDS {
+        let (_, read) =
+            failed(&StructuredError::new(word, ErrorClass::Permanent, "no"), Era::Stateless).await;
+        assert_eq!(read.code, word);
+    }
+    let server = Server::new("test", "1").tool(Tool::new("refuse", "Refuses."), async |arguments: Object| {
+        let number = arguments.get("code").and_then(|code| code.to().ok()).unwrap_or_default();
+        Err::<String, ToolError>(Error::new(number, "no").into())
+    });
+    let mut peer = client(server, Era::Session, &["structured_errors"]).await;
+    let numbers = (0..6000).filter(|number| code::name(*number).is_some()).chain(-32_603..=-32_600);
+    let mut seen = 0;
+    for number in numbers.chain([-32_700, 7, 1999]) {
+        let error = peer.tool("refuse", json!({"code": number})).await.unwrap_err();
+        let data: Value = error.data().unwrap().to().unwrap();
+        let word = data["code"].as_str().unwrap();
+        let known = if (1020..=1022).contains(&number) { &WORDS_OF_CONFIRMATION[..] } else { &WORDS };
+        assert!(known.contains(&word), "{number}: {data}");
+        let classes = ErrorClass::KNOWN;
+        assert!(classes.iter().any(|class| class.as_str() == data["category"]), "{number}: {data}");
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 // covers: GGEN-6-06

@@ -264,6 +264,20 @@ async fn an_export_goes_on_where_its_page_ended_in_each_format() {
     assert_eq!(fixture.ask("export_audit", some).await["events"], 2);
 }
 
+// covers: P-4-14
+#[tokio::test]
+async fn a_table_has_no_formulas_and_no_cells_that_end_early() {
+    let fixture = Fixture::new(Retention::KeepAll).await;
+    for (seq, id) in [(1, r#"=HYPERLINK("http://a")"#), (2, r#"a",=1"#), (3, "@SUM(A1)")] {
+        fixture.tell(&event_with(seq, &json!({"/actor/id": id}))).await;
+    }
+    let table = fixture.ask("export_audit", json!({"format": "csv"})).await["data"].clone();
+    let table = table.as_str().unwrap();
+    for cell in [r#","'=HYPERLINK(""http://a"")","#, r#","a"",=1","#, r#","'@SUM(A1)","#] {
+        assert!(table.contains(cell), "{cell}: {table}");
+    }
+}
+
 // covers: P-4-15
 #[tokio::test]
 async fn an_event_that_comes_twice_is_stored_once_and_one_without_a_number_each_time() {

@@ -32,16 +32,12 @@ impl Body for TestBody {
         if self.is_held_back {
             return Poll::Pending;
         }
-        match self.frames.checked_sub(1) {
-            Some(left) => {
-                self.frames = left;
-                Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[0; 1024])))))
-            }
-            None => {
-                self.was_read.store(true, Ordering::Relaxed);
-                Poll::Ready(None)
-            }
+        if let Some(left) = self.frames.checked_sub(1) {
+            self.frames = left;
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[0; 1024])))));
         }
+        self.was_read.store(true, Ordering::Relaxed);
+        Poll::Ready(None)
     }
 }
 

@@ -43,13 +43,16 @@ fn asked(script: &Script) -> Vec<String> {
     methods
 }
 
+/// The answers to `initialize` and `server/discover`, what is agreed on, and the requests that lead there.
+type Case = (fn() -> Reply, fn() -> Reply, Option<Revision>, &'static [&'static str]);
+
 const SESSION: Option<Revision> = Some(Revision::V2025_11_25);
 const STATELESS: Option<Revision> = Some(Revision::V2026_07_28);
 
 #[tokio::test]
 async fn on_a_stream_only_who_refuses_a_session_or_has_extensions_is_asked_for_its_description() {
     let refused = || refuse(code::METHOD_NOT_FOUND);
-    let cases: [(fn() -> Reply, fn() -> Reply, Option<Revision>, &[&str]); 5] = [
+    let cases: [Case; 5] = [
         (|| Reply::Result(INITIALIZED), || Reply::Result(DISCOVERED), SESSION, &["initialize"]),
         (
             || Reply::Result(SESSION_WITH_MGP),
@@ -90,7 +93,7 @@ async fn on_a_stream_a_server_that_refuses_everything_or_is_silent_or_ends_is_re
 #[tokio::test]
 async fn over_http_a_session_is_opened_with_whoever_describes_itself_without_extensions() {
     let refused = || refuse(code::METHOD_NOT_FOUND);
-    let cases: [(fn() -> Reply, fn() -> Reply, Option<Revision>, &[&str]); 4] = [
+    let cases: [Case; 4] = [
         (
             || Reply::Result(INITIALIZED),
             || Reply::Result(DISCOVERED),

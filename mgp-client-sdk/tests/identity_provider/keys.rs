@@ -11,7 +11,7 @@ pub(super) struct NamedKey {
     pub(super) key: SigningKey,
 }
 
-/// One key for each algorithm.
+/// The keys of the identity provider, one for each algorithm.
 pub(super) struct Keys(Vec<NamedKey>);
 
 impl Keys {

@@ -154,7 +154,7 @@ impl World {
         self.layer.0.table.len()
     }
 
-    /// What answers the gateway's clients.
+    /// Returns the service that answers the gateway's clients, who call as this principal.
     pub(super) fn front(&self, principal: &'static str) -> BoxedService {
         let asking = self.layer.layer(self.gate.layer(self.behind.clone()));
         BoxedService::new(FrontGate(Principal::new(principal)).layer(asking))

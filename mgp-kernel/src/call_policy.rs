@@ -23,31 +23,6 @@ pub(crate) struct CallPolicy {
     pub(crate) confirmation: ConfirmationGate,
 }
 
-/// A gate that has the rules in front of the arguments decide again about a request that waited, for a person as a rule:
-/// access and scopes that were taken away meanwhile, and definitions that are held back since, stop it.
-///
-/// Stands in one set with the gates that wait. A request that never waited passes unseen.
-#[derive(Clone)]
-pub(crate) struct WaitedCallGate {
-    access: AccessGate,
-    scopes: ScopeGate,
-    definitions: DefinitionGuardLayer,
-}
-
-impl Gate for WaitedCallGate {
-    type Pass = ();
-
-    fn enter(&self, _: &mut Request) -> Flow {
-        Flow::Pass(())
-    }
-
-    fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
-        self.access.recheck(&mut None, request)?;
-        self.scopes.recheck(&mut (), request)?;
-        self.definitions.admits(request)
-    }
-}
-
 /// The answer of a rule to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -66,12 +41,6 @@ pub(crate) struct AskedRule {
 }
 
 impl CallPolicy {
-    /// Returns the gate that has access, scopes and definitions decide again about calls that waited.
-    pub(crate) fn again(&self) -> WaitedCallGate {
-        let Self { access, scopes, definitions, .. } = self.clone();
-        WaitedCallGate { access, scopes, definitions }
-    }
-
     /// Asks every rule about a call that is not made, in order, also those behind one that refuses it. No person is asked,
     /// and nothing is counted or recorded.
     pub(crate) async fn explain(&self, mut request: Request) -> Vec<AskedRule> {

@@ -213,46 +213,11 @@ fn layers(
             timeout.as_secs_f64()
         ))
         .carry_when(speaks_mgp.clone());
-    let service = stack![
-        gates![
-            FallbackToolGate::new(server),
-            // All of the time that a caller waits counts.
-            MeterGate(of_server.meter.clone()),
-            // A caller that may not call a tool learns nothing from how its arguments are judged.
-            policy.access.clone(),
-            // Scopes are told to those who may call the tool only, and no server sees their tokens.
-            policy.scopes.clone(),
-            // A call that is refused to one agent uses up nothing of what others share.
-            of_server.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone(),
-            // A call that nobody may make or pay for is not judged further.
-            CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
-            // No server sees the state that another one, or the same one for another agent, gave.
-            states,
-            // From here on the operation of a request that calls no tool is known; a method that the table of methods
-            // does not have ends here, unless the operator passes it.
-            OperationsGate::new(id, settings::tool_rules(server, server.trust())).passing(shared.passed.clone(), safe),
-        ],
-        policy.definitions.clone(),
-        gates![
-            // The gates of this set wait for people, and the rules above may have changed meanwhile.
-            policy.again(),
-            RepeatedHeadersGate,
-            policy.arguments.clone(),
-            policy.ask_rules.clone(),
-            policies.flows.clone(),
-            policy.permissions.clone(),
-            // A repeated call with the key of one that was made has passed the same rules, and nobody is asked about it.
-            ReplayGate::new(keys.clone(), effects),
-            // A human sees the arguments that were checked, and what the human saw is what is forwarded.
-            policy.confirmation.clone(),
-            // Data is fetched for calls that are made.
-            DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
-            KernelOptionsGate::new(speaks_mgp),
-            OwnServerGate::new(server),
-            TraceIdGate::to_peer(session),
-        ],
+    // Definitions are judged by lists that come the same way.
+    let behind = stack![
+        gates![KernelOptionsGate::new(speaks_mgp), OwnServerGate::new(server), TraceIdGate::to_peer(session)],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.
-        keys,
+        keys.clone(),
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_message_bytes(&config) },
@@ -266,6 +231,39 @@ fn layers(
         sending,
         => way
     ];
+    // All that decides about a call, in one set: what was judged is judged again when the call has waited for a person.
+    let decide = gates![
+        FallbackToolGate::new(server),
+        // All of the time that a caller waits counts.
+        MeterGate(of_server.meter.clone()),
+        // A caller that may not call a tool learns nothing from how its arguments are judged.
+        policy.access.clone(),
+        // Scopes are told to those who may call the tool only, and no server sees their tokens.
+        policy.scopes.clone(),
+        // A call that is refused to one agent uses up nothing of what others share.
+        of_server.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone(),
+        // A call that nobody may make or pay for is not judged further.
+        CallHintsGate::new(id.clone(), Arc::clone(&support.config), Arc::clone(&policies.budgets)),
+        // No server sees the state that another one, or the same one for another agent, gave.
+        states,
+        // From here on the operation of a request that calls no tool is known; a method that the table of methods
+        // does not have ends here, unless the operator passes it.
+        OperationsGate::new(id, settings::tool_rules(server, server.trust()))
+            .passing(shared.passed.clone(), safe),
+        policy.definitions.gate(BoxedService::new(behind.clone())),
+        RepeatedHeadersGate,
+        policy.arguments.clone(),
+        policy.ask_rules.clone(),
+        policies.flows.clone(),
+        policy.permissions.clone(),
+        // A repeated call with the key of one that was made has passed the same rules, and nobody is asked about it.
+        ReplayGate::new(keys, effects),
+        // A human sees the arguments that were checked, and what the human saw is what is forwarded.
+        policy.confirmation.clone(),
+        // Data is fetched for calls that are made.
+        DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
+    ];
+    let service = decide.layer(behind);
     Ok(ServerStack { service, policy })
 }
 

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mgp_types::RawJson;
+use tower_service::Service as _;
 
 use super::*;
 use crate::definition::PinnedDefinitions;
@@ -57,7 +58,7 @@ fn request(method: &'static str, params: &'static str) -> Request {
     Request::call(method, Object::parse(params).unwrap())
 }
 
-async fn list(service: &mut DefinitionGuardService<TestServer>) -> Result<String, Error> {
+async fn list(service: &mut impl RpcService) -> Result<String, Error> {
     let response = service.call(request("tools/list", "{}")).await?;
     Ok(String::from_utf8(response.result.as_bytes().to_vec()).unwrap())
 }

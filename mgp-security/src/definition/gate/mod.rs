@@ -1,23 +1,19 @@
-//! The layer of the guard, in front of one server: it examines the lists of the server, and only admitted definitions
+//! The gate of the guard, in front of one server: it examines the lists of the server, and only admitted definitions
 //! are shown and used.
 
 mod list;
 mod used_definitions;
 
 use std::collections::HashMap;
-use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
-use futures_util::future::Either;
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{BoxFuture, Error, Object, RawJson, Request, RequestKind, Response, RpcService, call_once};
+use mgp_types::{Error, Flow, Gate, Gated, Object, RawJson, Request, RequestKind, Response, RpcService};
 use parking_lot::Mutex;
 use tower_layer::Layer;
-use tower_service::Service;
 
 use self::list::FetchedList;
 use self::used_definitions::UsedDefinitions;
@@ -28,8 +24,8 @@ use super::{
 use crate::Clock;
 use crate::tool::MAX_TOOLS;
 
-/// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGuardService`]
-/// services, which share what they have seen.
+/// A tower layer that keeps back what one server lists and nobody has approved. It makes [`DefinitionGate`]s, which
+/// share what they have seen.
 #[derive(Clone)]
 pub struct DefinitionGuardLayer(Arc<DefinitionGuardShared>);
 
@@ -114,10 +110,7 @@ impl DefinitionGuardLayer {
     /// # Errors
     /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
     pub fn admits(&self, request: &Request) -> Result<(), Error> {
-        match UsedDefinitions::by(request)? {
-            Some(used) => self.0.admit(request, &used),
-            None => Ok(()),
-        }
+        self.0.admits(request)
     }
 
     /// Returns those of the texts that the server tells a model about itself which may reach one; `None` for each other.
@@ -144,24 +137,31 @@ impl DefinitionGuardLayer {
     }
 }
 
-impl<S> Layer<S> for DefinitionGuardLayer {
-    type Service = DefinitionGuardService<S>;
+mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
 
-    fn layer(&self, inner: S) -> DefinitionGuardService<S> {
-        DefinitionGuardService { inner, shared: self.0.clone() }
+impl DefinitionGuardLayer {
+    /// Returns the gate, which gets the lists of the server from `lists`: as a rule, the service that it is put in front of.
+    pub fn gate<S>(&self, lists: S) -> DefinitionGate<S> {
+        DefinitionGate { lists, shared: self.0.clone() }
     }
 }
 
-mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
+impl<S: RpcService + Sync> Layer<S> for DefinitionGuardLayer {
+    type Service = Gated<DefinitionGate<S>, S>;
 
-/// The service that lists only tools, prompts, templates and resources whose definitions are admitted, and refuses
+    fn layer(&self, inner: S) -> Self::Service {
+        self.gate(inner.clone()).layer(inner)
+    }
+}
+
+/// The gate that lists only tools, prompts, templates and resources whose definitions are admitted, and refuses
 /// requests that use others with 1010: calls of tools, getting prompts, reading or subscribing to resources, and
 /// completions.
 ///
-/// The service belongs behind access control, so that no caller learns here about what it may not see, and in front of
-/// the layers that check arguments or ask a human. It reads `context.tool`, or else the names in the body, and writes
+/// The gate belongs behind access control, so that no caller learns here about what it may not see, and in front of
+/// the gates that check arguments or ask a human. It reads `context.tool`, or else the names in the body, and writes
 /// `context.trail`. Each request is judged by the current list: the first request, and the first after the list has
-/// changed, has the list fetched.
+/// changed, has the list fetched. A list is answered by the gate, and no gate behind it sees the request.
 ///
 /// All pages of tools, prompts and templates are fetched and examined together and returned as one, because a
 /// definition on one page may imitate one on another; such a list is therefore asked for without a cursor. Resources
@@ -169,58 +169,51 @@ mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
 /// is kept back keeps its bytes. Everything newly kept back is recorded, and without the record there is no list. A
 /// call of an admitted tool takes no lock and allocates nothing.
 #[derive(Clone)]
-pub struct DefinitionGuardService<S> {
-    inner: S,
+pub struct DefinitionGate<S> {
+    lists: S,
     shared: Arc<DefinitionGuardShared>,
 }
 
-impl<S: RpcService> Service<Request> for DefinitionGuardService<S> {
-    type Response = Response;
-    type Error = Error;
-    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Error>>>;
+impl<S: RpcService + Sync> Gate for DefinitionGate<S> {
+    type Pass = ();
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let used = match UsedDefinitions::by(&request) {
+    fn enter(&self, request: &mut Request) -> Flow {
+        let used = match UsedDefinitions::by(request) {
             Ok(Some(used)) => used,
             Ok(None) => return self.list_or_pass(request),
-            Err(error) => return Either::Right(Box::pin(ready(Err(error)))),
+            Err(error) => return Flow::refuse(error),
         };
         if self.shared.is_current(used.kind()) {
-            return match self.shared.admit(&request, &used) {
-                Ok(()) => Either::Left(self.inner.call(request)),
-                Err(error) => Either::Right(Box::pin(ready(Err(error)))),
-            };
+            return self.shared.admit(request, &used).into();
         }
-        let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        Either::Right(Box::pin(async move {
-            shared.look(&mut inner, &request, used.kind()).await?;
-            shared.admit(&request, &used)?;
-            call_once(inner, request).await
-        }))
+        let (shared, lists, request) = (self.shared.clone(), self.lists.clone(), request.take());
+        Flow::wait(async move {
+            let examined = shared.look(lists, &request, used.kind()).await;
+            let flow = examined.and_then(|()| shared.admit(&request, &used)).into();
+            (request, flow)
+        })
+    }
+
+    /// Refuses a request whose definitions were held back while it waited.
+    fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
+        self.shared.admits(request)
     }
 }
 
-impl<S: RpcService> DefinitionGuardService<S> {
-    fn list_or_pass(&mut self, request: Request) -> <Self as Service<Request>>::Future {
-        let Some(kind) = DefinitionKind::listed_by(&request) else {
-            return Either::Left(self.inner.call(request));
-        };
+impl<S: RpcService> DefinitionGate<S> {
+    fn list_or_pass(&self, request: &mut Request) -> Flow {
+        let Some(kind) = DefinitionKind::listed_by(request) else { return Flow::Pass(()) };
         if request.kind == RequestKind::Notify || (kind.is_pinned() && request.params.contains("cursor")) {
             // A notification gets no response, and this method has never returned a cursor.
-            let error = Error::invalid_params(format!(
+            return Flow::refuse(Error::invalid_params(format!(
                 "the list of {kind}s has one page, and is asked for by a call"
-            ));
-            return Either::Right(Box::pin(ready(Err(error))));
+            )));
         }
-        let (shared, mut inner) = (self.shared.clone(), self.inner.clone());
-        Either::Right(Box::pin(async move {
+        let (shared, lists, request) = (self.shared.clone(), self.lists.clone(), request.take());
+        Flow::answer_later(async move {
             let _turn = shared.of(kind).listing.lock().await;
-            shared.list(&mut inner, request, kind).await
-        }))
+            shared.list(lists, request, kind).await
+        })
     }
 }
 
@@ -238,6 +231,13 @@ impl DefinitionGuardShared {
     fn is_current(&self, kind: DefinitionKind) -> bool {
         let list = self.of(kind);
         list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire) + 1
+    }
+
+    fn admits(&self, request: &Request) -> Result<(), Error> {
+        match UsedDefinitions::by(request)? {
+            Some(used) => self.admit(request, &used),
+            None => Ok(()),
+        }
     }
 
     fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {
@@ -279,7 +279,7 @@ impl DefinitionGuardShared {
     /// Has the list of `kind` examined, if it is not up to date, before `request` is decided about.
     async fn look<S: RpcService>(
         &self,
-        inner: &mut S,
+        lists: S,
         request: &Request,
         kind: DefinitionKind,
     ) -> Result<(), Error> {
@@ -291,7 +291,7 @@ impl DefinitionGuardShared {
         let mut list = Request::call(method, Object::new());
         list.context = request.context.clone();
         (list.context.tool, list.context.operation) = (None, None);
-        match self.list(inner, list, kind).await {
+        match self.list(lists, list, kind).await {
             // A server without such a list has no definitions of the kind.
             Err(error) if error.code() == code::METHOD_NOT_FOUND && kind != DefinitionKind::Tool => {
                 let changes = self.of(kind).changes.load(Ordering::Acquire);
@@ -308,14 +308,14 @@ impl DefinitionGuardShared {
     /// Fetches the list, has it examined, and returns the admitted definitions of it.
     async fn list<S: RpcService>(
         &self,
-        inner: &mut S,
+        lists: S,
         request: Request,
         kind: DefinitionKind,
     ) -> Result<Response, Error> {
         let list = self.of(kind);
         let changes = list.changes.load(Ordering::Acquire);
         let trace = request.context.trace;
-        let (response, fetched) = list::fetch(inner, request, kind).await?;
+        let (response, fetched) = list::fetch(lists, request, kind).await?;
         let (fetched, admissions) = self.examine(fetched, kind, trace).await?;
         list.examined.store(changes + 1, Ordering::Release);
         Ok(list::admitted(response, &fetched, &admissions, kind))
@@ -436,7 +436,7 @@ fn news(
     (before.as_deref() != Some(&*why)).then_some((name, what, why))
 }
 
-mgp_types::partial_debug!([S] DefinitionGuardService<S>, self => server: self.shared.server);
+mgp_types::partial_debug!([S] DefinitionGate<S>, self => server: self.shared.server);
 
 const QUARANTINED: &str = "quarantined";
 const REFUSED: &str = "refused";

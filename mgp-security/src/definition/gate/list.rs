@@ -26,7 +26,7 @@ impl FetchedList {
 /// Fetches the definitions that `request` asks for: one page of resources, all pages of other kinds. Returns them with
 /// the response of the first page.
 pub(super) async fn fetch<S: RpcService>(
-    inner: &mut S,
+    mut lists: S,
     mut request: Request,
     kind: DefinitionKind,
 ) -> Result<(Response, FetchedList), Error> {
@@ -35,7 +35,7 @@ pub(super) async fn fetch<S: RpcService>(
     let mut fetched = FetchedList { listed: Vec::new(), is_continued, is_whole: true };
     let mut first = None;
     for _ in 0..MAX_PAGES {
-        let mut response = call_once(&mut *inner, request.clone()).await?;
+        let mut response = call_once(&mut lists, request.clone()).await?;
         response.absorb_stamp();
         let page = Object::from_raw(&response.result).map_err(|_| malformed())?;
         let listed = page.get(kind.list_member()).ok_or_else(malformed)?;

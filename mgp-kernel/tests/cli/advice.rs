@@ -157,7 +157,7 @@ fn a_call_without_an_answer_names_the_tool_and_the_time_or_what_the_server_wrote
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert!(ran.err.contains("slow.wait did not answer within 0.3 s"), "{ran:?}");
     assert!(ran.err.contains("`--timeout 10m` waits longer"), "{ran:?}");
-    let ran = home.run(["call", "slow.die"]);
+    let ran = home.run(["call", "slow.check"]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
     assert!(ran.err.contains("slow did not answer the call"), "{ran:?}");
     assert!(ran.err.contains("`Fatal: out of cheese`") && ran.err.contains("mgp logs slow"), "{ran:?}");
@@ -181,7 +181,7 @@ for line in sys.stdin:
     tool = {"inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
     results = {
         "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
-        "tools/list": {"tools": [{"name": "wait", **tool}, {"name": "die", **tool}]},
+        "tools/list": {"tools": [{"name": "wait", **tool}, {"name": "check", **tool}]},
     }
     if asked["method"] == "tools/call":
         if asked["params"]["name"] == "wait": continue

@@ -11,8 +11,8 @@ use crate::shell_servers::shell_server;
 const TOOLS: &str = r#"[{"name":"keep","description":"Keeps a word.","inputSchema":{"type":"object","properties":{"word":{"type":"string"}}}},
     {"name":"kept","description":"Reads the word.","inputSchema":{"type":"object"}},
     {"name":"wait","description":"Waits.","inputSchema":{"type":"object"}},
-    {"name":"die","description":"Ends.","inputSchema":{"type":"object"}},
-    {"name":"unlock","description":"Has another tool.","inputSchema":{"type":"object"}}]"#;
+    {"name":"die","description":"Waits, and ends.","inputSchema":{"type":"object"}},
+    {"name":"unlock","description":"Adds another tool.","inputSchema":{"type":"object"}}]"#;
 
 /// Each start leaves a line beside it.
 const BEGIN: &str = r#"word=nothing; echo started >> "$0.starts""#;

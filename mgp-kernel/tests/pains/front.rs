@@ -32,8 +32,9 @@ async fn arguments_that_a_tool_wants_in_headers_have_to_say_the_same_there() {
         "region": {"type": "string", "x-mcp-header": "Region"}, "text": {"type": "string"},
     });
     let schema = json!({"type": "object", "properties": properties});
-    let script =
-        Script::new(&json!([{"name": "works", "description": "Works.", "inputSchema": schema}]).to_string());
+    let script = Script::new(
+        &json!([{"name": "works", "description": "Returns something.", "inputSchema": schema}]).to_string(),
+    );
     let state = tempfile::tempdir().unwrap();
     let served = serve(&quiet([script.server("files")]), state.path(), "127.0.0.1:0").await;
     let call = |headers: &str, arguments: Value| {

@@ -55,7 +55,7 @@ async fn pain_03_a_restarted_server_publishes_its_tools_anew() {
     let host = Host::ready([script.server("files")]).await;
     let client = host.client("one").await;
     listed(&client, "files.old").await;
-    script.tools(r#"[{"name":"new","description":"Is new.","inputSchema":{"type":"object"}}]"#);
+    script.tools(r#"[{"name":"new","description":"Reads what is new.","inputSchema":{"type":"object"}}]"#);
     assert!(client.call_tool("files.crash", json!({})).await.is_err());
     listed(&client, "files.new").await;
     assert_eq!(names(&client).await, ["files.new"]);

@@ -33,7 +33,7 @@ impl Script {
 
     /// A server with tools of these names.
     pub(crate) fn named(names: &[&str]) -> Self {
-        let tools = names.iter().map(|name| tool(name, "Does something.")).collect::<Vec<_>>();
+        let tools = names.iter().map(|name| tool(name, "Returns something.")).collect::<Vec<_>>();
         Self::new(&format!("[{}]", tools.join(",")))
     }
 
@@ -136,7 +136,7 @@ pub(crate) fn defined(name: &str, arguments: &[&str], more: &Value) -> Value {
     let text = |argument: &&str| ((*argument).to_owned(), json!({"type": "string"}));
     let properties: Map<_, _> = arguments.iter().map(text).collect();
     let mut tool = json!({
-        "name": name, "description": "Does what it is told.",
+        "name": name, "description": "Returns what it is told.",
         "inputSchema": {"type": "object", "properties": properties},
     });
     tool.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());

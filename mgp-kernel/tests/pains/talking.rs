@@ -95,7 +95,7 @@ fn talking() -> Server {
             let answer = cx.elicit::<Colour>("colour", "Which colour?").await?.accepted();
             Ok::<_, ToolError>(answer.map_or_else(|| "none".to_owned(), |answer| answer.colour))
         })
-        .tool(Tool::new("grow", "Has one more tool from now on."), async |Name { name }: Name, cx: Cx| {
+        .tool(Tool::new("grow", "Adds a tool from now on."), async |Name { name }: Name, cx: Cx| {
             cx.server().add_tool(Tool::new(name, "Came later."), async |_: Nothing| "late")?;
             Ok::<_, Error>("grown")
         })

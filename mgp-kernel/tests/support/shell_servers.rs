@@ -116,7 +116,7 @@ const FIND_NO_NOTE: &str = r#"
 
 const COUNTER: &str = r#"[
     {"name":"count","description":"Counts the calls since the server started.","inputSchema":{"type":"object","properties":{},"additionalProperties":false}},
-    {"name":"crash","description":"Ends the process at once, in error.","inputSchema":{"type":"object","properties":{},"additionalProperties":false}}
+    {"name":"crash","description":"Shows a crash: the process ends at once, in error.","inputSchema":{"type":"object","properties":{},"additionalProperties":false}}
 ]"#;
 
 const COUNT: &str = r#"

@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Asking, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
+use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
 
-use super::settings::{has_new_flow, risk};
+use super::settings::{has_new_flow, is_asked_once, risk};
 use super::standing::StandingConfirmations;
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
@@ -113,7 +113,7 @@ impl ConfirmationShared {
         let arguments = judged.arguments();
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
-        let is_asked_once = request.context.asking == Some(Asking::Once);
+        let is_asked_once = is_asked_once(request);
         let any = if is_asked_once { any.with_effect(request.context.effect) } else { any };
         Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, is_asked_once, any, binding }))
     }
@@ -195,6 +195,7 @@ impl ConfirmationShared {
             effect: request.context.effect,
             flow: request.context.flow.as_ref().map(|flow| flow.in_words()),
             says: server_question(&call.tool, &arguments),
+            is_for_a_day: call.is_asked_once,
             arguments,
             binding: call.binding.0.to_string(),
         };

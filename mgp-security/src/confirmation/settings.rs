@@ -11,7 +11,7 @@ use crate::permission::{GrantBook, GrantedOnce};
 /// approves all permissions does not change them.
 ///
 /// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
-/// [effect](CallEffect) says. Beyond that, calls of `safe` tools are not, calls of `moderate` tools are if this is
+/// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools are not, calls of `moderate` tools are if this is
 /// switched on, and calls of `dangerous` tools are, unless an operator's explicit permission is to be enough. A query
 /// that is known to read has the risk of a tool that reads. An operator's rule about the call, in `context.asking`, takes
 /// precedence over all of it.
@@ -43,11 +43,12 @@ impl ConfirmationSettings {
             None => {}
         }
         // A permission of the server says nothing about one call that destroys, sends, spends or gives access.
-        let is_grave = call.context.effect.is_some_and(CallEffect::is_grave);
+        let is_feared =
+            call.context.effect.is_some_and(|effect| effect.is_grave() || effect == CallEffect::Unknown);
         //= mgp §4.4
         //# Require explicit confirmation or permission
         self.every
-            || (self.dangerous && (is_grave || tool.security.confirmation))
+            || (self.dangerous && (is_feared || tool.security.confirmation))
             || match risk(tool, call) {
                 RiskLevel::Safe => false,
                 RiskLevel::Moderate => self.moderate,
@@ -63,6 +64,14 @@ impl ConfirmationSettings {
                 GrantedOnce::holds(call, permission)
                     || book.is_granted_for(&tool.server, permission, &call.context)
             })
+    }
+}
+
+/// Returns whether a yes to the call is one to the calls of a day, of this tool with this effect.
+pub(super) fn is_asked_once(call: &Request) -> bool {
+    match call.context.asking {
+        Some(asking) => asking == Asking::Once,
+        None => call.context.effect == Some(CallEffect::Unknown),
     }
 }
 

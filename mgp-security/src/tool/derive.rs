@@ -71,19 +71,13 @@ fn effect_of(
         NameManner::Runs | NameManner::Unclear if natures.has(ArgumentNature::Sql) && !runs => {
             CallEffect::Reads
         }
-        NameManner::Reads => CallEffect::Reads,
-        NameManner::Unclear if hints.read_only_hint == Some(true) => CallEffect::Reads,
         NameManner::Unclear if hints.destructive_hint == Some(true) => CallEffect::Destroys,
         NameManner::Writes if hints.destructive_hint == Some(true) && is_any("word of infrastructure") => {
             CallEffect::Destroys
         }
-        NameManner::Writes | NameManner::Unclear => CallEffect::Writes,
-        NameManner::Sends => CallEffect::Sends,
-        NameManner::Runs => CallEffect::Runs,
         // A server knows whether what it ends can begin again.
         NameManner::Ends if hints.destructive_hint == Some(false) => CallEffect::Writes,
-        NameManner::Ends | NameManner::Destroys => CallEffect::Destroys,
-        NameManner::Spends => CallEffect::Spends,
+        told => told.effect(),
     };
     let says = |heading: &str| list(heading).any(|phrase| has_phrase(name, phrase));
     let from_phrases = PHRASES.iter().filter(|(_, phrases)| says(phrases)).map(|(effect, _)| *effect);
@@ -184,8 +178,8 @@ const MEANINGS: &[(ArgumentNature, Permission, SideEffect, Option<ValidatorName>
     (ArgumentNature::Host, Permission::NetworkOutbound, SideEffect::Network, None),
 ];
 
-/// The manner of a tool, as its name tells, the worse one behind. The first telling word decides, and of words that are
-/// joined, as in `read_then_delete`, the worst.
+/// The manner of a tool, as its name tells, the worse one behind. The first telling word decides, with the last one where
+/// the first may be a thing, as in `comment_delete`; and of words that are joined, as in `read_then_delete`, the worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameManner {
     #[default]
@@ -205,18 +199,38 @@ impl NameManner {
     pub(crate) fn of(name: &str) -> Self {
         let words = words(name);
         let joined = words.split(|word| matches!(&**word, "and" | "or" | "then"));
-        let manners = joined.filter_map(|words| words.iter().find_map(|word| Self::of_word(word)));
-        manners.max().unwrap_or(Self::Unclear)
+        joined.filter_map(Self::of_words).max().unwrap_or(Self::Unclear)
     }
 
-    /// Returns the manner that the name of a tool tells, or else the verb at the start of its description.
+    fn of_words(words: &[String]) -> Option<Self> {
+        let (first, manner) = words.iter().find_map(|word| Some((word, Self::of_word(word)?)))?;
+        let is_noun = |word: &str| is_listed("verb that is also a noun", word);
+        let last = words.last().filter(|last| is_noun(first) && !is_noun(last));
+        Some(last.and_then(|last| Self::of_word(last)).map_or(manner, |last| manner.max(last)))
+    }
+
+    /// Returns the manner that the name of a tool tells, or else the verb that its description begins with.
     pub(super) fn of_tool(definition: &Object) -> Self {
         match Self::of(&definition.text("name").unwrap_or_default()) {
             Self::Unclear => {
                 let description = NormalizedText::of(&definition.text("description").unwrap_or_default());
-                description.words().take(MAX_BEFORE_VERB).find_map(Self::of_verb).unwrap_or(Self::Unclear)
+                let said = description.words().find(|word| !is_listed("word before a verb", word));
+                said.and_then(Self::of_verb).unwrap_or(Self::Unclear)
             }
             manner => manner,
+        }
+    }
+
+    /// Returns the effect of calls of a tool of this manner, as far as its name alone tells.
+    pub(crate) const fn effect(self) -> CallEffect {
+        match self {
+            Self::Unclear => CallEffect::Unknown,
+            Self::Reads => CallEffect::Reads,
+            Self::Writes => CallEffect::Writes,
+            Self::Sends => CallEffect::Sends,
+            Self::Runs => CallEffect::Runs,
+            Self::Ends | Self::Destroys => CallEffect::Destroys,
+            Self::Spends => CallEffect::Spends,
         }
     }
 
@@ -231,9 +245,6 @@ impl NameManner {
         stems.find_map(|stem| Self::of_word(&stem))
     }
 }
-
-/// The number of words at the start of a description that are searched for its verb.
-const MAX_BEFORE_VERB: usize = 6;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The effect of a call, by the definition of its tool and its arguments. `effects.txt` has the words.
 //!
-//! Arguments only make an effect worse: a tool that writes destroys if it is called with `force`, and a query destroys
-//! unless its statement is known to read. Nothing of what a server says makes an effect better.
+//! Arguments only make an effect that is known worse: a tool that writes destroys if it is called with `force`, and a
+//! query destroys unless its statement is known to read. Nothing of what a server says makes an effect better.
 
 mod command;
 mod member;
@@ -78,7 +78,11 @@ impl CallEffects {
     /// Returns the effect of a call with these arguments.
     pub(super) fn of_call(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
         let of_value = self.of_value(&Member::default(), arguments, natures);
-        of_value.max(self.of_tool).max(of_program_and_arguments(arguments, natures))
+        let of_tool = match self.of_tool {
+            CallEffect::Unknown => of_told_verb(arguments),
+            known => known,
+        };
+        of_value.max(of_tool).max(of_program_and_arguments(arguments, natures))
     }
 
     /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
@@ -163,6 +167,14 @@ impl CallEffects {
 struct Member<'n> {
     name: &'n str,
     lists: MemberLists,
+}
+
+/// Returns the effect of the verbs that a tool of several operations is called with, as in `{"operation":"list"}`.
+fn of_told_verb(arguments: &Value) -> CallEffect {
+    let members = arguments.as_object().into_iter().flatten();
+    let told = members.filter(|(name, _)| is_listed("member that tells the verb", name));
+    let verbs = told.filter_map(|(_, value)| value.as_str().filter(|verb| verb.len() <= MAX_CHOICE_BYTES));
+    verbs.map(|verb| NameManner::of(verb).effect()).max().unwrap_or(CallEffect::Unknown)
 }
 
 /// Returns the effect of a program in one argument with its arguments in another one, as in

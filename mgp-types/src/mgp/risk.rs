@@ -35,6 +35,8 @@ pub enum CallEffect {
     Reads,
     /// The call makes something new, or changes something in a way that can be taken back.
     Writes,
+    /// Nothing that is known says what the call does.
+    Unknown,
     /// The call runs code, a command or a program.
     Runs,
     /// The call sends or publishes something to others.
@@ -49,7 +51,8 @@ pub enum CallEffect {
 
 impl CallEffect {
     /// The words of all effects, from the least to the worst.
-    pub const WORDS: [&str; 7] = ["reads", "writes", "runs", "sends", "destroys", "spends", "gives_access"];
+    pub const WORDS: [&str; 8] =
+        ["reads", "writes", "unknown", "runs", "sends", "destroys", "spends", "gives_access"];
 
     /// Returns the word for the effect.
     pub const fn as_str(self) -> &'static str {
@@ -61,6 +64,7 @@ impl CallEffect {
         match self {
             Self::Reads => "changes nothing",
             Self::Writes => "changes something",
+            Self::Unknown => "does what its name does not tell",
             Self::Runs => "runs code or a command",
             Self::Sends => "sends or publishes something",
             Self::Destroys => "destroys or overwrites something",
@@ -72,7 +76,7 @@ impl CallEffect {
     /// Returns the least risk of such a call.
     pub const fn risk(self) -> RiskLevel {
         match self {
-            Self::Reads | Self::Writes => RiskLevel::Safe,
+            Self::Reads | Self::Writes | Self::Unknown => RiskLevel::Safe,
             Self::Sends => RiskLevel::Moderate,
             Self::Runs | Self::Destroys | Self::Spends | Self::GivesAccess => RiskLevel::Dangerous,
         }
@@ -95,6 +99,6 @@ mod tests {
             assert_eq!(effect.as_str(), word);
             effect
         });
-        assert!(effects.is_sorted() && effects[6] == CallEffect::GivesAccess, "{effects:?}");
+        assert!(effects.is_sorted() && effects[7] == CallEffect::GivesAccess, "{effects:?}");
     }
 }

@@ -15,8 +15,11 @@ pub(super) fn server() -> anyhow::Result<Server> {
         .tool(Tool::new("count", "Counts the calls since the server started."), move || {
             ready(counted.fetch_add(1, Ordering::Relaxed) + 1)
         })
-        .tool(Tool::new("crash", "Ends the server's process at once, in error."), async || -> () {
-            // All that runs in this process ends with it: that is what a crash is.
-            std::process::abort()
-        }))
+        .tool(
+            Tool::new("crash", "Shows a crash: the server's process ends at once, in error."),
+            async || -> () {
+                // All that runs in this process ends with it: that is what a crash is.
+                std::process::abort()
+            },
+        ))
 }

@@ -81,7 +81,7 @@ async fn tools_are_listed_with_empty_parameters_and_with_none() {
     let tools = empty["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 2, "{empty}");
     for tool in tools {
-        assert!(tool["name"].is_string() && tool["description"] == "Does something.", "{tool}");
+        assert!(tool["name"].is_string() && tool["description"] == "Returns something.", "{tool}");
         assert_eq!(tool["inputSchema"], json!({"type": "object", "properties": {"a": {"type": "string"}}}));
     }
 }

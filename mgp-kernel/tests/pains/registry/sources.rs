@@ -71,7 +71,7 @@ async fn a_client_finds_tools_calls_them_and_makes_of_one_what_the_next_one_take
     let sum = say(&client, &called("Adds the numbers"), json!({"a": 2, "b": 40})).await;
     let again =
         say(&client, &called("Adds the numbers"), json!({"a": sum.parse::<i64>().unwrap(), "b": 8})).await;
-    let written = say(&client, &called("Does something"), json!({"a": again})).await;
+    let written = say(&client, &called("Returns something"), json!({"a": again})).await;
     assert_eq!(written, r#"{"a":"50"}"#);
     // The order of the calls is the client's alone: the kernel makes none of its own, and takes no plan.
     assert_eq!(script.calls(), [r#"write {"a":"50"}"#]);

@@ -27,7 +27,7 @@ const TOOLS: &str = r#"[
     {"name":"execute_command","description":"Runs.","inputSchema":{"type":"object","properties":{"command":{"type":"string"}}}},
     {"name":"run_python","description":"Runs code.","inputSchema":{"type":"object","properties":{"code":{"type":"string"}}},
         "security":{"risk_level":"dangerous","validator":"code_safety","code_safety":{"level":"standard","language":"python"}}},
-    {"name":"crash","description":"Ends.","inputSchema":{"type":"object"}}]"#;
+    {"name":"crash","description":"Waits, and ends.","inputSchema":{"type":"object"}}]"#;
 
 /// A kernel with these tools as `shell`, and a server that hears the record.
 async fn kernel(change: impl FnOnce(&mut Value)) -> (Host, Script, Script) {

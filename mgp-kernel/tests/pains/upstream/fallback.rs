@@ -16,7 +16,7 @@ tests![
 /// A server whose one tool always ends in an error of the protocol.
 async fn failing() -> Served {
     let fails = Server::new("failing", "1.0.0")
-        .tool(Tool::new("pid", "Fails."), async || Err::<String, _>(Error::new(5002, "down")));
+        .tool(Tool::new("pid", "Returns an error."), async || Err::<String, _>(Error::new(5002, "down")));
     let mut served = Served::start("far", fails).await;
     served.config["tools"] = json!({"pid": {"fallback": "near.pid"}});
     served

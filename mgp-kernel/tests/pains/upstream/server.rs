@@ -30,7 +30,7 @@ pub(crate) fn server() -> Server<Stack<CountLists, Identity>> {
         .tool(Tool::new("lists", "How often the tools were listed."), move || {
             std::future::ready(lists.load(Ordering::Relaxed))
         })
-        .tool(Tool::new("stumble", "Has another tool, and fails when it is to list it."), move |cx: Cx| {
+        .tool(Tool::new("stumble", "Adds another tool, and fails when it is to list it."), move |cx: Cx| {
             stumbles.store(true, Ordering::Relaxed);
             async move {
                 cx.server().add_tool(Tool::new("late", "Came later."), async || "late")?;

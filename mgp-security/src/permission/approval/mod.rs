@@ -113,6 +113,9 @@ pub enum ApprovalSubject {
         /// The question that the server itself has for people; it is the server's word.
         #[serde(default)]
         says: Option<String>,
+        /// True if a yes holds a day for all calls of the tool with this effect.
+        #[serde(default)]
+        is_for_a_day: bool,
         /// The digest that ties the approval to this caller and these arguments, in hexadecimal digits.
         binding: String,
     },
@@ -209,7 +212,7 @@ fn message(
                  holds {lasts}.{flow}{call}"
             )
         }
-        ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, .. } => {
+        ApprovalSubject::Call { tool, risk, effect, flow, arguments, says, is_for_a_day, .. } => {
             let asker = asker.map_or_else(String::new, |asker| line(&asker.access_id()));
             let tool = line(tool.as_str());
             let arguments = arguments.brief();
@@ -220,8 +223,10 @@ fn message(
                 .filter(|effect| *effect > CallEffect::Writes)
                 .map(|effect| format!(", {}", effect.phrase()))
                 .unwrap_or_default();
+            let lasts = if *is_for_a_day { " A yes holds a day for all such calls of the tool." } else { "" };
             format!(
-                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{flow}{says}\n{arguments}"
+                "`{asker}` calls `{tool}` of `{server}` ({risk}{effect}) with these arguments. Let it?{lasts}{flow}{says}\n\
+                 {arguments}"
             )
         }
     };

@@ -80,6 +80,7 @@ fn hints_of_a_server_make_no_effect_better() {
     for name in ["delete_repo", "transfer_money", "drop_table", "wipe_disk", "send_mail", "invite_user"] {
         assert!(effect(name, harmless, "{}") >= Some(CallEffect::Sends), "{name}");
     }
+    assert_eq!(effect("frobnicate", harmless, "{}"), Some(CallEffect::Unknown));
     let destructive = r#"{"destructiveHint":true}"#;
     assert_eq!(effect("kubectl_apply", destructive, "{}"), Some(CallEffect::Destroys));
     assert_eq!(effect("frobnicate", destructive, "{}"), Some(CallEffect::Destroys));

@@ -68,6 +68,7 @@ fn call(agent: &str, binding: &str) -> ApprovalQuestion {
         arguments: ShownArguments::of(None).unwrap(),
         flow: None,
         says: None,
+        is_for_a_day: false,
         binding: binding.to_owned(),
     };
     let mut context = Context::default();

@@ -65,7 +65,7 @@ async fn a_request_is_traced_from_its_caller_to_the_server() {
 }
 
 fn server_that_tells() -> Server {
-    Server::new("tests", "1.0.0").tool(Tool::new("parent", "Who calls."), async |_: Object, cx: Cx| {
+    Server::new("tests", "1.0.0").tool(Tool::new("parent", "Tells who calls."), async |_: Object, cx: Cx| {
         let parent = cx.meta("traceparent").and_then(|parent| parent.to_text());
         parent.ok_or_else(|| ToolError::new("nobody"))
     })

@@ -86,9 +86,21 @@ fn effect_of(
     from_phrases.chain(more.into_iter().flatten()).fold(by_manner, CallEffect::max)
 }
 
-/// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them.
+/// Returns whether the words of a phrase stand in a name, in order and with at most one other word between two of them; or
+/// with the verb behind, as in `snapshot_restore`.
 fn has_phrase(name: &[String], phrase: &str) -> bool {
     let words: Vec<&str> = phrase.split(' ').collect();
+    let is_turned = || {
+        let (Some((verb, rest)), Some((last, before))) = (words.split_first(), name.split_last()) else {
+            return false;
+        };
+        let is_only_verb = || before.iter().all(|word| NameManner::of_word(word).is_none());
+        !rest.is_empty() && last == verb && is_only_verb() && has_words(before, rest)
+    };
+    has_words(name, &words) || is_turned()
+}
+
+fn has_words(name: &[String], words: &[&str]) -> bool {
     (0..name.len()).any(|start| {
         let mut at = start;
         words.iter().enumerate().all(|(index, word)| {
@@ -204,8 +216,12 @@ impl NameManner {
 
     fn of_words(words: &[String]) -> Option<Self> {
         let (first, manner) = words.iter().find_map(|word| Some((word, Self::of_word(word)?)))?;
+        let tells_nothing = words.first().is_some_and(|word| is_listed("verb that tells nothing", word));
+        if tells_nothing && manner <= Self::Writes {
+            return None;
+        }
         let is_noun = |word: &str| is_listed("verb that is also a noun", word);
-        let last = words.last().filter(|last| is_noun(first) && !is_noun(last));
+        let last = words.last().filter(|last| is_noun(first) && (manner > Self::Reads || !is_noun(last)));
         Some(last.and_then(|last| Self::of_word(last)).map_or(manner, |last| manner.max(last)))
     }
 

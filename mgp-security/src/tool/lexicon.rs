@@ -35,6 +35,7 @@
 //! | `keeping` | The verbs in names of tools that make a file of something else: the path in their arguments is written. |
 //! | `converting` | The verbs in names of tools that make another file of a file: the path with the plain name is read. |
 //! | `moving` | The verbs in names of tools that take a file away from its place: both paths are written. |
+//! | `verb that tells nothing` | The verbs at the start of a name that tell nothing, so that a word behind that reads or writes is a thing. |
 //! | `verb that is also a noun` | The verbs that name a thing where another verb ends the name, as in `comment_delete`. |
 //! | `word before a verb` | The words with which a description of a tool may begin before it says what the tool does. |
 //! | `word of infrastructure` | The words in names of tools for machines that others depend on: a change that its server calls destructive is one. |

@@ -11,10 +11,10 @@ use crate::permission::{GrantBook, GrantedOnce};
 /// approves all permissions does not change them.
 ///
 /// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
-/// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools are not, calls of `moderate` tools are if this is
-/// switched on, and calls of `dangerous` tools are, unless an operator's explicit permission is to be enough. A query
-/// that is known to read has the risk of a tool that reads. An operator's rule about the call, in `context.asking`, takes
-/// precedence over all of it.
+/// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools
+/// are not, calls of `moderate` tools are if this is switched on, and calls of `dangerous` tools are, unless an operator's
+/// explicit permission is to be enough. A query that is known to read has the risk of a tool that reads. An operator's rule
+/// about the call, in `context.asking`, takes precedence over all of it.
 #[derive(Debug, Clone)]
 pub struct ConfirmationSettings {
     /// True if every call is confirmed, whatever the other settings say.

@@ -99,6 +99,11 @@ impl DefinitionGuardLayer {
         self
     }
 
+    /// Returns the gate, which gets the lists of the server from `lists`: as a rule, the service that it is put in front of.
+    pub fn gate<S>(&self, lists: S) -> DefinitionGate<S> {
+        DefinitionGate { lists, shared: self.0.clone() }
+    }
+
     /// Has the list of `kind` examined again before it is next relied on. Call it when the server reports that the list
     /// has changed.
     pub fn list_changed(&self, kind: DefinitionKind) {
@@ -137,15 +142,6 @@ impl DefinitionGuardLayer {
     }
 }
 
-mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
-
-impl DefinitionGuardLayer {
-    /// Returns the gate, which gets the lists of the server from `lists`: as a rule, the service that it is put in front of.
-    pub fn gate<S>(&self, lists: S) -> DefinitionGate<S> {
-        DefinitionGate { lists, shared: self.0.clone() }
-    }
-}
-
 impl<S: RpcService + Sync> Layer<S> for DefinitionGuardLayer {
     type Service = Gated<DefinitionGate<S>, S>;
 
@@ -153,6 +149,8 @@ impl<S: RpcService + Sync> Layer<S> for DefinitionGuardLayer {
         self.gate(inner.clone()).layer(inner)
     }
 }
+
+mgp_types::partial_debug!(DefinitionGuardLayer, self => server: self.0.server);
 
 /// The gate that lists only tools, prompts, templates and resources whose definitions are admitted, and refuses
 /// requests that use others with 1010: calls of tools, getting prompts, reading or subscribing to resources, and

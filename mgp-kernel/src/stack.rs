@@ -217,7 +217,7 @@ fn layers(
     let behind = stack![
         gates![KernelOptionsGate::new(speaks_mgp), OwnServerGate::new(server), TraceIdGate::to_peer(session)],
         // Nobody is waited for from here on, and all that is tried again is one call with one key.
-        keys.clone(),
+        keys,
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
             ResultSizeGate { max_bytes: settings::max_message_bytes(&config) },

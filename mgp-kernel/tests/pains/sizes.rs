@@ -70,7 +70,7 @@ async fn pain_19_a_search_answers_within_its_budget() {
     let definition = |number: usize| {
         let fields: serde_json::Map<_, _> = (0..10)
             .map(|field| {
-                let about = "what is to be said about this field at great length ".repeat(8);
+                let about = "what is to be said about this field at great length ".repeat(4);
                 (format!("field_{field}"), json!({"type": "string", "description": about}))
             })
             .collect();
@@ -107,11 +107,11 @@ async fn messages_of_many_megabytes_pass_both_ways() {
     let script = Script::named(&["works", "big"]);
     let host = Host::ready([script.server("files")]).await;
     let client = host.client("one").await;
-    let arguments = json!({"a": "x".repeat(20 << 20)});
+    let arguments = json!({"a": "x".repeat(8 << 20)});
     let wanted = arguments.to_string();
     let said = say(&client, "files.works", arguments).await;
     assert!(said == wanted, "{} bytes", said.len());
-    assert_eq!(say(&client, "files.big", json!({"bytes": 40 << 20})).await.len(), 40 << 20);
+    assert_eq!(say(&client, "files.big", json!({"bytes": 16 << 20})).await.len(), 16 << 20);
 }
 
 async fn a_result_that_finds_no_memory_ends_its_call_only() {

@@ -50,7 +50,7 @@ fn server(coordinator: Coordinator) -> Server {
             tools::collect_results,
         )
         .tool(works("register_agent", "Registers the caller as an agent."), tools::register_agent)
-        .tool(works("next_task", "Gives the calling agent a task to work on."), tools::next_task)
+        .tool(works("next_task", "Takes a task for the calling agent to work on."), tools::next_task)
         .tool(works("complete_task", "Ends the task of the calling agent."), tools::complete_task)
         .tool(works("keep_alive", "Notes that the calling agent still works."), tools::keep_alive)
         .tool(works("unregister_agent", "Forgets the calling agent."), tools::unregister_agent)

@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
+use mgp_types::mgp::{Asking, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
 use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
 
-use super::settings::{has_new_flow, is_asked_once, risk};
+use super::settings::{has_new_flow, risk};
 use super::standing::StandingConfirmations;
 use super::{ConfirmationBinding, ConfirmationSettings};
 use crate::permission::{
@@ -105,15 +105,13 @@ impl ConfirmationShared {
     fn admit(&self, request: &Request) -> Result<Option<UnconfirmedCall>, Error> {
         let Some(judged) = request.judged_by(GateKind::Confirmation)? else { return Ok(None) };
         let tool = judged.tool;
-        if !self.settings.wants(tool, request) {
-            return Ok(None);
-        }
+        let Some(asking) = self.settings.asking(tool, request) else { return Ok(None) };
         let caller = request.context.principal.clone();
         let caller = caller.ok_or_else(|| Error::invalid_request("nobody says who calls"))?;
         let arguments = judged.arguments();
         let any = ConfirmationBinding::of_tool(&caller, tool)?;
         let binding = any.with_arguments(arguments.as_ref())?;
-        let is_asked_once = is_asked_once(request);
+        let is_asked_once = asking == Asking::Once;
         let any = if is_asked_once { any.with_effect(request.context.effect) } else { any };
         Ok(Some(UnconfirmedCall { tool: tool.clone(), arguments, is_asked_once, any, binding }))
     }

@@ -32,28 +32,30 @@ pub struct ConfirmationSettings {
 }
 
 impl ConfirmationSettings {
-    pub(super) fn wants(&self, tool: &ResolvedTool, call: &Request) -> bool {
+    /// Returns how a person is asked about the call: each time, or once for the calls of a day, of this tool with this
+    /// effect. `None` if nobody is asked.
+    pub(super) fn asking(&self, tool: &ResolvedTool, call: &Request) -> Option<Asking> {
         // No rule and no permission is about what a session took in.
-        if self.dangerous && has_new_flow(call) {
-            return true;
-        }
+        let has_flow = self.dangerous && has_new_flow(call);
         match call.context.asking {
-            Some(Asking::Never) => return false,
-            Some(_) => return true,
+            Some(Asking::Never) => return has_flow.then_some(Asking::Always),
+            Some(asking) => return Some(asking),
             None => {}
         }
         // A permission of the server says nothing about one call that destroys, sends, spends or gives access.
-        let is_feared =
-            call.context.effect.is_some_and(|effect| effect.is_grave() || effect == CallEffect::Unknown);
+        let is_grave = call.context.effect.is_some_and(CallEffect::is_grave);
         //= mgp §4.4
         //# Require explicit confirmation or permission
-        self.every
-            || (self.dangerous && (is_feared || tool.security.confirmation))
+        let each_time = has_flow
+            || self.every
+            || (self.dangerous && (is_grave || tool.security.confirmation))
             || match risk(tool, call) {
                 RiskLevel::Safe => false,
                 RiskLevel::Moderate => self.moderate,
                 RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool, call),
-            }
+            };
+        let is_unknown = self.dangerous && call.context.effect == Some(CallEffect::Unknown);
+        if each_time { Some(Asking::Always) } else { is_unknown.then_some(Asking::Once) }
     }
 
     fn is_permitted(&self, tool: &ResolvedTool, call: &Request) -> bool {
@@ -64,14 +66,6 @@ impl ConfirmationSettings {
                 GrantedOnce::holds(call, permission)
                     || book.is_granted_for(&tool.server, permission, &call.context)
             })
-    }
-}
-
-/// Returns whether a yes to the call is one to the calls of a day, of this tool with this effect.
-pub(super) fn is_asked_once(call: &Request) -> bool {
-    match call.context.asking {
-        Some(asking) => asking == Asking::Once,
-        None => call.context.effect == Some(CallEffect::Unknown),
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_types::mgp::{CallRecord, Decision, Permission, RiskLevel};
+use mgp_types::mgp::{CallEffect, CallRecord, Decision, Permission, RiskLevel};
 use mgp_types::{Error, Gate, Gated, Origin, Principal, RawJson, Request, RequestKind, Response, code};
 use tower_service::Service;
 
@@ -101,6 +101,23 @@ async fn an_answer_for_several_calls_is_for_so_many_of_a_tool_that_is_not_danger
             stack.call(of(risk)).await.unwrap();
         }
         assert_eq!(approver.asked.lock().len(), asked, "{risk}");
+    }
+}
+
+#[tokio::test]
+async fn one_yes_a_day_is_enough_where_nothing_but_an_unknown_effect_is_asked_about() {
+    for (request, asked) in
+        [(of(RiskLevel::Safe), 1), (of(RiskLevel::Dangerous), 3), (flagged(RiskLevel::Safe), 3)]
+    {
+        let approver = answering(Decision::Approved);
+        let gate = ConfirmationGate::new(ConfirmationSettings::default(), approver.clone());
+        let mut stack = gate.layer(TestServer::new());
+        for _ in 0..3 {
+            let mut request = request.clone();
+            request.context.effect = Some(CallEffect::Unknown);
+            stack.call(request).await.unwrap();
+        }
+        assert_eq!(approver.asked.lock().len(), asked, "{request:?}");
     }
 }
 

@@ -102,7 +102,7 @@ const WORDS: [&str; 19] = [
     "CONFLICT", "SERVER_ERROR", "UPSTREAM_ERROR", "TIMEOUT", "UNSUPPORTED_OPERATION",
 ];
 
-/// What no word of the lists says: a person has to agree to the call first.
+/// The words of errors that ask a person to agree to a call first. No list of the extension has them.
 const WORDS_OF_CONFIRMATION: [&str; 3] =
     ["CONFIRMATION_REQUIRED", "CONFIRMATION_INVALID", "CONFIRMATION_DECLINED"];
 

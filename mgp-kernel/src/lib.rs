@@ -27,7 +27,6 @@ mod agent_tokens;
 mod approvals;
 mod audit_log_ends;
 mod call;
-mod call_policy;
 mod catalog;
 mod changes;
 #[cfg(unix)]

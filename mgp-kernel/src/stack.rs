@@ -17,10 +17,11 @@ use mgp_security::limit::LimitGate;
 use mgp_security::permission::PermissionGate;
 use mgp_security::scope::ScopeGate;
 use mgp_security::tool::OperationsGate;
+use mgp_security::validator::ValidateGate;
 use mgp_stream::call::StreamLayer;
 use mgp_toolindex::discovery::{ToolDiscoveryGate, UnlistedCallGate};
 use mgp_types::ext::{EnvelopeGate, ExtensionId};
-use mgp_types::{Gate, RpcService, gates};
+use mgp_types::{Gate, Request, RpcService, gates};
 use tower_layer::Layer;
 
 use crate::StartError;
@@ -34,7 +35,6 @@ use crate::call::own_server::OwnServerGate;
 use crate::call::registry_timeout::RegistryTimeoutGate;
 use crate::call::repeated_headers::RepeatedHeadersGate;
 use crate::call::session_state::{PeerSession, SessionStateGate};
-use crate::call_policy::CallPolicy;
 use crate::data::DataReferencesGate;
 use crate::front::cancel::UpstreamCanceller;
 use crate::front::delegation::DelegationGate;
@@ -163,8 +163,8 @@ impl ServerStack {
     /// # Errors
     /// Fails if the configuration of the server asks for something that there is not.
     pub(crate) fn new(shared: &ConnectionShared, way: BareWay) -> Result<Self, StartError> {
-        let ServerStack { service, policy } = layers(shared, way)?;
-        Ok(Self { service: BoxedService::new(service), policy })
+        let ServerStack { service, explain, permissions, definitions } = layers(shared, way)?;
+        Ok(Self { service: BoxedService::new(service), explain, permissions, definitions })
     }
 }
 
@@ -182,7 +182,7 @@ fn layers(
     let states = SessionStateGate { server: line.server.clone(), session: Arc::clone(&peer), owners };
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
-    let policy = policy(shared)?;
+    let CallRules { arguments, permissions, confirmation, definitions } = CallRules::new(shared)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -237,9 +237,9 @@ fn layers(
         // All of the time that a caller waits counts.
         MeterGate(of_server.meter.clone()),
         // A caller that may not call a tool learns nothing from how its arguments are judged.
-        policy.access.clone(),
+        AccessGate::new(policies.access.clone()).for_server(id.clone()),
         // Scopes are told to those who may call the tool only, and no server sees their tokens.
-        policy.scopes.clone(),
+        ScopeGate::new(policies.scopes.clone()),
         // A call that is refused to one agent uses up nothing of what others share.
         of_server.limit.get_or_init(|| LimitGate::new(settings::server_limits(server))).clone(),
         // A call that nobody may make or pay for is not judged further.
@@ -250,51 +250,62 @@ fn layers(
         // does not have ends here, unless the operator passes it.
         OperationsGate::new(id, settings::tool_rules(server, server.trust()))
             .passing(shared.passed.clone(), safe),
-        policy.definitions.gate(BoxedService::new(behind.clone())),
+        definitions.gate(BoxedService::new(behind.clone())),
         RepeatedHeadersGate,
-        policy.arguments.clone(),
-        policy.ask_rules.clone(),
+        arguments,
+        policies.asks.clone(),
         policies.flows.clone(),
-        policy.permissions.clone(),
+        permissions.clone(),
         // A repeated call with the key of one that was made has passed the same rules, and nobody is asked about it.
         ReplayGate::new(keys, effects),
         // A human sees the arguments that were checked, and what the human saw is what is forwarded.
-        policy.confirmation.clone(),
+        confirmation,
         // Data is fetched for calls that are made.
         DataReferencesGate { server: line.server.clone(), broker: Arc::clone(&support.data) },
     ];
     let service = decide.layer(behind);
-    Ok(ServerStack { service, policy })
+    let explain = Arc::new(move |request: &mut Request| {
+        let mut answers = Vec::new();
+        decide.explain(request, &mut answers);
+        answers
+    });
+    Ok(ServerStack { service, explain, permissions, definitions })
 }
 
-/// Makes the rules about the calls of a server.
-fn policy(shared: &ConnectionShared) -> Result<CallPolicy, StartError> {
-    let ConnectionShared { support, config: server, line, .. } = shared;
-    let ServerSupport { policies, audit, tools, .. } = &**support;
-    let (config, id) = (support.config.load(), line.server.clone());
-    let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
-        .configured(settings::configured_server(&config, server)?);
-    let definitions = match &line.agent {
-        None => definitions,
-        Some(agent) => definitions.of_agent(&agent.access_id()),
-    };
-    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
-    let folder = support.folder(server, line);
-    let protected = paths::protected(&config, server, &policies.own_files, &folder);
-    let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
-    let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
-    let allowed = settings::permissions(&config, &server.id)?;
-    let confirmed = settings::confirmation(&config, server, policies.grants.clone());
-    Ok(CallPolicy {
-        access: AccessGate::new(policies.access.clone()).for_server(id.clone()),
-        scopes: ScopeGate::new(policies.scopes.clone()),
-        definitions,
-        arguments: settings::validate(&config, validators),
-        ask_rules: policies.asks.clone(),
-        permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
-        confirmation: ConfirmationGate::new(confirmed, approver),
-    })
+/// The rules about the calls of one server that come from several sections of its settings.
+struct CallRules {
+    definitions: DefinitionGuardLayer,
+    arguments: ValidateGate,
+    permissions: PermissionGate,
+    confirmation: ConfirmationGate,
+}
+
+impl CallRules {
+    fn new(shared: &ConnectionShared) -> Result<Self, StartError> {
+        let ConnectionShared { support, config: server, line, .. } = shared;
+        let ServerSupport { policies, audit, tools, .. } = &**support;
+        let (config, id) = (support.config.load(), line.server.clone());
+        let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
+        let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
+            .configured(settings::configured_server(&config, server)?);
+        let definitions = match &line.agent {
+            None => definitions,
+            Some(agent) => definitions.of_agent(&agent.access_id()),
+        };
+        let approver = approvers_of(&support.config, policies, audit, &shared.asked);
+        let folder = support.folder(server, line);
+        let protected = paths::protected(&config, server, &policies.own_files, &folder);
+        let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
+        let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
+        let allowed = settings::permissions(&config, &server.id)?;
+        let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+        Ok(Self {
+            definitions,
+            arguments: settings::validate(&config, validators),
+            permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
+            confirmation: ConfirmationGate::new(confirmed, approver),
+        })
+    }
 }
 
 /// Returns the policy of retries, with short pauses: a caller is better told when to come again than kept waiting for

@@ -16,10 +16,11 @@ use mgp_toolindex::Tool;
 use mgp_toolindex::discovery::ToolVisibility;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::{MEMBER, NameStyle, Permission, ResolvedTool, ServerId, ToolName, ToolPattern};
-use mgp_types::{BoxFuture, ClientSessionId, Context, Error, Method, Object, Principal, Request, code};
+use mgp_types::{
+    BoxFuture, ClientSessionId, Context, Error, Flow, Gate as _, Method, Object, Principal, Request, code,
+};
 use tokio::task::JoinSet;
 
-use crate::call_policy::judged;
 use crate::servers::fleet::Fleet;
 use crate::servers::upstream::{AgentLists, Upstream};
 
@@ -358,7 +359,7 @@ impl ToolVisibility for CatalogVisibility {
             asked.spawn(async move {
                 let refusal = match call {
                     // The permissions ask as for any call; nothing is sent.
-                    Ok((gate, mut call)) => judged(&gate, &mut call).await.err(),
+                    Ok((gate, call)) => refusal(&gate, call).await,
                     Err(error) => Some(error),
                 };
                 (place, refusal)
@@ -372,12 +373,24 @@ impl ToolVisibility for CatalogVisibility {
     }
 }
 
+/// Returns why the permissions of a server refuse the call, once people have decided about it.
+async fn refusal(permissions: &PermissionGate, mut call: Request) -> Option<Error> {
+    let mut flow = permissions.enter(&mut call);
+    loop {
+        match flow {
+            Flow::Pass(_) => return None,
+            Flow::Answer(answer) => return answer.err(),
+            Flow::Wait(waiting) => flow = waiting.await.1,
+        }
+    }
+}
+
 impl CatalogVisibility {
     /// Returns a call of the tool without arguments, and the permissions of its server.
     fn call_of(&self, request: &Request, tool: &Tool) -> Result<(PermissionGate, Request), Error> {
         let view = CallerView::of(&self.visibility, &request.context)?;
         let upstream = self.visibility.fleet.get(tool.server.as_str());
-        let gate = upstream.and_then(|upstream| Some(upstream.policy(view.principal())?.permissions));
+        let gate = upstream.and_then(|upstream| Some(upstream.stack(view.principal())?.permissions));
         let name = NameStyle::DOTS.write(tool.server.as_str(), tool.name.as_str());
         let resolved = view.called(&self.visibility.catalog.snapshot(), &name);
         let (Some(gate), Some(resolved)) = (gate, resolved) else {

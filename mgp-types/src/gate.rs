@@ -1,5 +1,7 @@
 //! One shape for every decision on the way of a request: a [`Gate`], sets of them, and the layer that is made of them.
 
+mod asked_rule;
+
 use std::fmt::Debug;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -9,6 +11,8 @@ use std::task::{Context, Poll, ready};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
+
+pub use self::asked_rule::{AskedRule, RuleAnswer};
 
 use crate::{BoxFuture, Error, Request, Response, RpcService};
 
@@ -58,6 +62,13 @@ pub trait Gate: Clone + Send + Sync + 'static {
     /// Looks at the outcome of a request that passed, and may change it. A request that did not pass does not leave.
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
         drop((pass, outcome));
+    }
+
+    /// Adds what the gate would answer to a call that is not made, for those who want to know why, and writes into the
+    /// request what it would. Counts and records nothing, and asks nobody. A gate that decides nothing about calls adds
+    /// nothing.
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let _ = (request, answers);
     }
 
     /// Puts the gate in front of a service.
@@ -157,6 +168,11 @@ impl<A: Gate, B: Gate> Gate for (A, B) {
     fn leave(&self, (first, second): Self::Pass, outcome: &mut Result<Response, Error>) {
         self.1.leave(second, outcome);
         self.0.leave(first, outcome);
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        self.0.explain(request, answers);
+        self.1.explain(request, answers);
     }
 }
 

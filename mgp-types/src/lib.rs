@@ -82,7 +82,7 @@ pub use client_session::{ClientSession, ClientSessionId, LOCAL_AGENT, agent_fami
 pub use context::Context;
 pub use error::{Error, Origin};
 pub use extensions::Extensions;
-pub use gate::{Flow, Gate, GateLayer, Gated, GatedFuture};
+pub use gate::{AskedRule, Flow, Gate, GateLayer, Gated, GatedFuture, RuleAnswer};
 pub use id::Id;
 pub use input::{InputExchange, InputQuestion};
 pub use json::{JsonError, JsonFault, Object, RawJson};

@@ -4,14 +4,17 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mgp_types::{ClientFolders, Error, LOCAL_AGENT, Method, Object, Principal, RawJson, Request, code};
+use mgp_types::{
+    AskedRule, ClientFolders, Error, LOCAL_AGENT, Method, Object, Principal, RawJson, Request, RuleAnswer,
+    code,
+};
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, OperatorCall};
-use crate::call_policy::{AskedRule, RuleAnswer};
 use crate::terminal::{TextForm, TextWriter, printable};
 
-/// Asks every rule about a call, and does not make it.
+/// Asks every rule about a call, also those behind one that refuses it, and does not make it. The answers come from the set
+/// of gates that decides about calls to the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ExplainCall {
     /// The name by which clients call the tool.
@@ -46,7 +49,7 @@ impl Operation for ExplainCall {
             Arc::clone(&call.kernel.tools.catalog.snapshot().called(&name).ok_or_else(unknown)?.resolved);
         let caller = Principal::new(agent.clone());
         let upstream = call.kernel.fleet.get(tool.server.as_str());
-        let policy = upstream.and_then(|upstream| upstream.policy(&caller)).ok_or_else(|| {
+        let stack = upstream.and_then(|upstream| upstream.stack(&caller)).ok_or_else(|| {
             let message = format!("the server `{}` has no connection that `{agent}` could use", tool.server);
             Error::new(code::SERVER_NOT_READY, message)
         })?;
@@ -57,10 +60,11 @@ impl Operation for ExplainCall {
         request.context.principal = Some(caller);
         request.context.folders = Some(Arc::new(ClientFolders::of_process(folder)));
         request.context.tool = Some(tool);
-        let rules = policy.explain(request).await;
-        let has = |answer| rules.iter().any(|asked| asked.answer == answer);
-        let strictest = [RuleAnswer::Refuses, RuleAnswer::Asks].into_iter().find(|answer| has(*answer));
-        Ok(ExplainedCall { name, agent, verdict: strictest.unwrap_or(RuleAnswer::Allows), rules })
+        // Long arguments take a while.
+        let rules = tokio::task::spawn_blocking(move || (stack.explain)(&mut request)).await;
+        let rules = rules.map_err(|panic| Error::internal("a rule could not answer").with_source(panic))?;
+        let verdict = rules.iter().map(|asked| asked.answer).max().unwrap_or(RuleAnswer::Allows);
+        Ok(ExplainedCall { name, agent, verdict, rules })
     }
 }
 
@@ -72,7 +76,7 @@ impl TextForm for ExplainedCall {
                 RuleAnswer::Asks => "asks a person",
                 RuleAnswer::Refuses => "refuses it",
             };
-            [asked.rule.clone(), answer.to_owned(), printable(&asked.reason)]
+            [asked.rule.to_string(), answer.to_owned(), printable(&asked.reason)]
         };
         out.table(&["RULE", "ANSWER", "WHY"], self.rules.iter().map(row), "no rules")
     }
@@ -84,7 +88,7 @@ impl TextForm for ExplainedCall {
             RuleAnswer::Refuses => "would be refused",
         };
         vec![format!(
-            "this call of {} by {} {what}; limits, budgets and flows were not asked",
+            "this call of {} by {} {what}; the agent's own limit and flows were not asked",
             self.name, self.agent
         )]
     }

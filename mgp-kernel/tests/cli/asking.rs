@@ -333,10 +333,10 @@ fn what_each_rule_answers_to_a_call_is_told_and_the_call_is_not_made() {
         let rules = told["rules"].as_array().unwrap().iter();
         let rules: Vec<_> = rules.map(|asked| (asked["rule"].as_str().unwrap(), &asked["answer"])).collect();
         let names: Vec<_> = rules.iter().map(|(name, _)| *name).collect();
-        let order = ["access", "scopes", "definition", "arguments", "ask rules", "permissions"];
-        assert_eq!(names, [&order[..], &["confirmation"]].concat());
+        let order = ["access", "scopes", "limits", "budget", "definition", "arguments", "ask rules"];
+        assert_eq!(names, [&order[..], &["permissions", "confirmation"]].concat());
         assert_eq!(rules.last().unwrap().1, "asks", "{told}");
-        assert!(told["rules"][3]["reason"].as_str().unwrap().contains("destroys"), "{told}");
+        assert!(told["rules"][5]["reason"].as_str().unwrap().contains("destroys"), "{told}");
         assert!(pending(&home).is_empty(), "nobody is asked");
         home.done(["access", "deny", "somebody", "notes.remove_note"]);
         let told = explained(&["--agent", "somebody"]);

@@ -3,7 +3,9 @@
 use std::mem;
 
 use mgp_types::mgp::{AccessSource, AgentId, Refusal, ServerId, ToolName};
-use mgp_types::{Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code};
+use mgp_types::{
+    AskedRule, Error, Flow, Gate, Method, MethodRule, Principal, Request, RequestConcern, Response, code,
+};
 
 use super::{AccessPolicy, AccessVerdict};
 use crate::listing::keep_listed;
@@ -62,6 +64,10 @@ impl Gate for AccessGate {
     /// Refuses a call whose access was taken away while it waited.
     fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
         self.admit(request).map(drop)
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(AskedRule::judged("access", self.admit(request).map(|_| "")));
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {

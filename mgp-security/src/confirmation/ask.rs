@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{AskRule, Asking, CallEffect, EventType, Refusal, code};
-use mgp_types::{Error, Flow, Gate, GateKind, Request};
+use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, Request};
 
 use crate::refusal::advice;
 
@@ -51,6 +51,15 @@ impl Gate for AskGate {
 
     fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
         self.judge(request)
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let judged = self.judge(request).map(|()| match request.context.asking {
+            None => "no rule of `mgp ask` is about it",
+            Some(Asking::Never) => "a rule has nobody asked",
+            Some(_) => "a rule has a person asked",
+        });
+        answers.push(AskedRule::judged("ask rules", judged));
     }
 }
 

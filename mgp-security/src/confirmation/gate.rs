@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use mgp_types::mgp::{Asking, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
-use mgp_types::{Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
+use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
 use mgp_types::{Object, ext::ToolDeclaration};
 use tokio::sync::watch;
@@ -80,6 +80,19 @@ impl Gate for ConfirmationGate {
             });
             (request, flow.into())
         })
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(match self.0.admit(request) {
+            Ok(Some(call)) if !has_new_flow(request) && self.0.batches.holds(call.any) => {
+                AskedRule::judged("confirmation", Ok("a person confirmed calls of this tool before"))
+            }
+            Ok(Some(call)) if call.is_asked_once => {
+                AskedRule::asks("confirmation", "a person confirms it, and a yes holds a day")
+            }
+            Ok(Some(_)) => AskedRule::asks("confirmation", "a person confirms it each time"),
+            admitted => AskedRule::judged("confirmation", admitted.map(|_| "")),
+        });
     }
 
     fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {

@@ -38,6 +38,11 @@ impl StandingConfirmations {
         taken
     }
 
+    /// Returns whether a confirmation holds for one more call.
+    pub(super) fn holds(&self, key: ConfirmationBinding) -> bool {
+        self.0.lock().get(&key).is_some_and(|standing| Instant::now() < standing.end)
+    }
+
     fn put(&self, key: ConfirmationBinding, approver: Principal, left: u32, lasts: Duration) {
         let now = Instant::now();
         let mut open = self.0.lock();

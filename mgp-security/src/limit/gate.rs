@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mgp_types::mgp::{Refusal, ServerId};
-use mgp_types::{Error, Flow, Gate, Method, Principal, PrincipalKind, Request, RequestKind, agent_family};
+use mgp_types::{
+    AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, Request, RequestKind, agent_family,
+};
 
 use super::Limits;
-use super::limiter::Limiter;
+use super::limiter::{ExceededLimit, Limiter, WantedMeters};
 use super::refusal::limited;
 
 /// A gate that refuses requests that exceed a rate limit. Clones share their counts.
@@ -67,14 +69,23 @@ impl Gate for LimitGate {
     type Pass = ();
 
     fn enter(&self, request: &mut Request) -> Flow {
-        self.0.admit(request).into()
+        self.0.admit(request, Limiter::take).into()
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(AskedRule::judged("limits", self.0.admit(request, Limiter::has_room).map(|()| "")));
     }
 }
 
 mgp_types::partial_debug!(LimitGate, self => limits: self.0.limits.load());
 
 impl LimitGateSettings {
-    fn admit(&self, request: &Request) -> Result<(), Error> {
+    /// Has `ask` find out whether the meters that a request concerns have room for it.
+    fn admit(
+        &self,
+        request: &Request,
+        ask: impl FnOnce(&Limiter, WantedMeters<'_>) -> Result<(), ExceededLimit>,
+    ) -> Result<(), Error> {
         if is_free(request) {
             return Ok(());
         }
@@ -91,12 +102,12 @@ impl LimitGateSettings {
         let of_principal = limits.of_principal(request.context.principal.as_ref());
         let of_tool = tool.and_then(|tool| limits.of_tool(server, tool));
         let of_server = server.and_then(|_| limits.server.as_ref());
-        let outcome = limiter.take([
+        let wanted = [
             of_principal.map(|pace| (limiter.key(principal), pace)),
             of_tool.map(|pace| (limiter.key((server, tool)), pace)),
             of_server.map(|pace| (limiter.key(server), pace)),
-        ]);
-        outcome.map_err(|(rule, wait)| {
+        ];
+        ask(limiter, wanted).map_err(|(rule, wait)| {
             request.context.note_refusal(Refusal::new("limit", rule));
             tracing::warn!(method = %request.method, rule, "rate limit exceeded");
             limited(wait, limits.setting.as_deref())

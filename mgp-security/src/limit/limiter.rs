@@ -37,6 +37,12 @@ const DIMENSIONS: [&str; 3] = ["principal", "tool", "server"];
 /// The dimension of principals.
 const PRINCIPAL: usize = 0;
 
+/// The keys and paces of the meters that a call concerns: of a principal, a tool and a server.
+pub(super) type WantedMeters<'a> = [Option<(u64, &'a MeterPace)>; DIMENSIONS.len()];
+
+/// The dimension of the limit that a call exceeds, and the time until it no longer does.
+pub(super) type ExceededLimit = (&'static str, Duration);
+
 impl Limiter {
     pub(super) fn new(max_keys: usize) -> Self {
         let hasher = foldhash::quality::RandomState::default();
@@ -49,15 +55,23 @@ impl Limiter {
         self.hasher.hash_one(name)
     }
 
-    /// Takes one call from each meter of `wanted`, the keys for a principal, a tool and a server, or nothing from any of
-    /// them.
+    /// Takes one call from each wanted meter, or nothing from any of them.
     ///
     /// # Errors
-    /// Returns the dimension of the limit that the call exceeds, and the time until it no longer does.
-    pub(super) fn take(
-        &self,
-        wanted: [Option<(u64, &MeterPace)>; DIMENSIONS.len()],
-    ) -> Result<(), (&'static str, Duration)> {
+    /// The call exceeds a limit.
+    pub(super) fn take(&self, wanted: WantedMeters<'_>) -> Result<(), ExceededLimit> {
+        self.ask(wanted, true)
+    }
+
+    /// Asks whether [`take`](Self::take) could take a call, and takes none.
+    ///
+    /// # Errors
+    /// The call exceeds a limit.
+    pub(super) fn has_room(&self, wanted: WantedMeters<'_>) -> Result<(), ExceededLimit> {
+        self.ask(wanted, false)
+    }
+
+    fn ask(&self, wanted: WantedMeters<'_>, takes: bool) -> Result<(), ExceededLimit> {
         if wanted.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -76,7 +90,7 @@ impl Limiter {
         if exceeded.1 > Duration::ZERO {
             return Err(exceeded);
         }
-        for (at, (key, pace)) in wanted() {
+        for (at, (key, pace)) in wanted().filter(|_| takes) {
             found[at].take(pace, now);
             meters[at].set(key, found[at], self.max_keys);
         }

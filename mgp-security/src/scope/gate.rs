@@ -1,7 +1,7 @@
 //! The gate that holds calls of tools to the scopes of their callers.
 
 use mgp_types::mgp::Refusal;
-use mgp_types::{Error, Flow, Gate, Method, Request, code};
+use mgp_types::{AskedRule, Error, Flow, Gate, Method, Request, code};
 
 use super::ScopeBook;
 use super::token::{SecretDigest, take_from};
@@ -55,5 +55,9 @@ impl Gate for ScopeGate {
     /// Refuses a call whose scopes ended while it waited.
     fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
         self.admit(request)
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(AskedRule::judged("scopes", self.admit(request).map(|()| "")));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mgp_types::mgp::{CodeRejection, EventType, Recovery, Refusal};
-use mgp_types::{Error, Flow, Gate, GateKind, RawJson, Request, code};
+use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, RawJson, Request, code};
 use serde::Serialize;
 
 use super::call::{BlockedCall, Located};
@@ -82,12 +82,20 @@ impl Gate for ValidateGate {
         let is_long = request.params.bytes("arguments").is_some_and(|bytes| bytes.len() > MAX_AT_ONCE_BYTES);
         let judged = if is_long { None } else { Some(self.judge(request, false)) };
         match judged {
-            Some(judged) if !is_unasked(&judged) => decided(request, judged),
+            Some(judged) if !is_unasked(&judged) => decided(request, judged).into(),
             judged => {
                 let (request, gate) = (request.take(), self.clone());
                 Flow::wait(gate.judge_waiting(request, judged))
             }
         }
+    }
+
+    /// Judges arguments of any length at once, and does not ask the client for its roots.
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let judged = self.judge(request, false);
+        let effect = decided(request, judged).map(|()| request.context.effect);
+        let phrase = effect.map(|effect| effect.map(|effect| format!("the call {}", effect.phrase())));
+        answers.push(AskedRule::judged("arguments", phrase.map(Option::unwrap_or_default)));
     }
 }
 
@@ -105,7 +113,7 @@ impl ValidateGate {
             }
             (request, judged) = self.judge_beside(request, true).await;
         }
-        let flow = decided(&mut request, judged);
+        let flow = decided(&mut request, judged).into();
         (request, flow)
     }
 
@@ -134,21 +142,16 @@ fn is_unasked(judged: &Judged) -> bool {
 /// The length of arguments up to which they are checked at once, in bytes.
 const MAX_AT_ONCE_BYTES: usize = 16 * 1024;
 
-fn decided(request: &mut Request, judged: Judged) -> Flow {
-    match judged {
-        Ok(Ok(checked)) => {
-            request.context.converted = checked.converted;
-            request.context.effect = checked.effect;
-            request.context.source = checked.source;
-            Flow::Pass(())
-        }
-        Ok(Err(wrong)) => {
-            let (refusal, error) = refused(wrong);
-            request.context.note_refusal(refusal);
-            Flow::refuse(error)
-        }
-        Err(error) => Flow::refuse(error),
-    }
+fn decided(request: &mut Request, judged: Judged) -> Result<(), Error> {
+    let checked = judged?.map_err(|wrong| {
+        let (refusal, error) = refused(wrong);
+        request.context.note_refusal(refusal);
+        error
+    })?;
+    request.context.converted = checked.converted;
+    request.context.effect = checked.effect;
+    request.context.source = checked.source;
+    Ok(())
 }
 
 /// Returns the refusal for the trail, and the error for the caller: it names the argument and says what to do instead.

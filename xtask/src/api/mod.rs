@@ -22,7 +22,7 @@ const MAXIMA: [(&str, usize); 11] = [
     ("mgp-stream", 37),
     ("mgp-toolindex", 56),
     ("mgp-transport", 107),
-    ("mgp-types", 686),
+    ("mgp-types", 688),
 ];
 
 #[derive(Default, clap::Args)]

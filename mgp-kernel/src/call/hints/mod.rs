@@ -9,7 +9,8 @@ use memchr::memmem::Finder;
 use mgp_types::ext::{ExtensionId, IdempotentResult, Intent, PREFIX, Quota, max_units};
 use mgp_types::mgp::{Refusal, ServerId, Timestamp};
 use mgp_types::{
-    CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind, Response, code,
+    AskedRule, CallEnding, Error, Flow, Gate, Method, Object, Origin, RawJson, Request, RequestKind,
+    Response, code,
 };
 
 pub(crate) use self::budget::AgentBudgets;
@@ -67,6 +68,14 @@ impl Gate for CallHintsGate {
                 Flow::refuse(error)
             }
         }
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let admitted = self.admit(request);
+        if let Ok(Some(HintedCall { reserved: Some(reserved), .. })) = &admitted {
+            self.budgets.settle(reserved, 0.0);
+        }
+        answers.push(AskedRule::judged("budget", admitted.map(|_| "")));
     }
 
     fn leave(&self, call: Self::Pass, outcome: &mut Result<Response, Error>) {

@@ -64,7 +64,6 @@ pub(crate) use self::support::{BareWay, ServerStack, ServerSupport};
 pub use self::view::{MgpView, ProtocolView, ServerView};
 use crate::call::RefusingService;
 use crate::call::meter::MeterGate;
-use crate::call_policy::CallPolicy;
 use crate::{StartError, settings};
 
 /// A server of the kernel, connected or not. Dropping it ends all its connections at once.
@@ -234,10 +233,9 @@ impl Upstream {
         self.of(agent)?.shared.description()?.instructions
     }
 
-    /// Returns the rules about calls on the connection of this agent, if that has begun.
-    pub(crate) fn policy(&self, agent: &Principal) -> Option<CallPolicy> {
-        let connection = self.on(&self.line(agent))?;
-        connection.shared.back.get().map(|back| back.policy.clone())
+    /// Returns the layers in front of the connection of this agent, if that has begun.
+    pub(crate) fn stack(&self, agent: &Principal) -> Option<ServerStack> {
+        self.on(&self.line(agent))?.shared.back.get().cloned()
     }
 
     /// Returns the last lines that the server wrote to its standard error, the oldest first.

@@ -48,7 +48,7 @@ impl ConnectionShared {
         let _turn = self.publishing.lock().await;
         let mut missed = BTreeSet::new();
         let Some(back) = self.back.get() else { return Ok(missed) };
-        let definitions = &back.policy.definitions;
+        let definitions = &back.definitions;
         if lists.contains(&ListKind::Tools) {
             self.read_about(client).await?;
             let tools = listed(client, definitions, DefinitionKind::Tool).await?;
@@ -77,7 +77,7 @@ impl ConnectionShared {
     async fn read_about(&self, client: &ServerClient) -> Result<(), Error> {
         let Some(back) = self.back.get() else { return Ok(()) };
         let texts = [("instructions", client.instructions()), ("description", description(client))];
-        let [instructions, description] = back.policy.definitions.admitted_texts(texts).await?;
+        let [instructions, description] = back.definitions.admitted_texts(texts).await?;
         let capabilities = client.capabilities();
         *self.about.lock() = ServerDescription { capabilities, instructions, description };
         Ok(())

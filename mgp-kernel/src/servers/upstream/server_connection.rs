@@ -274,14 +274,14 @@ impl ConnectionShared {
         settled: oneshot::Sender<Result<(), Error>>,
     ) {
         let Some(back) = self.back.get() else { return };
-        let outcome = back.policy.permissions.negotiate(&mut client.clone(), &session).await;
+        let outcome = back.permissions.negotiate(&mut client.clone(), &session).await;
         let is_rejected = outcome.is_err();
         // Nobody waits for the outcome of an attempt that ended meanwhile.
         let _ = settled.send(outcome);
         if is_rejected {
             return;
         }
-        if let Err(error) = back.policy.permissions.follow(client).await {
+        if let Err(error) = back.permissions.follow(client).await {
             tracing::debug!(server = %self.server, %error, "the server hears of no more decisions");
         }
     }

@@ -9,12 +9,13 @@ use mgp_discovery::config::model::ServerConfig;
 use mgp_discovery::registry::Registry;
 use mgp_lifecycle::call::ConcurrencyLimit;
 use mgp_lifecycle::supervise::SupervisedService;
-use mgp_types::Gated;
+use mgp_security::definition::DefinitionGuardLayer;
+use mgp_security::permission::PermissionGate;
+use mgp_types::{AskedRule, Gated, Request};
 
 use super::connection_key::ConnectionKey;
 use super::forward::ForwardGate;
 use super::server_notifications::ServerNotifications;
-use crate::call_policy::CallPolicy;
 use crate::catalog::ToolCatalog;
 use crate::data::DataBroker;
 use crate::policies::Policies;
@@ -67,10 +68,17 @@ pub(crate) type CurrentClient = Arc<ArcSwapOption<ServerClient>>;
 /// The way to the incarnation of a server that is connected, without any gate of the stack in front.
 pub(crate) type BareWay = Gated<ForwardGate, SupervisedService<ServerClient>>;
 
-/// The layers in front of one server, made once for all its incarnations.
+/// A function that asks the rules about a call that is not made.
+type ExplainCall = dyn Fn(&mut Request) -> Vec<AskedRule> + Send + Sync;
+
+/// The layers in front of one server, made once for all its incarnations. Clones share their state.
+#[derive(Clone)]
 pub(crate) struct ServerStack<S = BoxedService> {
     pub(crate) service: S,
-    /// The rules about its calls, of which that of permissions negotiates with each incarnation, and the guard of
-    /// definitions is notified when they change.
-    pub(crate) policy: CallPolicy,
+    /// Returns what the rules about its calls answer to one that is not made, in their order.
+    pub(crate) explain: Arc<ExplainCall>,
+    /// The gate of permissions, which negotiates with each incarnation.
+    pub(crate) permissions: PermissionGate,
+    /// The guard of definitions, which is notified when they change.
+    pub(crate) definitions: DefinitionGuardLayer,
 }

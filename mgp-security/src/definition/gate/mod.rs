@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mgp_types::mgp::{
     Actor, AuditEvent, AuditPort, AuditTarget, EventType, Outcome, ToolName, TraceId, code,
 };
-use mgp_types::{Error, Flow, Gate, Gated, Object, RawJson, Request, RequestKind, Response, RpcService};
+use mgp_types::{
+    AskedRule, Error, Flow, Gate, Gated, Object, RawJson, Request, RequestKind, Response, RpcService,
+};
 use parking_lot::Mutex;
 use tower_layer::Layer;
 
@@ -110,14 +112,6 @@ impl DefinitionGuardLayer {
         self.0.of(kind).changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Checks that the definitions which a request uses are admitted, by the lists that were examined last.
-    ///
-    /// # Errors
-    /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
-    pub fn admits(&self, request: &Request) -> Result<(), Error> {
-        self.0.admits(request)
-    }
-
     /// Returns those of the texts that the server tells a model about itself which may reach one; `None` for each other.
     /// Each has a name: `instructions`, `description`. A refusal is recorded.
     ///
@@ -196,6 +190,11 @@ impl<S: RpcService + Sync> Gate for DefinitionGate<S> {
     fn recheck(&self, (): &mut (), request: &mut Request) -> Result<(), Error> {
         self.shared.admits(request)
     }
+
+    /// Answers by the list that was examined last.
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(AskedRule::judged("definition", self.shared.admits(request).map(|()| "")));
+    }
 }
 
 impl<S: RpcService> DefinitionGate<S> {
@@ -231,6 +230,10 @@ impl DefinitionGuardShared {
         list.examined.load(Ordering::Acquire) == list.changes.load(Ordering::Acquire) + 1
     }
 
+    /// Checks that the definitions which a request uses are admitted, by the lists that were examined last.
+    ///
+    /// # Errors
+    /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
     fn admits(&self, request: &Request) -> Result<(), Error> {
         match UsedDefinitions::by(request)? {
             Some(used) => self.admit(request, &used),

@@ -89,7 +89,7 @@ impl PermissionGate {
     ///
     /// # Errors
     /// The gate would refuse the request, or the needs of the server are not settled yet.
-    pub fn questions(&self, request: &Request) -> Result<Vec<Permission>, Error> {
+    pub(super) fn questions(&self, request: &Request) -> Result<Vec<Permission>, Error> {
         let undecided = match self.admit(request)? {
             RequestAdmission::Pass => return Ok(Vec::new()),
             RequestAdmission::Wait(undecided) => undecided,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use foldhash::fast::RandomState;
 use mgp_types::mgp::{Permission, PermissionResponse, ServerId, method};
-use mgp_types::{Error, Flow, Gate, Request, Session};
+use mgp_types::{AskedRule, Error, Flow, Gate, Request, Session};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -131,6 +131,19 @@ impl Gate for PermissionGate {
         self.admit_late(request, &WaitedPermissions::default())?;
         self.attach(request);
         Ok(())
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let undecided = self.questions(request).map(|permissions| {
+            let names = permissions.iter().map(|permission| format!("`{permission}`"));
+            names.collect::<Vec<_>>().join(", ")
+        });
+        answers.push(match undecided {
+            Ok(names) if !names.is_empty() => {
+                AskedRule::asks("permissions", format!("nobody decided about {names}"))
+            }
+            decided => AskedRule::judged("permissions", decided),
+        });
     }
 }
 

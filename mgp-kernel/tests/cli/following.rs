@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::home::Home;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Talk, until};
 
 fn ended(child: &mut Child) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(10);
@@ -92,4 +92,39 @@ fn every_command_logs_as_it_is_told_to() {
     let mut text = String::new();
     output.stdout.as_slice().read_to_string(&mut text).unwrap();
     assert_eq!(text, quiet.out);
+}
+
+/// A session says its level while its server is still asked for its lists.
+#[test]
+fn a_level_of_logging_holds_from_the_first_call_on() {
+    let script = r#"
+level=none
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  case "$line" in
+    *'"method":"initialize"'*)
+      result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"l","version":"1"}}' ;;
+    *'"method":"logging/setLevel"'*) level=debug; result='{}' ;;
+    *'"method":"tools/list"'*)
+      touch "$0.asked"
+      until [ -e "$0.goes_on" ]; do sleep 0.05; done
+      result='{"tools":[{"name":"read","description":"Reads.","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*)
+      [ $level = none ] ||
+        printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"begun"}}\n'
+      result='{"content":[]}' ;;
+    *'"id":'*) continue ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+    let home = Home::with_script("l", script, "", "");
+    let (_kernel, mut talk) = Talk::begin(&home);
+    until("the server is asked for its tools", || home.path("l.sh.asked").exists());
+    talk.ask("logging/setLevel", &json!({"level": "debug"}));
+    home.write("l.sh.goes_on", "");
+    let answer = talk.ask("tools/call", &json!({"name": "l__read", "arguments": {}}));
+    assert!(answer["result"]["content"].is_array(), "{answer}");
+    assert_eq!(talk.times_heard("notifications/message"), 1, "{:?}", talk.heard);
 }

@@ -220,8 +220,9 @@ impl ConnectionShared {
         if let Some(is_listening) = is_listening {
             let _ = tokio::time::timeout(ACKNOWLEDGE_TIMEOUT, is_listening).await;
         }
-        self.ask_log_level(&client, &session).await;
         let missed = self.publish(&client, ListKind::ALL.into()).await?;
+        // Last, so that what sessions asked for meanwhile holds for the first call.
+        self.ask_log_level(&client, &session).await;
         self.list_later(missed);
         Ok(())
     }

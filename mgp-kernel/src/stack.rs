@@ -46,7 +46,7 @@ use crate::methods::{ArgumentFaultsGate, MethodsAsToolsGate, OwnMethods};
 use crate::router::Router;
 use crate::sections::Sections;
 use crate::servers::upstream::{
-    BareWay, ConnectionShared, FallbackToolGate, OwnNameGate, ResultSizeGate, ServerStack, ServerSupport,
+    BareWay, ConnectionShared, FallbackToolGate, ServerOutcomeGate, ServerStack, ServerSupport,
 };
 use crate::{paths, settings, telemetry};
 use mgp_types::BoxedService;
@@ -220,8 +220,11 @@ fn layers(
         keys,
         gates![
             // The call was made, so nothing is tried again, and the server is not to blame for what is asked of it.
-            ResultSizeGate { max_bytes: settings::max_message_bytes(&config) },
-            OwnNameGate { server: server.id.as_str().into(), audit: Arc::clone(audit) },
+            ServerOutcomeGate {
+                server: server.id.as_str().into(),
+                audit: Arc::clone(audit),
+                max_bytes: settings::max_message_bytes(&config),
+            },
             // Within whatever waits for people, as the time of every call is.
             RegistryTimeoutGate::new(server),
             // Servers see keys and transactions under ids of the kernel, never under those of agents.

@@ -1,12 +1,8 @@
 //! The texts of a server for people and models, said in the name of the server: what looks like the kernel's is not.
 
-use std::sync::Arc;
-
 use mgp_types::mgp::{Actor, ActorType, AuditPort as _, AuditTarget, EventType, Outcome, ServerId};
 use mgp_types::secret::is_secret_name;
-use mgp_types::{
-    Error, Flow, Gate, Method, Object, Origin, RawJson, Request, Response, ResultKind, is_hidden,
-};
+use mgp_types::{Error, Method, Object, RawJson, Request, is_hidden};
 
 use crate::record::AuditTrail;
 
@@ -51,7 +47,7 @@ pub(super) fn in_own_name(server: &ServerId, mut message: Request) -> Result<Req
 ///
 /// # Errors
 /// Fails for a question that may not be asked, and for one that no client could read.
-fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), Error> {
+pub(super) fn questions_in_own_name(server: &ServerId, result: &mut Object) -> Result<(), Error> {
     let Some(questions) = result.get("inputRequests").filter(|questions| !questions.is_null()) else {
         return Ok(());
     };
@@ -100,7 +96,7 @@ fn check_form(params: &Object) -> Result<(), Error> {
     }
 }
 
-fn said_by(server: &ServerId, text: &str) -> String {
+pub(super) fn said_by(server: &ServerId, text: &str) -> String {
     format!("{server}: {}", visible(text))
 }
 
@@ -108,47 +104,6 @@ fn said_by(server: &ServerId, text: &str) -> String {
 fn visible(text: &str) -> String {
     let shown = text.chars().map(|letter| if matches!(letter, '\n' | '\t') { ' ' } else { letter });
     shown.filter(|letter| !is_hidden(*letter)).collect()
-}
-
-/// A gate that says errors of a server, and the questions in its results, in its name.
-#[derive(Clone)]
-pub(crate) struct OwnNameGate {
-    pub(crate) server: ServerId,
-    pub(crate) audit: Arc<AuditTrail>,
-}
-
-impl Gate for OwnNameGate {
-    /// True if the call asks for a task, which may hold questions.
-    type Pass = bool;
-
-    fn enter(&self, request: &mut Request) -> Flow<bool> {
-        Flow::Pass(request.method == Method::TASKS_GET)
-    }
-
-    fn leave(&self, gets_task: bool, outcome: &mut Result<Response, Error>) {
-        match outcome {
-            Ok(response) => {
-                let asks = response.result.kind() == ResultKind::InputRequired;
-                if !asks && !gets_task {
-                    return;
-                }
-                let Ok(mut result) = Object::from_raw(&response.result) else { return };
-                if let Err(error) = questions_in_own_name(&self.server, &mut result) {
-                    *outcome = Err(error);
-                    return;
-                }
-                response.result = result.to_raw().into();
-                if asks {
-                    note_question(&self.audit, &self.server, "input_required");
-                }
-            }
-            Err(error) if error.origin() == Origin::Peer => {
-                let named = said_by(&self.server, error.message());
-                *outcome = Err(error.clone().with_message(named));
-            }
-            Err(_) => {}
-        }
-    }
 }
 
 /// Records that `server` asks something of a client.
@@ -171,8 +126,6 @@ const SECRETS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use mgp_discovery::Config;
-
     use super::*;
 
     fn said(method: &'static str, params: &str) -> Result<Object, Error> {
@@ -230,42 +183,5 @@ mod tests {
             )
             .is_ok()
         );
-    }
-
-    /// Returns what the gate makes of the outcome of a call of `method`.
-    fn left(method: &'static str, mut outcome: Result<Response, Error>) -> Result<String, Error> {
-        let state = tempfile::tempdir().unwrap();
-        let audit = Arc::new(AuditTrail::open(&Config::default(), state.path()).unwrap());
-        let gate = OwnNameGate { server: "evil".into(), audit };
-        let Flow::Pass(pass) = gate.enter(&mut Request::call(method, Object::new())) else { panic!() };
-        gate.leave(pass, &mut outcome);
-        outcome.map(|response| response.result.to_string())
-    }
-
-    #[tokio::test]
-    async fn an_error_of_a_server_has_its_name_and_one_of_the_kernel_is_left_alone() {
-        let message = |error: Error| left("tools/call", Err(error)).unwrap_err().message().to_owned();
-        assert_eq!(message(Error::from_origin(Origin::Peer, -1, "run\u{202e} `mgp`")), "evil: run `mgp`");
-        assert_eq!(message(Error::invalid_params("no")), "no");
-    }
-
-    #[tokio::test]
-    async fn questions_that_a_client_answers_by_asking_again_have_the_name_of_their_server() {
-        let asks = |kind: &str, fields: &str| {
-            let form = format!(r#"{{"message":"Who?","requestedSchema":{{"properties":{{{fields}}}}}}}"#);
-            let question = format!(r#"{{"a":{{"method":"elicitation/create","params":{form}}}}}"#);
-            Ok(Response::new(RawJson::parse(format!(r#"{{{kind},"inputRequests":{question}}}"#)).unwrap()))
-        };
-        for (method, kind) in [
-            ("tools/call", r#""resultType":"input_required""#),
-            ("tasks/get", r#""resultType":"complete","status":"input_required""#),
-        ] {
-            let named = left(method, asks(kind, r#""name":{"type":"string"}"#)).unwrap();
-            assert!(named.contains(r#""message":"evil: Who?""#), "{named}");
-            assert!(left(method, asks(kind, r#""password":{"type":"string"}"#)).is_err(), "{method}");
-        }
-        let plain = r#"{"content":[],"inputRequests":3}"#;
-        let result = Ok(Response::new(RawJson::parse(plain).unwrap()));
-        assert_eq!(left("tools/call", result).unwrap(), plain);
     }
 }

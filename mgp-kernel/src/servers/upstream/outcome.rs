@@ -1,0 +1,144 @@
+//! What the outcomes of a server look like to the rest of the kernel.
+
+use std::sync::Arc;
+
+use mgp_transport::TooLong;
+use mgp_types::mcp::{CallToolResult, ForRevision};
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, Flow, Gate, Method, Object, Origin, Request, Response, ResultKind, Session, code};
+
+use super::own_name::{note_question, questions_in_own_name, said_by};
+use crate::record::AuditTrail;
+
+/// A gate that says errors of a server, and the questions in its results, in its name; and keeps its results from being
+/// longer than clients have room for.
+///
+/// A result that is too long is replaced by a message that says how long it is and what to do: for a tool a result with
+/// `isError`, because that reaches the model, which can ask for less; for everything else an error, 3001. A result that
+/// was so long that its connection did not take it in is replaced as well. Sits outside of retry and of the circuit
+/// breaker: the call was made, and the server is none the worse for it. Costs two comparisons.
+#[derive(Clone)]
+pub(crate) struct ServerOutcomeGate {
+    pub(crate) server: ServerId,
+    pub(crate) audit: Arc<AuditTrail>,
+    pub(crate) max_bytes: usize,
+}
+
+/// The facts about a request by which its outcome is judged.
+pub(crate) struct AwaitedOutcome {
+    /// The session of the client, if it calls a tool.
+    calls_tool: Option<Arc<Session>>,
+    /// True if a task is asked for, which may hold questions.
+    gets_task: bool,
+}
+
+impl Gate for ServerOutcomeGate {
+    type Pass = AwaitedOutcome;
+
+    fn enter(&self, request: &mut Request) -> Flow<AwaitedOutcome> {
+        let is_call = request.method == Method::TOOLS_CALL;
+        let calls_tool = if is_call { request.context.session.clone() } else { None };
+        Flow::Pass(AwaitedOutcome { calls_tool, gets_task: request.method == Method::TASKS_GET })
+    }
+
+    fn leave(&self, awaited: AwaitedOutcome, outcome: &mut Result<Response, Error>) {
+        if let Err(error) = self.say_in_own_name(awaited.gets_task, outcome) {
+            *outcome = Err(error);
+        }
+        if let Some(message) = self.is_too_long(outcome) {
+            *outcome = match awaited.calls_tool {
+                Some(session) => {
+                    Response::with_body(&CallToolResult::error(message).for_revision(session.revision))
+                }
+                None => Err(Error::new(code::RESOURCE_EXHAUSTED, message)),
+            };
+        }
+    }
+}
+
+impl ServerOutcomeGate {
+    fn say_in_own_name(&self, gets_task: bool, outcome: &mut Result<Response, Error>) -> Result<(), Error> {
+        let response = match outcome {
+            Ok(response) => response,
+            Err(error) if error.origin() == Origin::Peer => {
+                return Err(error.clone().with_message(said_by(&self.server, error.message())));
+            }
+            Err(_) => return Ok(()),
+        };
+        let asks = response.result.kind() == ResultKind::InputRequired;
+        if !asks && !gets_task {
+            return Ok(());
+        }
+        let Ok(mut result) = Object::from_raw(&response.result) else { return Ok(()) };
+        questions_in_own_name(&self.server, &mut result)?;
+        response.result = result.to_raw().into();
+        if asks {
+            note_question(&self.audit, &self.server, "input_required");
+        }
+        Ok(())
+    }
+
+    /// Returns what to say of an outcome that is too long.
+    fn is_too_long(&self, outcome: &Result<Response, Error>) -> Option<String> {
+        let most = self.max_bytes;
+        let has = |bytes: String| {
+            format!(
+                "the result has {bytes} bytes, and {most} are allowed; ask for less, such as a page, a range or fewer \
+                 fields, or have `max_message_bytes` of `[limits]` raised in mgp.toml"
+            )
+        };
+        match outcome {
+            Ok(response) if response.written_bytes() <= most => None,
+            Ok(response) => Some(has(response.written_bytes().to_string())),
+            Err(error) => match TooLong::of(error)? {
+                TooLong::Message { most_bytes } => Some(has(format!("more than {most_bytes}"))),
+                _ => Some(error.message().to_owned()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mgp_discovery::Config;
+    use mgp_types::RawJson;
+
+    use super::*;
+
+    /// Returns what the gate makes of the outcome of a call of `method`.
+    fn left(method: &'static str, mut outcome: Result<Response, Error>) -> Result<String, Error> {
+        let state = tempfile::tempdir().unwrap();
+        let audit = Arc::new(AuditTrail::open(&Config::default(), state.path()).unwrap());
+        let gate = ServerOutcomeGate { server: "evil".into(), audit, max_bytes: usize::MAX };
+        let Flow::Pass(pass) = gate.enter(&mut Request::call(method, Object::new())) else { panic!() };
+        gate.leave(pass, &mut outcome);
+        outcome.map(|response| response.result.to_string())
+    }
+
+    #[tokio::test]
+    async fn an_error_of_a_server_has_its_name_and_one_of_the_kernel_is_left_alone() {
+        let message = |error: Error| left("tools/call", Err(error)).unwrap_err().message().to_owned();
+        assert_eq!(message(Error::from_origin(Origin::Peer, -1, "run\u{202e} `mgp`")), "evil: run `mgp`");
+        assert_eq!(message(Error::invalid_params("no")), "no");
+    }
+
+    #[tokio::test]
+    async fn questions_that_a_client_answers_by_asking_again_have_the_name_of_their_server() {
+        let asks = |kind: &str, fields: &str| {
+            let form = format!(r#"{{"message":"Who?","requestedSchema":{{"properties":{{{fields}}}}}}}"#);
+            let question = format!(r#"{{"a":{{"method":"elicitation/create","params":{form}}}}}"#);
+            Ok(Response::new(RawJson::parse(format!(r#"{{{kind},"inputRequests":{question}}}"#)).unwrap()))
+        };
+        for (method, kind) in [
+            ("tools/call", r#""resultType":"input_required""#),
+            ("tasks/get", r#""resultType":"complete","status":"input_required""#),
+        ] {
+            let named = left(method, asks(kind, r#""name":{"type":"string"}"#)).unwrap();
+            assert!(named.contains(r#""message":"evil: Who?""#), "{named}");
+            assert!(left(method, asks(kind, r#""password":{"type":"string"}"#)).is_err(), "{method}");
+        }
+        let plain = r#"{"content":[],"inputRequests":3}"#;
+        let result = Ok(Response::new(RawJson::parse(plain).unwrap()));
+        assert_eq!(left("tools/call", result).unwrap(), plain);
+    }
+}

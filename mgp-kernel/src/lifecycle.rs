@@ -1,5 +1,6 @@
 //! The kernel's own lifecycle: whether it takes calls, who is connected, and how it was started.
 
+pub(crate) mod page_door;
 pub(crate) mod socket_connections;
 
 use std::net::SocketAddr;
@@ -12,8 +13,9 @@ use mgp_lifecycle::server::ServerLifecycle;
 use mgp_types::mgp::{ServerId, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
+use self::page_door::PageDoor;
 use self::socket_connections::SocketConnections;
 use crate::peer::ConnectedClients;
 
@@ -30,6 +32,8 @@ pub(crate) struct Lifecycle {
     pub(crate) clients: ConnectedClients,
     /// The conditions under which the kernel was started. Set once, when it serves.
     pub(crate) served: OnceLock<Arc<ServedKernel>>,
+    /// The way in which operators get to the page.
+    pub(crate) page: PageDoor,
     stopping: AtomicBool,
 }
 
@@ -40,6 +44,7 @@ impl Default for Lifecycle {
             connections: SocketConnections::default(),
             clients: ConnectedClients::default(),
             served: OnceLock::new(),
+            page: PageDoor::default(),
             stopping: AtomicBool::new(false),
         }
     }
@@ -78,4 +83,10 @@ pub(crate) struct HttpListening {
     /// The reason why the kernel does not listen there yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+}
+
+/// Waits until the kernel is told to stop.
+pub(crate) async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
+    // Waiting fails only if the sender is gone.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
 }

@@ -34,7 +34,7 @@ pub(crate) struct ListAccess {
 pub(crate) struct AccessEntries {
     pub(crate) entries: Vec<StoredEntry>,
     /// The policy that holds where no entry does.
-    default_policy: String,
+    pub(crate) default_policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
 }

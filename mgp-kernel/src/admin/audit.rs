@@ -65,7 +65,7 @@ pub(crate) struct EventPage {
     pub(crate) events: Vec<EventRow>,
     /// The value of `behind` for the next page, if there may be one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_behind: Option<u64>,
+    pub(crate) next_behind: Option<u64>,
 }
 
 /// An event with its place in the chain.

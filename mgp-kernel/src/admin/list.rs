@@ -6,13 +6,13 @@ use mgp_types::{BoxFuture, Error, Object, RawJson};
 
 use super::operation::{Operation, OperatorCall, ProofNeed};
 use super::{
-    access, audit, config, explain, keys, operators, permissions, pins, questions, registrations,
+    access, audit, config, explain, keys, operators, page, permissions, pins, questions, registrations,
     server_orders, servers, status, tools,
 };
 
 /// All operations, by noun, each with the name of its method and the proof that it takes. What is not in this list, operators
 /// cannot do.
-static OPERATIONS: [OperationEntry; 44] = [
+static OPERATIONS: [OperationEntry; 45] = [
     OperationEntry::of::<access::ListAccess>("kernel/access/list", ProofNeed::None),
     OperationEntry::of::<audit::ExportEvents>("kernel/audit/export", ProofNeed::None),
     OperationEntry::of::<audit::QueryEvents>("kernel/audit/query", ProofNeed::None),
@@ -33,6 +33,7 @@ static OPERATIONS: [OperationEntry; 44] = [
     OperationEntry::of::<operators::ProvePresence>("kernel/operators/prove", ProofNeed::None),
     OperationEntry::of::<operators::ReadProofStatus>("kernel/operators/standing", ProofNeed::None),
     OperationEntry::of::<operators::SetPassphrase>("kernel/operators/passphrase", ProofNeed::None),
+    OperationEntry::of::<page::OpenPage>("kernel/page/open", ProofNeed::None),
     OperationEntry::of::<permissions::GrantPermission>("kernel/permissions/grant", ProofNeed::All),
     OperationEntry::of::<permissions::ListGrants>("kernel/permissions/list", ProofNeed::None),
     OperationEntry::of::<permissions::ResetDecision>("kernel/permissions/reset", ProofNeed::All),
@@ -131,9 +132,9 @@ mod tests {
         let reading = [
             "access/list", "audit/export", "audit/query", "audit/head", "audit/verify", "config/unmatched",
             "config/show", "explain", "status", "yield", "keys/list", "operators/token", "operators/prove",
-            "operators/standing", "operators/passphrase", "permissions/list", "permissions/pending",
-            "permissions/show", "permissions/watch", "pins/list", "pins/diff", "registrations/list",
-            "server/logs", "servers", "stats", "tools",
+            "operators/standing", "operators/passphrase", "page/open", "permissions/list",
+            "permissions/pending", "permissions/show", "permissions/watch", "pins/list", "pins/diff",
+            "registrations/list", "server/logs", "servers", "stats", "tools",
         ];
         assert_eq!(with(ProofNeed::None), reading);
     }

@@ -12,7 +12,7 @@ use mgp_types::mgp::ServerId;
 
 use super::output::{Global, Output};
 use super::{
-    access, audit, call, call_rules, config, export, import, login, model, permissions, pins, proof,
+    access, audit, call, call_rules, config, export, import, login, model, page, permissions, pins, proof,
     replacing, secrets, serve, server_commands, servers_edit, service, spec, tools, trust,
 };
 use crate::admin::keys::{IssueKey, ListKeys, RevokeKey};
@@ -109,6 +109,8 @@ pub(super) enum Command {
     /// Show, search, export and verify the audit log
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Open the page of the kernel in a browser, where people see and decide
+    Ui(page::PageArgs),
     /// Show and approve definitions of tools, prompts and templates
     #[command(subcommand)]
     Pin(pins::PinCommand),

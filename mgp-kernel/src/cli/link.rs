@@ -3,12 +3,9 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use mgp_client_sdk::{Client, PlainStack};
-use mgp_transport::Wire;
-use mgp_types::mgp::{ExtensionSet, Offer, ServerState, ShutdownReason};
+use mgp_types::mgp::{ServerState, ShutdownReason};
 use mgp_types::{Error, Origin, code};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,8 +22,7 @@ use crate::admin::list::OperationEntry;
 use crate::admin::operation::{KernelNeed, Operation, PageRequest, ServersToBegin};
 use crate::admin::servers::{ListServers, ServerRow};
 use crate::admin::status::{StepAside, SteppedAside};
-use crate::front::connection_role::ConnectionRole;
-use crate::kernel::{Kernel, ServerStarts};
+use crate::kernel::{Kernel, OperatorClient, ServerStarts, operator_client};
 use crate::listen::kernel_note::KernelNote;
 use crate::listen::socket;
 use crate::proof::OperatorConnection;
@@ -34,14 +30,12 @@ use crate::terminal::{Exit, Failure, TextForm, printable};
 
 /// A connection of a command to a kernel.
 pub(super) struct KernelLink {
-    pub(super) client: KernelClient,
+    pub(super) client: OperatorClient,
     /// The output of the command.
     pub(super) output: Output,
     /// The kernel, if it belongs to this process and ends with the command.
     own: Option<Kernel>,
 }
-
-type KernelClient = Client<PlainStack<Wire>>;
 
 /// Runs a command that is one operation.
 pub(super) async fn operate<O: Operation<Reply: TextForm>>(
@@ -119,11 +113,8 @@ impl KernelLink {
                 Err(error) => return Err(error.into()),
             }
         };
-        let connection = Arc::new(OperatorConnection::of_account(None));
-        let mark = ConnectionRole::Operator(connection, Arc::clone(&kernel.sections().policies));
-        let (session, own) = (kernel.sections().fleet.client_session(), std::env::current_dir().ok());
-        let client =
-            builder().in_process(kernel.accept_marked(socket::oneself(), mark, session, own)).await?;
+        let (connection, own) = (OperatorConnection::of_account(None), std::env::current_dir().ok());
+        let client = kernel.operate_as(socket::oneself(), connection, own).await?;
         Ok(Self { own: Some(kernel), ..Self::to(client, cx) })
     }
 
@@ -133,7 +124,7 @@ impl KernelLink {
     }
 
     /// Returns the connection of a command to a kernel that runs independently.
-    fn to(client: KernelClient, cx: &CommandContext) -> Self {
+    fn to(client: OperatorClient, cx: &CommandContext) -> Self {
         Self { client, output: cx.output.clone(), own: None }
     }
 
@@ -274,7 +265,7 @@ fn waiting_for(waiting: &[&ServerRow], all: usize, since: Duration) -> String {
 async fn running(
     configured: &EffectiveConfig,
     held: &mut StateInUse<'_>,
-) -> Result<Option<KernelClient>, Failure> {
+) -> Result<Option<OperatorClient>, Failure> {
     let Some(client) = reach(configured).await? else { return Ok(None) };
     let note = KernelNote::read(&configured.state);
     if note.as_ref().is_some_and(|note| note.fits(&configured.config)) || !steps_aside(&client, note).await {
@@ -291,14 +282,14 @@ async fn running(
 /// whether it ends.
 pub(super) async fn make_way(state: &Path, operators: &Path) -> bool {
     let Ok((reader, writer)) = socket::connect(operators).await else { return false };
-    let Ok(client) = builder().connect_io(reader, writer).await else { return false };
+    let Ok(client) = operator_client().connect_io(reader, writer).await else { return false };
     let ends = steps_aside(&client, KernelNote::read(state)).await;
     let _ = client.close().await;
     ends
 }
 
 /// Returns whether the kernel ends now: it does already, or it is the one with this note, and nobody else uses it.
-async fn steps_aside(client: &KernelClient, note: Option<KernelNote>) -> bool {
+async fn steps_aside(client: &OperatorClient, note: Option<KernelNote>) -> bool {
     let request = StepAside { pid: note.map(|note| note.pid) };
     match client.request(OperationEntry::name_of::<StepAside>(), &request).await {
         Ok(answer) => answer.to::<SteppedAside>().is_ok_and(|answer| answer.ends),
@@ -322,10 +313,10 @@ pub(super) async fn join(path: &Path) -> Result<Option<(OwnedReadHalf, OwnedWrit
     Err(Failure::new(exit, format!("the kernel at {} {what}", path.display())))
 }
 
-async fn reach(configured: &EffectiveConfig) -> Result<Option<KernelClient>, Failure> {
+async fn reach(configured: &EffectiveConfig) -> Result<Option<OperatorClient>, Failure> {
     let path = &configured.socket;
     let Some((reader, writer)) = join(path).await? else { return Ok(None) };
-    let connected = builder().connect_io(reader, writer).await;
+    let connected = operator_client().connect_io(reader, writer).await;
     let is_ending =
         |error: &Error| error.code() == code::SERVER_DRAINING || error.origin() == Origin::Connection;
     if connected.as_ref().is_err_and(is_ending) {
@@ -352,10 +343,6 @@ async fn started(configured: &EffectiveConfig) -> Result<Kernel, StartError> {
     let kernel = Kernel::open(config, state, files, ServerStarts::AtOnce).await?;
     let _ = kernel.sections().config.held(wanted);
     Ok(kernel)
-}
-
-fn builder() -> mgp_client_sdk::ClientBuilder {
-    Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
 }
 
 /// The longest time that a command waits for its servers to start.

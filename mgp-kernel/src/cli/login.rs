@@ -1,6 +1,5 @@
 //! `mgp login` and `mgp logout`: tokens of servers, for which a person signs in once.
 
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,6 +8,7 @@ use mgp_discovery::config::model::{ServerConfig, ServerGrant, Sharing};
 use mgp_discovery::config::{Endpoint, ProcessEnvironment, nearest};
 use serde_json::{Map, json};
 
+use super::browser::open_in_browser;
 use super::context::{CommandContext, EffectiveConfig};
 use super::link::KernelLink;
 use crate::admin::server_orders::ReconnectServer;
@@ -173,41 +173,5 @@ const fn without_person(grant: ServerGrant) -> Option<&'static str> {
         ServerGrant::TokenExchange => Some("the kernel exchanges the tokens with which agents come"),
         ServerGrant::WorkloadIdentity => Some("the platform on which the kernel runs says who it is"),
         _ => None,
-    }
-}
-
-/// Opens a page in the browser, and returns whether a program for that was started. The address goes to the program as one
-/// argument, never through a shell, and only addresses of the web are opened.
-fn open_in_browser(url: &str) -> bool {
-    let is_web = url.starts_with("https://") || url.starts_with("http://");
-    // White space, quotes and control characters are no part of an address.
-    let is_plain =
-        url.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'));
-    is_web && is_plain && OPENERS.iter().any(|opener| is_started(opener, url))
-}
-
-fn is_started(opener: &[&str], url: &str) -> bool {
-    let [program, args @ ..] = opener else { return false };
-    let mut command = Command::new(program);
-    command.args(args).arg(url).stdin(Stdio::null());
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
-}
-
-/// The programs that open pages, each with the arguments in front of the address.
-const OPENERS: &[&[&str]] =
-    if cfg!(target_os = "macos") { &[&["open"]] } else { &[&["xdg-open"], &["gio", "open"], &["wslview"]] };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_plain_addresses_of_the_web_are_opened() {
-        for url in [
-            "file:///etc/passwd", "javascript:alert(1)", "-h", "https://a.example/ --new",
-            "https://a.example/$(id)`id`", "https://a.example/\"x", "vscode://install",
-        ] {
-            assert!(!open_in_browser(url), "{url}");
-        }
     }
 }

@@ -9,6 +9,7 @@ mod access;
 mod args;
 mod audit;
 mod background;
+mod browser;
 mod call;
 mod call_rules;
 mod check;
@@ -25,6 +26,7 @@ mod login;
 mod man;
 mod model;
 mod output;
+mod page;
 mod permissions;
 mod pins;
 mod pipe;
@@ -155,6 +157,7 @@ async fn chosen(command: Command, cx: &CommandContext) -> Result<Exit, Failure> 
         Command::Secrets(args) => changed(cx, secrets::run(cx, args)).await,
         Command::Service(args) => service::run(cx, args).await,
         Command::Audit(args) => audit::run(cx, args).await,
+        Command::Ui(args) => page::run(cx, &args).await,
         Command::Pin(args) => pins::run(cx, args).await,
         Command::Check { kind } => check::run(kind),
         Command::Spec(args) => spec::run(cx, args).await,

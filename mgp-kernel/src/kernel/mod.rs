@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mgp_client_sdk::{Client, ClientBuilder, PlainStack};
 use mgp_discovery::Config;
 use mgp_security::auth::AuthLayer;
 use mgp_security::definition::free_unused_patterns;
 use mgp_security::path::usable_folder;
 use mgp_toolindex::discovery::ToolDiscoveryGate;
-use mgp_transport::Accept;
 use mgp_transport::era::{ServerEra, ServerEraGate, ServerIdentity};
+use mgp_transport::{Accept, Wire};
 use mgp_types::mcp::Implementation;
 use mgp_types::mgp::{ExtensionSet, Offer, ServerId, ShutdownReason};
 use mgp_types::{
@@ -22,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::changes::tell_endings;
 use crate::front::connection_role::{ConnectedClient, ConnectionRole, ConnectionRoleService};
 use crate::front::resolve::awaits_first_tools;
+use crate::proof::OperatorConnection;
 use crate::registration::{self, ModelToolCreator};
 use crate::rules::AccessRules;
 use crate::sections::Sections;
@@ -225,6 +227,21 @@ impl Kernel {
         })
     }
 
+    /// Connects an operator inside this process. All that holds for operators at the socket holds for the connection.
+    ///
+    /// # Errors
+    /// The kernel takes no more connections.
+    pub(crate) async fn operate_as(
+        &self,
+        by: Principal,
+        connection: OperatorConnection,
+        folder: Option<PathBuf>,
+    ) -> Result<OperatorClient, Error> {
+        let role = ConnectionRole::Operator(Arc::new(connection), Arc::clone(&self.sections().policies));
+        let session = self.sections().fleet.client_session();
+        operator_client().in_process(self.accept_marked(by, role, session, folder)).await
+    }
+
     /// Returns the service factory for the one connection of `client`, which is this principal, with this role. It is a
     /// process of this machine that works in `folder`, if that is known.
     pub(crate) fn accept_marked(
@@ -279,6 +296,14 @@ impl Kernel {
             ServerEraGate::new(Arc::clone(&identity), outbox).layer(service)
         }
     }
+}
+
+/// The client with which operators ask a kernel.
+pub(crate) type OperatorClient = Client<PlainStack<Wire>>;
+
+/// Returns the builder of operators' clients.
+pub(crate) fn operator_client() -> ClientBuilder {
+    Client::builder("mgp", env!("CARGO_PKG_VERSION")).mgp(Offer::new(ExtensionSet::standard())).caching(false)
 }
 
 /// Removes a folder of what servers of the last kernel left behind.

@@ -12,7 +12,7 @@ use super::descendants::serve_each;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::serve::wait_for_stop;
+use crate::lifecycle::wait_for_stop;
 use crate::peer::{Lineage, speaker};
 
 /// Answers those who are let in as clients of one `agent`, never as operators, until `stopped` says so. Then nobody is

@@ -9,7 +9,8 @@ use super::descendants::serve_each;
 use super::socket::{AcceptedConnection, SocketPeer, UserSocket, operator};
 use crate::front::connection_role::ConnectionRole;
 use crate::kernel::Kernel;
-use crate::listen::serve::{LATEST_END, wait_for_stop};
+use crate::lifecycle::wait_for_stop;
+use crate::listen::serve::LATEST_END;
 use crate::peer::Lineage;
 use crate::proof::OperatorConnection;
 

@@ -9,10 +9,10 @@ use mgp_types::{Error, Outbox, code};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::serve::wait_for_stop;
 use super::socket::{AcceptedConnection, UserSocket};
 use crate::call::RefusingService;
 use crate::kernel::Kernel;
+use crate::lifecycle::wait_for_stop;
 use crate::peer::{Lineage, Process, ProcessId};
 
 /// A filter that turns descendants of the kernel away at one of its sockets.

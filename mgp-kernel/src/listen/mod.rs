@@ -10,6 +10,8 @@ pub(crate) mod http;
 #[cfg(unix)]
 pub(crate) mod kernel_note;
 #[cfg(unix)]
+mod page;
+#[cfg(unix)]
 pub(crate) mod serve;
 #[cfg(unix)]
 pub(crate) mod socket;

@@ -18,8 +18,8 @@ use tokio::task::JoinSet;
 use super::http::ListenCertificate;
 use super::kernel_note::KernelNote;
 use super::socket::{SocketAudience, UserSocket};
-use super::{agents, control};
-use crate::lifecycle::{HttpListening, ServedKernel};
+use super::{agents, control, page};
+use crate::lifecycle::{HttpListening, ServedKernel, wait_for_stop};
 use crate::peer::Lineage;
 use crate::sections::Sections;
 use crate::{Kernel, StartError};
@@ -107,7 +107,8 @@ pub(crate) async fn serve(
     let mut operators = JoinSet::new();
     // The clients that share the kernel do not keep it running.
     let mut sharers = JoinSet::new();
-    operators.spawn(control::serve(control, kernel.clone(), closed));
+    operators.spawn(control::serve(control, kernel.clone(), closed.clone()));
+    operators.spawn(page::serve(kernel.clone(), closed.clone()));
     if let Ok(socket) = sharing {
         let as_who = serving.agent.clone();
         sharers.spawn(agents::serve(socket, kernel.clone(), as_who, stopped.clone(), serving.drain));
@@ -230,11 +231,6 @@ async fn serve_stdio(
     }
     tracing::info!("the client on standard input and output is gone");
     Ok(())
-}
-
-pub(crate) async fn wait_for_stop(mut stopped: watch::Receiver<bool>) {
-    // Waiting fails only if the sender is gone.
-    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 /// The time that connections have to end once their time to drain is over.

@@ -160,7 +160,7 @@ pub(crate) fn oneself() -> Principal {
 
 /// Returns the operator that the user `uid` is: by the name that the system has for the user, whatever the environment of
 /// this process says, unless that name is reserved for somebody else.
-pub(super) fn operator(uid: u32) -> Principal {
+pub(crate) fn operator(uid: u32) -> Principal {
     let is_free = |name: &String| name == "root" || reserved_owner(name).is_none();
     let name = user_name(uid).filter(is_free);
     Principal::operator(name.unwrap_or_else(|| format!("uid {uid}")))

@@ -3,10 +3,12 @@
 mod adopted;
 mod clients;
 mod process;
+mod tcp_peer;
 
 pub(crate) use self::adopted::{adopt_orphans, reap_adopted};
 pub(crate) use self::clients::{ConnectedClients, speaker};
 pub(crate) use self::process::{Lineage, Process, ProcessId};
+pub(crate) use self::tcp_peer::{PeerUser, peer_user};
 
 /// Returns the lineage of the process `pid`, which has just connected; `None` if it has ended, or if the system does not tell
 /// from whom it descends.

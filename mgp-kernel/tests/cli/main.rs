@@ -34,6 +34,7 @@ mod listening;
 mod models;
 mod network;
 mod operators;
+mod page;
 mod people;
 mod registrations;
 mod registry_keys;

@@ -14,7 +14,7 @@ use mgp_types::json::ObjectWriter;
 use mgp_types::mgp::Recovery;
 use mgp_types::{Error, Object, RawJson, Revision, code};
 
-use super::paths::page;
+use super::paths::uncached;
 use super::request_trace::request_trace;
 use crate::running::RunningConfig;
 
@@ -154,7 +154,7 @@ fn refused(status: StatusCode, error: &Error, caller: &Caller) -> Response<HttpB
     body.text("jsonrpc", "2.0");
     body.json("id", caller.id.as_ref().unwrap_or(&RawJson::null()));
     body.json("error", &error_object.finish().to_raw());
-    page(status, "application/json", body.finish().to_raw().to_bytes())
+    uncached(status, "application/json", body.finish().to_raw().to_bytes())
 }
 
 /// The path of the protocol's endpoint.

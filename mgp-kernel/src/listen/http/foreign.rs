@@ -7,8 +7,8 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use mgp_transport::http::{ConnectionAddrs, HttpBody};
 use tokio::sync::OnceCell;
 
-use super::paths::page;
-use super::peer_user::{PeerUser, peer_user};
+use super::paths::uncached;
+use crate::peer::{PeerUser, peer_user};
 
 /// The mark of a connection on the loopback address, by which its first request without a key finds out who made it.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ impl LoopbackPeer {
     pub(super) async fn is_foreign(&self) -> bool {
         let look = || async {
             match peer_user(self.addresses).await {
-                PeerUser::Known(user) => user != own_user() && user != ROOT,
+                PeerUser::Known(holder) => holder.user != own_user() && holder.user != ROOT,
                 PeerUser::Unknown => true,
                 PeerUser::Untold => false,
             }
@@ -54,7 +54,7 @@ const fn own_user() -> u32 {
 pub(super) fn refused() -> Response<HttpBody> {
     tracing::warn!("another user of this machine was refused without a key");
     let text = "without a key only the user that the kernel runs as is let in; an operator issues one by `mgp keys new`\n";
-    let mut response = page(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", text);
+    let mut response = uncached(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", text);
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }

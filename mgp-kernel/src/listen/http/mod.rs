@@ -7,7 +7,6 @@ mod exposition;
 mod failed_logins;
 mod foreign;
 mod paths;
-mod peer_user;
 mod request_trace;
 mod tokens;
 
@@ -34,6 +33,7 @@ pub(super) use self::certificate::ListenCertificate;
 use self::doors::Door;
 use self::failed_logins::{FailedLogins, LoginAttempt};
 use self::foreign::LoopbackPeer;
+pub(super) use self::paths::uncached;
 use crate::sections::Sections;
 use crate::{Kernel, settings};
 

@@ -31,7 +31,7 @@ pub(super) fn open(
     let metadata = || Some((StatusCode::OK, tokens?.metadata_at(path)?));
     let get = Some(path).filter(|_| head.method == Method::GET)?;
     let (status, text) = health(&kernel.fleet, &kernel.lifecycle, get).or_else(metadata)?;
-    Some(unless_foreign(http, head, page(status, "application/json", text)))
+    Some(unless_foreign(http, head, uncached(status, "application/json", text)))
 }
 
 /// Returns the answer at `/metrics`, if the configuration has it served.
@@ -39,7 +39,7 @@ pub(super) fn metrics(kernel: &Sections, http: &HttpConfig, head: &Parts) -> Opt
     let is_metrics = head.method == Method::GET && head.uri.path() == "/metrics";
     let is_served = is_metrics && kernel.config.load().telemetry.metrics;
     let text = || exposition(kernel, http.open_sessions());
-    let metrics = || page(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text());
+    let metrics = || uncached(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text());
     is_served.then(|| unless_foreign(http, head, metrics()))
 }
 
@@ -68,11 +68,11 @@ fn unless_foreign(http: &HttpConfig, head: &Parts, found: Response<HttpBody>) ->
     }
     let text =
         "this `Host` or `Origin` is not served; `listen.allowed_hosts` and `allowed_origins` name others\n";
-    page(StatusCode::FORBIDDEN, "text/plain; charset=utf-8", text)
+    uncached(StatusCode::FORBIDDEN, "text/plain; charset=utf-8", text)
 }
 
 /// Returns a page that nobody keeps.
-pub(super) fn page(
+pub(crate) fn uncached(
     status: StatusCode,
     content_type: &'static str,
     body: impl Into<Bytes>,

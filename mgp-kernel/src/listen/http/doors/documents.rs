@@ -10,7 +10,7 @@ use mgp_types::mgp::method;
 use mgp_types::{Error, Object, RawJson};
 
 use super::inner::InnerCalls;
-use super::{json, page};
+use super::{json, uncached};
 
 /// Answers with the catalog of all tools that the caller may call.
 pub(super) async fn catalog<A: Accept>(calls: &InnerCalls<A>) -> Result<Response<HttpBody>, Error> {
@@ -28,7 +28,7 @@ pub(super) async fn manifest<A: Accept>(calls: &InnerCalls<A>) -> Result<Respons
     };
     let is_known = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
     let mut answer = if is_known {
-        page(StatusCode::NOT_MODIFIED, "application/json", Bytes::new())
+        uncached(StatusCode::NOT_MODIFIED, "application/json", Bytes::new())
     } else {
         json(StatusCode::OK, &manifest)
     };

@@ -23,7 +23,7 @@ use percent_encoding::percent_decode_str;
 
 use self::inner::InnerCalls;
 use super::auth_member::MessageBody;
-use super::paths::page;
+use super::paths::uncached;
 use crate::running::RunningConfig;
 use crate::sections::Sections;
 
@@ -144,12 +144,12 @@ async fn json_body(head: &Parts, body: MessageBody, max_bytes: usize) -> Result<
 
 /// Returns an answer in JSON.
 fn json(status: StatusCode, body: &RawJson) -> Response<HttpBody> {
-    page(status, "application/json", body.to_bytes())
+    uncached(status, "application/json", body.to_bytes())
 }
 
 /// Returns an answer in words.
 fn text(status: StatusCode, text: impl Into<String>) -> Response<HttpBody> {
-    page(status, "text/plain; charset=utf-8", text.into() + "\n")
+    uncached(status, "text/plain; charset=utf-8", text.into() + "\n")
 }
 
 #[cfg(test)]

@@ -1,26 +1,53 @@
-//! The user at the other end of a connection within this machine, as far as the system tells.
+//! The user and the process at the other end of a connection within this machine, as far as the system tells.
 //!
 //! The system is asked about the two ends of one connection, because reading the table of all connections takes
 //! milliseconds on a busy machine.
 
+use std::fs::DirEntry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use mgp_transport::http::ConnectionAddrs;
 
+use super::{Lineage, lineage_of};
+
 /// The system's answer to the question whose connection it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PeerUser {
-    /// The number of the user.
-    Known(u32),
+pub(crate) enum PeerUser {
+    Known(SocketHolder),
     /// The system tells users of connections, but not of this one: nobody holds its other end any more.
     Unknown,
     /// The system tells the user of no connection.
     Untold,
 }
 
+/// The user who holds a socket, and the number of the socket in the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SocketHolder {
+    pub(crate) user: u32,
+    inode: u32,
+}
+
+impl SocketHolder {
+    /// Returns the process that has the socket open, with its ancestors; `None` if the system does not show it. Looks
+    /// through the open files of all processes that this one may see.
+    pub(crate) fn lineage(self) -> Option<Lineage> {
+        let socket = format!("socket:[{}]", self.inode);
+        let has_socket = |process: &DirEntry| {
+            let files = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
+            files
+                .filter_map(|file| std::fs::read_link(file.path()).ok())
+                .any(|file| file.as_os_str() == &*socket)
+        };
+        let processes = std::fs::read_dir("/proc").ok()?.flatten();
+        let numbered = processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry)));
+        let holder = numbered.into_iter().find(|(_, entry): &(i32, _)| has_socket(entry));
+        lineage_of(holder?.0)
+    }
+}
+
 /// Asks the system for the user of the peer's end: for this one connection, or, where that is refused, for the table of
 /// all.
-pub(super) async fn peer_user(ends: ConnectionAddrs) -> PeerUser {
+pub(crate) async fn peer_user(ends: ConnectionAddrs) -> PeerUser {
     #[cfg(target_os = "linux")]
     match sock_diag::user(ends) {
         Ok(user) => return user.map_or(PeerUser::Unknown, PeerUser::Known),
@@ -42,10 +69,10 @@ mod sock_diag {
         AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
     };
 
-    use super::plain;
+    use super::{SocketHolder, plain};
 
     /// Returns the user who holds the peer's end, or `None` if nobody does.
-    pub(super) fn user(ends: ConnectionAddrs) -> Result<Option<u32>, Errno> {
+    pub(super) fn user(ends: ConnectionAddrs) -> Result<Option<SocketHolder>, Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG))?;
         sendto(&socket, &question(ends), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
@@ -78,7 +105,7 @@ mod sock_diag {
     }
 
     /// Reads a `nlmsghdr` with an `inet_diag_msg`, or with the number of an error.
-    fn answered(message: &[u8]) -> Result<Option<u32>, Errno> {
+    fn answered(message: &[u8]) -> Result<Option<SocketHolder>, Errno> {
         let word = |at: usize| {
             let bytes = message.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
             bytes.map(u32::from_ne_bytes).ok_or(Errno::BADMSG)
@@ -90,7 +117,7 @@ mod sock_diag {
         }
         let (user, inode, state) = (word(HEADER + 64)?, word(HEADER + 68)?, message[HEADER + 1]);
         // Where no connection has these ends, the system answers with the socket that listens at the peer's.
-        Ok((state != LISTENS && inode != 0).then_some(user))
+        Ok((state != LISTENS && inode != 0).then_some(SocketHolder { user, inode }))
     }
 
     /// The length in bytes of a `nlmsghdr`.
@@ -120,12 +147,13 @@ fn by_tables(ends: ConnectionAddrs) -> PeerUser {
 /// Returns the user of the peer's end, by a table of the system's TCP connections.
 ///
 /// Only a connection whose socket somebody holds has a user: for others the table says 0, which is root's number.
-fn user(table: &str, ends: ConnectionAddrs) -> Option<u32> {
+fn user(table: &str, ends: ConnectionAddrs) -> Option<SocketHolder> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<_> = line.split_ascii_whitespace().collect();
         let [_, local, remote, _, _, _, _, user, _, inode, ..] = *fields.as_slice() else { return None };
         let is_it = address(local)? == plain(ends.peer) && address(remote)? == plain(ends.own);
-        (is_it && inode != "0").then(|| user.parse().ok())?
+        let holder = || Some(SocketHolder { user: user.parse().ok()?, inode: inode.parse().ok()? });
+        (is_it && inode != "0").then(holder)?
     })
 }
 
@@ -188,12 +216,16 @@ mod tests {
             let (server, peer) = listener.accept().unwrap();
             let ends = ConnectionAddrs { peer, own: server.local_addr().unwrap() };
             let asked = || sock_diag::user(ends);
-            assert!(matches!(asked(), Ok(Some(user)) if user == own) || asked().is_err(), "{listens}");
-            assert_eq!(by_tables(ends), PeerUser::Known(own), "{listens}");
+            assert!(matches!(asked(), Ok(Some(it)) if it.user == own) || asked().is_err(), "{listens}");
+            let PeerUser::Known(holder) = by_tables(ends) else { panic!("{listens}") };
+            assert_eq!(holder.user, own, "{listens}");
             // A client may end its own side, and wait for the answer.
+            let own_process = holder.lineage().expect("the system shows this process");
+            assert_eq!(own_process.process().id.pid, std::process::id(), "{listens}");
             client.shutdown(std::net::Shutdown::Write).unwrap();
-            assert_eq!(by_tables(ends), PeerUser::Known(own), "{listens}");
-            assert!(matches!(asked(), Ok(Some(user)) if user == own) || asked().is_err(), "{listens}");
+            let PeerUser::Known(holder) = by_tables(ends) else { panic!("{listens}") };
+            assert_eq!(holder.user, own, "{listens}");
+            assert!(matches!(asked(), Ok(Some(it)) if it.user == own) || asked().is_err(), "{listens}");
             drop(client);
             // A program that another thread is just starting has the connection, too, until it runs.
             let begun = tokio::time::Instant::now();
@@ -220,8 +252,9 @@ mod tests {
     #[test]
     fn a_connection_has_the_user_of_the_end_that_connected() {
         let table = table("0100007F:D431", "0100007F:1CA4", "01", 1000, 7);
-        assert_eq!(user(&table, ends("127.0.0.1:54321", "127.0.0.1:7332")), Some(1000));
-        assert_eq!(user(&table, ends("[::ffff:127.0.0.1]:54321", "127.0.0.1:7332")), Some(1000));
+        let known = Some(SocketHolder { user: 1000, inode: 7 });
+        assert_eq!(user(&table, ends("127.0.0.1:54321", "127.0.0.1:7332")), known);
+        assert_eq!(user(&table, ends("[::ffff:127.0.0.1]:54321", "127.0.0.1:7332")), known);
         // The other end, and other connections.
         assert_eq!(user(&table, ends("127.0.0.1:7332", "127.0.0.1:54321")), None);
         assert_eq!(user(&table, ends("127.0.0.1:54322", "127.0.0.1:7332")), None);
@@ -232,10 +265,10 @@ mod tests {
     fn addresses_of_both_families_are_read() {
         let six = "00000000000000000000000001000000";
         let table6 = table(&format!("{six}:D431"), &format!("{six}:1CA4"), "01", 33, 7);
-        assert_eq!(user(&table6, ends("[::1]:54321", "[::1]:7332")), Some(33));
+        assert_eq!(user(&table6, ends("[::1]:54321", "[::1]:7332")).unwrap().user, 33);
         let mapped = "0000000000000000FFFF00000100007F";
         let mapped = table(&format!("{mapped}:D431"), &format!("{mapped}:1CA4"), "01", 34, 7);
-        assert_eq!(user(&mapped, ends("127.0.0.1:54321", "127.0.0.1:7332")), Some(34));
+        assert_eq!(user(&mapped, ends("127.0.0.1:54321", "127.0.0.1:7332")).unwrap().user, 34);
         for torn in ["", "01", "0100007F", "0100007F:", "0100:1", "zz00007F:1"] {
             assert_eq!(address(torn), None, "{torn}");
         }

@@ -1,0 +1,39 @@
+//! Opening pages in the browser of the person.
+
+use std::process::{Command, Stdio};
+
+/// Opens a page in the browser, and returns whether a program for that was started. The address goes to the program as one
+/// argument, never through a shell, and only addresses of the web are opened.
+pub(super) fn open_in_browser(url: &str) -> bool {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    // White space, quotes and control characters are no part of an address.
+    let is_plain =
+        url.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'));
+    is_web && is_plain && OPENERS.iter().any(|opener| is_started(opener, url))
+}
+
+fn is_started(opener: &[&str], url: &str) -> bool {
+    let [program, args @ ..] = opener else { return false };
+    let mut command = Command::new(program);
+    command.args(args).arg(url).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
+}
+
+/// The programs that open pages, each with the arguments in front of the address.
+const OPENERS: &[&[&str]] =
+    if cfg!(target_os = "macos") { &[&["open"]] } else { &[&["xdg-open"], &["gio", "open"], &["wslview"]] };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_addresses_of_the_web_are_opened() {
+        for url in [
+            "file:///etc/passwd", "javascript:alert(1)", "-h", "https://a.example/ --new",
+            "https://a.example/$(id)`id`", "https://a.example/\"x", "vscode://install",
+        ] {
+            assert!(!open_in_browser(url), "{url}");
+        }
+    }
+}

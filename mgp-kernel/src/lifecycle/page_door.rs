@@ -1,0 +1,112 @@
+//! The way in which operators get to the page: an address, and codes for one login each.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mgp_types::{Error, Principal, random_bytes};
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+/// The way in which operators get to the page of a kernel: codes, each for one login, and the address of the page.
+#[derive(Debug)]
+pub(crate) struct PageDoor {
+    /// Notified when an operator wants the page to be served.
+    wanted: Notify,
+    served: watch::Sender<Option<Result<SocketAddr, String>>>,
+    codes: Mutex<Vec<LoginCode>>,
+}
+
+/// A code for one login of an operator.
+#[derive(Debug)]
+struct LoginCode {
+    code: String,
+    operator: PageOperator,
+    end: Instant,
+    /// The number of wrong codes that were tried while this one held.
+    wrong: u8,
+}
+
+/// An operator who may see the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageOperator {
+    pub(crate) by: Principal,
+    /// True for the account that the kernel runs as.
+    pub(crate) is_own: bool,
+}
+
+impl Default for PageDoor {
+    fn default() -> Self {
+        Self { wanted: Notify::new(), served: watch::Sender::new(None), codes: Mutex::default() }
+    }
+}
+
+impl PageDoor {
+    /// Has the page served, and returns its address and a code for one login of `operator`.
+    ///
+    /// # Errors
+    /// Fails if the page cannot be served.
+    pub(crate) async fn open(&self, operator: PageOperator) -> Result<(SocketAddr, String), Error> {
+        let mut served = self.served.subscribe();
+        self.wanted.notify_one();
+        let served = tokio::time::timeout(SERVED_WITHIN, served.wait_for(Option::is_some)).await;
+        let served = served.ok().and_then(Result::ok).and_then(|served| served.clone());
+        let address = match served {
+            Some(Ok(address)) => address,
+            Some(Err(why)) => return Err(Error::internal(format!("the page cannot be served: {why}"))),
+            None => return Err(Error::invalid_request("this kernel serves nobody, and no page either")),
+        };
+        let mut codes = self.codes.lock();
+        codes.retain(LoginCode::holds);
+        if codes.len() >= MAX_CODES {
+            codes.remove(0);
+        }
+        let code = new_code();
+        codes.push(LoginCode { code: code.clone(), operator, end: Instant::now() + CODE_HOLDS, wrong: 0 });
+        Ok((address, code))
+    }
+
+    /// Waits until an operator wants the page to be served.
+    pub(crate) async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
+    /// Notes where the page is served, or why it is not.
+    pub(crate) fn note_served(&self, served: Result<SocketAddr, String>) {
+        self.served.send_replace(Some(served));
+    }
+
+    /// Uses up a code, and returns whose it is; `None` if it does not hold.
+    pub(crate) fn redeem(&self, code: &str) -> Option<PageOperator> {
+        let typed: String = code.chars().filter(char::is_ascii_alphanumeric).collect();
+        let mut codes = self.codes.lock();
+        codes.retain(LoginCode::holds);
+        let is_it = |known: &LoginCode| known.code.replace('-', "").eq_ignore_ascii_case(&typed);
+        let found = codes.iter().position(is_it);
+        if found.is_none() {
+            codes.iter_mut().for_each(|known| known.wrong += 1);
+        }
+        found.map(|place| codes.remove(place).operator)
+    }
+}
+
+impl LoginCode {
+    fn holds(&self) -> bool {
+        Instant::now() < self.end && self.wrong < MAX_WRONG
+    }
+}
+
+/// Returns a code of eight letters and digits, none of which is taken for another.
+fn new_code() -> String {
+    let letters = random_bytes::<8>().map(|byte| LETTERS[usize::from(byte) % LETTERS.len()]);
+    let text: String = letters.iter().map(|letter| char::from(*letter)).collect();
+    format!("{}-{}", &text[..4], &text[4..])
+}
+
+/// The letters of codes: 32, so that each is as likely as another.
+const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const CODE_HOLDS: Duration = Duration::from_mins(5);
+const SERVED_WITHIN: Duration = Duration::from_secs(5);
+/// The number of wrong codes after which a code holds no longer.
+const MAX_WRONG: u8 = 5;
+const MAX_CODES: usize = 16;

@@ -1,0 +1,319 @@
+//! The answers to browsers: who is let in, which page a path has, and what forms do.
+
+use std::sync::Arc;
+
+use http::header::{CACHE_CONTROL, LOCATION, ORIGIN, SET_COOKIE};
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use maud::html;
+use mgp_transport::http::HttpBody;
+use mgp_types::mgp::method;
+use mgp_types::{Error, Object, RawJson, code};
+use percent_encoding::percent_decode_str;
+
+use super::form::Form;
+use super::guard::{self, Browser};
+use super::layout::{Page, document, field};
+use super::logins::PageLogin;
+use super::{PageServer, assets, live, pages};
+use crate::admin::list::OperationEntry;
+use crate::admin::questions::{OpenQuestion, ShowQuestion};
+use crate::listen::http::uncached;
+use crate::proof::NeededProof;
+use crate::terminal::with_causes;
+
+/// Answers a request of a browser.
+pub(super) async fn answer(server: Arc<PageServer>, request: Request<Incoming>) -> Response<HttpBody> {
+    let (head, body) = request.into_parts();
+    let mut response = admitted(&server, &head, body).await;
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Answers a request that may come from where it comes from.
+async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Response<HttpBody> {
+    let path = head.uri.path();
+    let mut headers = head.headers.clone();
+    if path == LOGIN {
+        // A code for a login is worth something only to whoever has it, so it may come from the file of a command.
+        headers.remove(ORIGIN);
+    }
+    if !server.http.answers_beside(&headers, &head.uri) {
+        return refused("this `Host` or `Origin` is not served");
+    }
+    if let Some(asset) = assets::at(path) {
+        return asset;
+    }
+    let Some(browser) = head.extensions.get::<Browser>() else {
+        return refused("this connection is not known");
+    };
+    if browser.descends().await {
+        tracing::warn!("a browser that the kernel or one of its servers started was refused at the page");
+        return refused(
+            "this browser was started by the kernel or by one of its servers, and nothing that comes from there decides: a \
+             person has to do that in a browser of their own",
+        );
+    }
+    if path == LOGIN {
+        return login(server, head, browser, body).await;
+    }
+    let login = guard::secret(&head.headers).and_then(|secret| server.logins.find(secret));
+    let login = match login {
+        Some(login) if browser.is_of(&login.operator).await => login,
+        _ => return unknown(head, body).await,
+    };
+    if !guard::is_of_this_page(head) {
+        return refused("this was not sent by a page of this kernel");
+    }
+    match (&head.method, path) {
+        (&Method::GET, "/live") => live::stream(server, login),
+        (&Method::POST, "/sign-out") => {
+            server.logins.sign_out(guard::secret(&head.headers).unwrap_or_default());
+            led_to(LOGIN)
+        }
+        (&Method::POST, _) if let Some(operation) = path.strip_prefix("/do/") => match Form::read(body).await
+        {
+            Ok(form) => done(&login, operation, form).await,
+            Err(error) => failed(&login, &error, "/"),
+        },
+        (&Method::GET, _) => {
+            let decoded = |segment| Some(percent_decode_str(segment).decode_utf8().ok()?.into_owned());
+            let segments: Option<Vec<String>> = path.split('/').skip(1).map(decoded).collect();
+            let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
+            let (segments, here) = (segments.unwrap_or_default(), section(path));
+            match pages::page(&login.client, &segments, &query).await {
+                Ok(page) => shown(StatusCode::OK, &page, here, Some(&login)),
+                Err(error) => failed(&login, &error, here),
+            }
+        }
+        _ => refused("there is nothing to do here"),
+    }
+}
+
+/// Returns the path of the section that a page belongs to.
+fn section(path: &str) -> &str {
+    match path.char_indices().filter(|(_, letter)| *letter == '/').nth(1) {
+        Some((end, _)) => &path[..end],
+        None => path,
+    }
+}
+
+/// Signs a browser in, or asks for the code.
+async fn login(server: &PageServer, head: &Parts, browser: &Browser, body: Incoming) -> Response<HttpBody> {
+    if head.method != Method::POST {
+        let query = Form::parse(head.uri.query().unwrap_or_default().as_bytes());
+        return shown(StatusCode::OK, &login_page(query.get("_to"), None, ""), LOGIN, None);
+    }
+    let form = match Form::read(body).await {
+        Ok(form) => form,
+        Err(error) => return refused(error.message()),
+    };
+    let (to, kept) = (form.get("_to").map(str::to_owned), form.get("_form").map(str::to_owned));
+    let secret = match server.kernel.sections().lifecycle.page.redeem(form.get("code").unwrap_or_default()) {
+        Some(who) if browser.is_of(&who).await => server.logins.sign_in(&server.kernel, who),
+        _ => None,
+    };
+    let Some(secret) = secret else {
+        let wrong = "This code does not hold, or not any more. `mgp ui` shows a new one.";
+        return shown(StatusCode::FORBIDDEN, &login_page(to.as_deref(), kept.as_deref(), wrong), LOGIN, None);
+    };
+    let cookie = format!("{}={secret}; Path=/; HttpOnly; SameSite=Strict", guard::COOKIE_NAME);
+    let to = to.as_deref().filter(|to| is_local(to)).unwrap_or("/");
+    let mut response = match kept {
+        None => led_to(to),
+        Some(kept) => {
+            let kept = Form::parse(kept.as_bytes());
+            let body = html! {
+                p { "You are signed in. What you sent before was not done yet." }
+                form method="post" action=(to) {
+                    @for (name, value) in kept.fields() { input type="hidden" name=(name) value=(value); }
+                    button.primary { "Send it now" }
+                    a href="/" { "Leave it" }
+                }
+            };
+            shown(StatusCode::OK, &Page::new("Signed in", body), LOGIN, None)
+        }
+    };
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn login_page(to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
+    let code = html! {
+        input name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false"
+            placeholder="K7QF-9M2X" required autofocus;
+    };
+    let body = html! {
+        p { "Run " code { "mgp ui" } " in a terminal, and type the code that it shows." }
+        @if !wrong.is_empty() { p.notice.bad role="alert" { (wrong) } }
+        form method="post" action=(LOGIN) {
+            @if let Some(to) = to { input type="hidden" name="_to" value=(to); }
+            @if let Some(kept) = kept { input type="hidden" name="_form" value=(kept); }
+            (field("Code", &code))
+            button.primary { "Sign in" }
+        }
+    };
+    Page::new("Sign in", body)
+}
+
+/// Returns the answer to a browser that is not signed in. What a form brought is kept until it is.
+async fn unknown(head: &Parts, body: Incoming) -> Response<HttpBody> {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    if head.method == Method::POST && guard::is_of_this_page(head) && guard::is_navigation(&head.headers) {
+        let kept = Form::read(body).await.unwrap_or_default().without("_passphrase").0.to_query();
+        let why = "Your login ended. Sign in again; what you sent is kept.";
+        return shown(StatusCode::UNAUTHORIZED, &login_page(Some(path), Some(&kept), why), LOGIN, None);
+    }
+    if head.method == Method::GET && guard::is_navigation(&head.headers) {
+        let to = if path == "/" {
+            LOGIN.to_owned()
+        } else {
+            format!("{LOGIN}?_to={}", super::layout::segment(path))
+        };
+        return led_to(&to);
+    }
+    plain(StatusCode::UNAUTHORIZED, "sign in first")
+}
+
+/// Does the operation of a form, and leads back to where the form stood.
+async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBody> {
+    let (form, passphrase) = form.without("_passphrase");
+    let back = form.get("_back").filter(|back| is_local(back)).unwrap_or("/").to_owned();
+    let method = match operation {
+        "access/grant" => method::ACCESS_GRANT.to_owned(),
+        "access/revoke" => method::ACCESS_REVOKE.to_owned(),
+        _ => format!("kernel/{operation}"),
+    };
+    if method.starts_with("kernel/") && OperationEntry::named(&method).is_none() {
+        return failed(login, &Error::method_not_found(&method.as_str().into()), &back);
+    }
+    let outcome = async {
+        if let Some(passphrase) = passphrase {
+            login.client.prove(passphrase).await?;
+        }
+        let mut params = form.params()?;
+        if !method.starts_with("kernel/") {
+            let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
+            params.set("entry_type", RawJson::from_text(reach));
+        }
+        if DECISIONS.contains(&operation) {
+            undecided(login, &params).await?;
+        }
+        login.client.send(&method, params).await
+    };
+    match outcome.await {
+        Ok(reply) if form.get("_show").is_some() => {
+            let body = html! {
+                p { "Shown only this once:" }
+                pre { (reply.to_string()) }
+                a href=(back) { "Back" }
+            };
+            shown(StatusCode::OK, &Page::new("Done", body), section(&back), Some(login))
+        }
+        Ok(_) => led_to(&back),
+        Err(error) => match NeededProof::of(&error) {
+            Some(needed) if needed.is_secret() => {
+                let page = proof_page(operation, &form, needed, &error);
+                shown(StatusCode::OK, &page, section(&back), Some(login))
+            }
+            _ => failed(login, &error, &back),
+        },
+    }
+}
+
+/// The operations that answer a question.
+const DECISIONS: [&str; 2] = ["permissions/approve", "permissions/deny"];
+
+/// Checks that nobody has answered a question yet: an answer of one page is not overwritten from another.
+async fn undecided(login: &PageLogin, params: &Object) -> Result<(), Error> {
+    let id = params.text("id").unwrap_or_default().into_owned();
+    let OpenQuestion { decision, answered_by, .. } = login.client.ask(&ShowQuestion { id }).await?.question;
+    let Some(decision) = decision else { return Ok(()) };
+    let by = answered_by.unwrap_or_else(|| "an operator".to_owned());
+    Err(Error::invalid_request(format!("nothing was changed: {by} has {} this already", decision.as_str())))
+}
+
+/// Returns the page that asks for the proof which an operation takes; the form goes with it.
+fn proof_page(operation: &str, form: &Form, needed: NeededProof, why: &Error) -> Page {
+    let what = match needed {
+        NeededProof::Account => "Password of your account",
+        _ => "Operators' passphrase",
+    };
+    let passphrase = html! {
+        input type="password" name="_passphrase" autocomplete="off" required autofocus;
+    };
+    let body = html! {
+        p { "Deciding takes a proof that a person is there; it holds for ten minutes." }
+        p.notice role="status" { (why.message()) }
+        form method="post" action={ "/do/" (operation) } {
+            @for (name, value) in form.fields() { input type="hidden" name=(name) value=(value); }
+            (field(what, &passphrase))
+            button.primary { "Go on" }
+            a href=(form.get("_back").filter(|back| is_local(back)).unwrap_or("/")) { "Leave it" }
+        }
+    };
+    Page::new("A proof is needed", body)
+}
+
+/// Returns whether an address leads to a page of this kernel.
+fn is_local(address: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    address.starts_with('/') && !address.starts_with("//") && address.bytes().all(is_plain)
+}
+
+fn failed(login: &PageLogin, error: &Error, here: &str) -> Response<HttpBody> {
+    let status = match error.code() {
+        code::RESOURCE_NOT_FOUND | code::TOOL_NOT_FOUND | code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        code::PERMISSION_DENIED | code::ACCESS_DENIED => StatusCode::FORBIDDEN,
+        code::INVALID_PARAMS | code::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ => StatusCode::CONFLICT,
+    };
+    let body = html! {
+        p.notice.bad role="alert" { (super::layout::visible(&with_causes(error.message(), error))) }
+        a href=(here) { "Back" }
+    };
+    shown(status, &Page::new("That was not done", body), here, Some(login))
+}
+
+fn shown(status: StatusCode, page: &Page, here: &str, login: Option<&PageLogin>) -> Response<HttpBody> {
+    let who = login.map(|login| login.operator.by.id());
+    let document = document(page, here, who.as_deref()).into_string();
+    uncached(status, "text/html; charset=utf-8", document)
+}
+
+fn led_to(path: &str) -> Response<HttpBody> {
+    let answer = Response::builder().status(StatusCode::SEE_OTHER).header(LOCATION, path);
+    answer.body(HttpBody::default()).unwrap_or_default()
+}
+
+fn refused(why: &str) -> Response<HttpBody> {
+    plain(StatusCode::FORBIDDEN, why)
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<HttpBody> {
+    uncached(status, "text/plain; charset=utf-8", format!("{text}\n"))
+}
+
+/// The path at which browsers sign in.
+const LOGIN: &str = "/login";
+
+/// The headers of all answers: nothing of another origin is loaded, framed, sent or read, and no text becomes script.
+const HEADERS: [(&str, &str); 6] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; \
+         frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types mgp",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];

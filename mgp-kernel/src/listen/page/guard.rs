@@ -1,0 +1,88 @@
+//! The checks of a request before anything is done for it: where it comes from, and who sent it.
+
+use std::sync::Arc;
+
+use http::header::{COOKIE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, Method};
+use mgp_transport::http::ConnectionAddrs;
+use tokio::sync::OnceCell;
+
+use crate::lifecycle::page_door::PageOperator;
+use crate::listen::socket::operator;
+use crate::peer::{PeerUser, Process, peer_user};
+
+/// The process at the other end of a connection, as far as the system tells. It is looked for once.
+#[derive(Debug, Clone)]
+pub(super) struct Browser {
+    ends: ConnectionAddrs,
+    /// The user, and whether the kernel or one of its servers started the browser.
+    known: Arc<OnceCell<(PeerUser, bool)>>,
+}
+
+impl Browser {
+    pub(super) fn at(ends: ConnectionAddrs) -> Self {
+        Self { ends, known: Arc::default() }
+    }
+
+    /// Returns whether the kernel or one of its servers started the browser: nobody is taken for the person in front of it.
+    pub(super) async fn descends(&self) -> bool {
+        self.known().await.1
+    }
+
+    /// Returns whether the browser belongs to the operator's user.
+    pub(super) async fn is_of(&self, who: &PageOperator) -> bool {
+        match self.known().await.0 {
+            PeerUser::Known(holder) => operator(holder.user) == who.by,
+            PeerUser::Unknown => false,
+            PeerUser::Untold => true,
+        }
+    }
+
+    async fn known(&self) -> (PeerUser, bool) {
+        let look = || async {
+            let user = peer_user(self.ends).await;
+            let descends = tokio::task::spawn_blocking(move || {
+                let PeerUser::Known(holder) = user else { return false };
+                let own = Process::own();
+                holder.lineage().zip(own).is_some_and(|(lineage, own)| lineage.comes_from(own.id))
+            });
+            (user, descends.await.unwrap_or(true))
+        };
+        *self.known.get_or_init(look).await
+    }
+}
+
+/// Returns whether a request that changes something comes from a page of this server: by the word of the browser, or else
+/// by the origin that it names.
+pub(super) fn is_of_this_page(head: &Parts) -> bool {
+    if matches!(head.method, Method::GET | Method::HEAD) {
+        return true;
+    }
+    if let Some(site) = text(&head.headers, &SEC_FETCH_SITE) {
+        return site == "same-origin";
+    }
+    let host = text(&head.headers, &HOST).unwrap_or_default();
+    text(&head.headers, &ORIGIN).is_some_and(|origin| origin == format!("http://{host}"))
+}
+
+/// Returns the secret of the login that a browser has.
+pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = cookies.flat_map(|cookies| cookies.split(';'));
+    cookies.find_map(|cookie| cookie.trim().strip_prefix(COOKIE_NAME)?.strip_prefix('='))
+}
+
+/// Returns whether a browser asks for a whole page, and not a script for a part of it.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+    text(headers, &SEC_FETCH_MODE).is_none_or(|mode| mode == "navigate")
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The name of the cookie with the secret of a login.
+pub(super) const COOKIE_NAME: &str = "mgp-page";
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");

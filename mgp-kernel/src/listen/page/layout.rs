@@ -1,0 +1,202 @@
+//! What all pages have in common: their frame, forms of operations, and the forms of values.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use mgp_types::is_hidden;
+use mgp_types::mgp::{RiskLevel, Timestamp};
+
+use super::assets::{SCRIPT, STYLE};
+use super::form::Form;
+
+/// A page as a browser shows it: its title, and what stands in its frame.
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) body: Markup,
+}
+
+impl Page {
+    pub(super) fn new(title: impl Into<String>, body: Markup) -> Self {
+        Self { title: title.into(), body }
+    }
+}
+
+/// Returns the document of a page. `here` is the path of its section; `who` is signed in.
+pub(super) fn document(page: &Page, here: &str, who: Option<&str>) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (page.title) " · mgp" }
+                link rel="stylesheet" href=(STYLE.path);
+                link rel="icon" href="data:,";
+                script type="module" src=(SCRIPT.path) {}
+            }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    a.brand href="/" { "mgp" }
+                    @if let Some(who) = who {
+                        nav aria-label="Sections" {
+                            @for (path, name) in SECTIONS {
+                                a href=(path) aria-current=[(path == here).then_some("page")] { (name) }
+                            }
+                        }
+                        form.who method="post" action="/sign-out" {
+                            span { (visible(who)) }
+                            button.quiet { "Sign out" }
+                        }
+                    }
+                }
+                p #lost .notice hidden role="status" {
+                    "The kernel was restarted, or your login ended. "
+                    a href="/login" target="_blank" rel="noopener" { "Sign in again" }
+                    ", then go on here: what you typed stays."
+                }
+                main #main tabindex="-1" {
+                    h1 { (page.title) }
+                    (page.body)
+                }
+            }
+        }
+    }
+}
+
+/// The sections, in the order of the navigation.
+const SECTIONS: [(&str, &str); 7] = [
+    ("/", "Inbox"),
+    ("/servers", "Servers"),
+    ("/tools", "Tools"),
+    ("/definitions", "Definitions"),
+    ("/access", "Access"),
+    ("/record", "Record"),
+    ("/kernel", "Kernel"),
+];
+
+/// Returns a button that has the kernel do an operation with these params, and leads to `back` then.
+pub(super) fn button(
+    operation: &str,
+    params: &[(&str, &str)],
+    back: &str,
+    label: &str,
+    kind: &str,
+) -> Markup {
+    form(
+        operation,
+        back,
+        &html! {
+            @for (name, value) in params { input type="hidden" name=(name) value=(value); }
+            button class=(kind) { (label) }
+        },
+    )
+}
+
+/// Returns a form whose fields are the params of an operation, and that leads to `back` then.
+pub(super) fn form(operation: &str, back: &str, fields: &Markup) -> Markup {
+    html! {
+        form method="post" action={ "/do/" (operation) } {
+            input type="hidden" name="_back" value=(back);
+            (fields)
+        }
+    }
+}
+
+/// Returns a labelled field of a form.
+pub(super) fn field(label: &str, input: &Markup) -> Markup {
+    html! { label.field { span { (label) } (input) } }
+}
+
+/// Returns a table, or what to say where it has no rows.
+pub(super) fn table(headings: &[&str], rows: &[Markup], none: &str) -> Markup {
+    html! {
+        @if rows.is_empty() {
+            p.none { (none) }
+        } @else {
+            div.scroll tabindex="0" role="region" aria-label=(headings.join(", ")) {
+                table {
+                    thead { tr { @for heading in headings { th scope="col" { (heading) } } } }
+                    tbody { @for row in rows { tr { (row) } } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the link to the rest of a list, which begins where `field` of the address says; nothing if there is no rest.
+pub(super) fn more(path: &str, query: &Form, field: &str, next: Option<u64>) -> Markup {
+    let rest = || query.clone().without(field).0.to_query();
+    html! { @if let Some(next) = next { p { a href={ (path) "?" (rest()) "&" (field) "=" (next) } { "More" } } } }
+}
+
+pub(super) fn risk(risk: RiskLevel) -> Markup {
+    html! { span class={ "badge " (risk) } { (risk) } }
+}
+
+/// Returns a time as a distance from now; the whole time is shown when it is pointed at.
+pub(super) fn moment(time: Timestamp) -> Markup {
+    let seconds = Timestamp::now().since(time).as_secs();
+    let away = match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} d ago", seconds / 86_400),
+    };
+    html! { time datetime=(time) title=(time) { (away) } }
+}
+
+/// Returns a text of somebody else, in which each hidden character is marked and spelled out.
+pub(super) fn visible(text: &str) -> Markup {
+    let mut out = String::with_capacity(text.len());
+    let mut plain = String::new();
+    for letter in text.chars() {
+        if matches!(letter, '\n' | '\t' | '\u{fe0f}') || !is_hidden(letter) {
+            plain.push(letter);
+        } else {
+            out += &html! { (plain) mark title="a hidden character" { (letter.escape_unicode()) } }
+                .into_string();
+            plain.clear();
+        }
+    }
+    out += &html! { (plain) }.into_string();
+    PreEscaped(out)
+}
+
+/// Returns a text of several lines; a long one is folded, never cut.
+pub(super) fn block(text: &str) -> Markup {
+    let shown = html! { pre { (visible(text)) } };
+    let lines = text.lines().count();
+    if lines <= FOLDED_LINES && text.len() <= FOLDED_BYTES {
+        return shown;
+    }
+    html! { details { summary { (lines) " lines, " (text.len()) " bytes" } (shown) } }
+}
+
+/// The length of texts from which on they are folded.
+const FOLDED_LINES: usize = 40;
+const FOLDED_BYTES: usize = 4_000;
+
+/// Returns a part of an address: no text of a server is anything else there.
+pub(super) fn segment(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_others_are_texts_and_hide_nothing() {
+        let shown = visible("<b>\u{202e}x</b>\u{1b}[2J").into_string();
+        assert!(shown.starts_with("&lt;b&gt;<mark"), "{shown}");
+        assert!(shown.contains(r"\u{202e}</mark>x&lt;/b&gt;<mark") && shown.contains(r"\u{1b}</mark>[2J"));
+        assert_eq!(segment("a/../b?c#d"), "a%2F%2E%2E%2Fb%3Fc%23d");
+    }
+
+    #[test]
+    fn long_texts_are_folded_and_not_cut() {
+        let long = "x\n".repeat(FOLDED_LINES + 1);
+        let shown = block(&long).into_string();
+        assert!(shown.contains("<details>") && shown.contains(&long), "{shown}");
+        assert!(!block("short").into_string().contains("details"));
+    }
+}

@@ -1,0 +1,76 @@
+//! The client that does for a browser what its person asks for: one more client of the operations of operators.
+
+use std::time::Duration;
+
+use mgp_types::{Error, Object, RawJson};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::admin::list::OperationEntry;
+use crate::admin::operation::Operation;
+use crate::admin::operators::ProvePresence;
+use crate::kernel::{Kernel, OperatorClient};
+use crate::lifecycle::page_door::PageOperator;
+use crate::proof::OperatorConnection;
+
+/// The connection of a browser's operator to the kernel, which lies in this process. All rules for operators at the socket
+/// hold for it: a proof that a person is there is given on it, and holds for a while.
+#[derive(Debug)]
+pub(crate) struct PageClient {
+    kernel: Kernel,
+    operator: PageOperator,
+    connected: Mutex<Option<ConnectedOperator>>,
+}
+
+#[derive(Debug, Clone)]
+struct ConnectedOperator {
+    client: OperatorClient,
+    /// The time at which the proof ends that was given on this connection.
+    end: Option<Instant>,
+}
+
+impl PageClient {
+    pub(super) const fn new(kernel: Kernel, operator: PageOperator) -> Self {
+        Self { kernel, operator, connected: Mutex::new(None) }
+    }
+
+    /// Has the kernel do an operation.
+    pub(super) async fn ask<O: Operation>(&self, operation: &O) -> Result<O::Reply, Error> {
+        let reply = self.client().await?.request(OperationEntry::name_of::<O>(), operation).await?;
+        reply.to().map_err(|error| Error::internal("the answer has another form").with_source(error))
+    }
+
+    /// Sends a request of a form to the kernel.
+    pub(super) async fn send(&self, method: &str, params: Object) -> Result<RawJson, Error> {
+        self.client().await?.request(method, params.to_raw()).await
+    }
+
+    /// Proves that a person is there, for a while.
+    pub(super) async fn prove(&self, passphrase: String) -> Result<(), Error> {
+        self.ask(&ProvePresence { passphrase: Some(passphrase), token: None }).await?;
+        if let Some(connected) = &mut *self.connected.lock() {
+            connected.end = Some(Instant::now() + PROOF_HOLDS);
+        }
+        Ok(())
+    }
+
+    /// Returns the connection, or a new one where the proof on the last one has ended.
+    async fn client(&self) -> Result<OperatorClient, Error> {
+        let connected = self.connected.lock().clone();
+        let is_over = |connected: &ConnectedOperator| connected.end.is_some_and(|end| end < Instant::now());
+        if let Some(connected) = connected.filter(|connected| !is_over(connected)) {
+            return Ok(connected.client);
+        }
+        let connection = if self.operator.is_own {
+            OperatorConnection::of_account(None)
+        } else {
+            OperatorConnection::of_member()
+        };
+        let client = self.kernel.operate_as(self.operator.by.clone(), connection, None).await?;
+        *self.connected.lock() = Some(ConnectedOperator { client: client.clone(), end: None });
+        Ok(client)
+    }
+}
+
+/// The time for which a proof holds, as at a terminal.
+const PROOF_HOLDS: Duration = Duration::from_mins(10);

@@ -1,0 +1,89 @@
+//! The definitions of servers: those that are held or flagged, and what changed in one.
+
+use maud::{Markup, html};
+use mgp_security::definition::DefinitionName;
+use mgp_types::mgp::ServerId;
+use mgp_types::{Error, RawJson};
+
+use super::super::form::Form;
+use super::super::layout::{Page, block, button, more, segment, table, visible};
+use super::super::page_client::PageClient;
+use crate::admin::pins::{ListPins, PinDiff, PinRow, PinnedName};
+use crate::terminal::word_of;
+
+pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
+    let wanted: ListPins = query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
+    let found = client.ask(&wanted).await?;
+    let rows: Vec<_> = found.pins.iter().map(row).collect();
+    let none = if wanted.waiting { "No definition is held or flagged." } else { "No definition is known." };
+    let body = html! {
+        p {
+            @if wanted.waiting { a href="/definitions" { "All definitions" } }
+            @else { a href="/definitions?waiting:json=true" { "Only those that are held or flagged" } }
+        }
+        div #definitions data-live { (table(&["Definition", "Server", "State", "Why"], &rows, none)) }
+        (more("/definitions", query, "offset:json", found.next_offset))
+    };
+    Ok(Page::new("Definitions", body))
+}
+
+/// Reads the name of a definition in an address.
+fn named(name: &str) -> Result<DefinitionName, Error> {
+    RawJson::from_text(name).to().map_err(|error| Error::invalid_params(error.to_string()))
+}
+
+fn row(pin: &PinRow) -> Markup {
+    let (server, name) = (pin.server_id.as_str(), pin.name.to_string());
+    html! {
+        td { a href={ "/definitions/" (segment(server)) "/" (segment(&name)) } { (visible(&name)) } }
+        td { a href={ "/servers/" (segment(server)) } { (visible(server)) } }
+        td { (state(pin)) }
+        td { @if let Some(standing) = &pin.standing { (visible(&standing.reason)) } }
+    }
+}
+
+fn state(pin: &PinRow) -> Markup {
+    let word = pin.standing.as_ref().map_or_else(|| word_of(pin.state), |standing| standing.is.clone());
+    html! { span class={ "badge " (word) } { (word) } }
+}
+
+pub(super) async fn one(client: &PageClient, server: &str, name: &str) -> Result<Page, Error> {
+    let wanted = PinnedName { server_id: ServerId::from(server), name: named(name)? };
+    let found = client.ask(&wanted).await?;
+    let PinDiff { row, definition, changes, omitted, .. } = &found;
+    let change = |change: &crate::admin::pins::PinChange| {
+        html! {
+            td { code { (visible(&change.at)) } }
+            td { @if let Some(before) = &change.before { del { (visible(before)) } } }
+            td { @if let Some(after) = &change.after { ins { (visible(after)) } } }
+        }
+    };
+    let changed: Vec<_> = changes.iter().map(change).collect();
+    let here = format!("/definitions/{}/{}", segment(server), segment(name));
+    let despite = row.standing.as_ref().map(|standing| standing.rules.clone()).unwrap_or_default();
+    let despite = serde_json::to_string(&despite).unwrap_or_default();
+    let body = html! {
+        dl {
+            dt { "Server" } dd { a href={ "/servers/" (segment(server)) } { (visible(server)) } }
+            dt { "State" } dd { (state(row)) }
+            @if let Some(standing) = &row.standing { dt { "Why" } dd { (visible(&standing.reason)) } }
+        }
+        @if let Some(digest) = &row.waiting {
+            (button(
+                "pins/approve",
+                &[("server_id", server), ("name", name), ("digest", digest), ("despite:json", &despite)],
+                &here,
+                "Approve what stands here",
+                "primary",
+            ))
+        }
+        @if !changed.is_empty() {
+            h2 { "What changed since it was approved" }
+            (table(&["At", "Before", "After"], &changed, ""))
+            @if *omitted > 0 { p.faint { "and " (omitted) " more changes" } }
+        }
+        h2 { "Definition" }
+        @if let Some(definition) = definition { (block(&super::tools::pretty(definition))) }
+    };
+    Ok(Page::new(name, body))
+}

@@ -1,0 +1,84 @@
+//! One question: all of what is asked, and what an answer covers.
+
+use maud::{Markup, html};
+use mgp_types::Error;
+use mgp_types::mgp::{Decision, RiskLevel};
+
+use super::super::layout::{Page, block, button, moment, risk, segment, visible};
+use super::super::page_client::PageClient;
+use crate::admin::questions::{OpenQuestion, ShowQuestion, ShownQuestion};
+
+pub(super) async fn page(client: &PageClient, id: &str) -> Result<Page, Error> {
+    let ShownQuestion { question, arguments } = client.ask(&ShowQuestion { id: id.to_owned() }).await?;
+    // The whole arguments take the place of those in the message.
+    let is_argument = |line: &&str| arguments.is_some() && line.starts_with('{');
+    let message: Vec<&str> = question.message.lines().take_while(|line| !is_argument(line)).collect();
+    let body = html! {
+        div #question data-live {
+            (facts(&question))
+            p { (visible(&message.join("\n"))) }
+            @if let Some(arguments) = &arguments { h2 { "Arguments" } (block(arguments)) }
+            (answers(&question))
+        }
+    };
+    let about = question.tool_name.as_ref().map(|tool| format!("{}.{tool}", question.server_id));
+    Ok(Page::new(about.unwrap_or_else(|| question.server_id.to_string()), body))
+}
+
+fn facts(question: &OpenQuestion) -> Markup {
+    let server = question.server_id.as_str();
+    html! {
+        dl {
+            dt { "Server" } dd { a href={ "/servers/" (segment(server)) } { (visible(server)) } }
+            @if let Some(tool) = &question.tool_name { dt { "Tool" } dd { (visible(tool.as_str())) } }
+            @if let Some(permission) = &question.permission { dt { "Permission" } dd { code { (visible(permission.as_str())) } } }
+            @if let Some(agent) = &question.agent_id {
+                dt { "Agent" } dd { a href={ "/record?agent_id=" (segment(agent)) } { (visible(agent)) } }
+            }
+            dt { "Risk" } dd { (risk(question.risk)) }
+            dt { "Asked" } dd { (moment(question.asked_at)) }
+            @if let Some(end) = question.ends_at { dt { "Until" } dd { time datetime=(end) { (end) } } }
+        }
+    }
+}
+
+fn answers(question: &OpenQuestion) -> Markup {
+    let here = format!("/questions/{}", segment(&question.id));
+    let id = ("id", question.id.as_str());
+    let approve = |params: &[(&str, &str)], label: &str| {
+        let params: Vec<_> = [id].into_iter().chain(params.iter().copied()).collect();
+        button("permissions/approve", &params, "/", label, "primary")
+    };
+    if let Some(decision) = question.decision {
+        let word = if decision == Decision::Approved { "Approved" } else { "Denied" };
+        return html! {
+            p.notice {
+                (word) " by " (visible(question.answered_by.as_deref().unwrap_or("an operator")))
+                "; the answer waits until the same is asked again."
+            }
+            (button("permissions/reset", &[("what", &question.id)], &here, "Forget the answer", ""))
+        };
+    }
+    let is_call = question.permission.is_none() && question.tool_name.is_some();
+    html! {
+        h2 { "Your answer" }
+        div.row {
+            @if is_call {
+                (approve(&[], "Approve this call"))
+                @if question.risk < RiskLevel::Dangerous {
+                    (approve(&[("max_uses:json", "10")], "Approve it and the next 9 of this tool"))
+                }
+            } @else if question.permission.is_some() {
+                (approve(&[("lasts", "once")], "Approve for this call"))
+                (approve(&[], "Approve for the session"))
+                (approve(&[("lasts", "always")], "Approve always, for this agent"))
+            } @else {
+                (approve(&[], "Approve this server"))
+            }
+            (button("permissions/deny", &[id], "/", "Deny", "danger"))
+        }
+        p.faint {
+            "An answer is for exactly what stands here: other arguments, another agent or another tool ask again."
+        }
+    }
+}

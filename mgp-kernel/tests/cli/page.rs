@@ -1,0 +1,234 @@
+//! The page for people, as browsers and those who are none meet it.
+
+use crate::home::{Home, Ran};
+use crate::http::{self, Answer};
+use crate::kernel::Kernel;
+use crate::people::home_with_notes;
+
+/// A browser at the page of a kernel.
+struct Browser {
+    port: u16,
+    /// The header with the cookie of its login.
+    cookie: String,
+}
+
+/// The word of browsers for a request that a page of the same origin sent.
+const OWN: &str = "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: navigate\r\n";
+const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
+
+/// Opens the page, and returns its port and a code.
+fn opened(home: &Home) -> (u16, String) {
+    let opened = home.json(["ui", "--no-browser"]);
+    let (_, port) = opened["address"].as_str().unwrap().rsplit_once(':').unwrap();
+    (port.parse().unwrap(), opened["code"].as_str().unwrap().to_owned())
+}
+
+impl Browser {
+    fn signed_in(home: &Home) -> Self {
+        let (port, code) = opened(home);
+        let answer = http::send(port, "POST", "/login", FORM, &format!("code={code}"));
+        assert_eq!(answer.status, 303, "{}", answer.head);
+        let set = answer.header("set-cookie").unwrap();
+        assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{set}");
+        let cookie = format!("Cookie: other=1; {}\r\n", set.split(';').next().unwrap());
+        Self { port, cookie }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        http::send(self.port, "GET", path, &self.cookie, "")
+    }
+
+    /// Sends a form as a page of the kernel does.
+    fn post(&self, path: &str, form: &str) -> Answer {
+        http::send(self.port, "POST", path, &format!("{}{OWN}{FORM}", self.cookie), form)
+    }
+}
+
+/// A kernel with a server of notes, and the id of a question about the call that removes one.
+fn asked() -> (Home, Kernel, String) {
+    let home = home_with_notes("");
+    let (kernel, _) = Kernel::on_http(&home);
+    let ran = call(&home);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    let id = home.json(["permissions", "pending"])["questions"][0]["id"].as_str().unwrap().to_owned();
+    (home, kernel, id)
+}
+
+/// Calls the tool as a client of the user, without any proof.
+fn call(home: &Home) -> Ran {
+    let mut command = home.command(["call", "notes.remove_note", "number=1"]);
+    command.env_remove("MGP_OPERATORS_TOKEN");
+    Home::ran(command, "")
+}
+
+/// Sets the passphrase `correct horse`.
+fn with_passphrase(home: &Home) {
+    let set = home.run_with(["operators", "passphrase", "--stdin"], "correct horse\n");
+    assert_eq!(set.code, Some(0), "{set:?}");
+}
+
+#[test]
+fn nobody_sees_anything_of_any_page_without_a_login() {
+    let (home, _kernel, id) = asked();
+    let (port, _) = opened(&home);
+    let question = format!("/questions/{id}");
+    let paths = [
+        "/",
+        &question,
+        "/servers",
+        "/servers/notes",
+        "/tools",
+        "/tools/notes.remove_note",
+        "/definitions",
+        "/definitions/notes/remove_note",
+        "/access",
+        "/record",
+        "/kernel",
+        "/live",
+        "/nowhere",
+    ];
+    for path in paths {
+        for (mode, status) in [("navigate", 303), ("cors", 401)] {
+            for cookie in ["", "Cookie: mgp-page=\r\n", "Cookie: mgp-page=0123\r\n"] {
+                let answer =
+                    http::send(port, "GET", path, &format!("Sec-Fetch-Mode: {mode}\r\n{cookie}"), "");
+                assert_eq!(answer.status, status, "{path} {mode}");
+                assert!(!answer.body.contains("notes"), "{path}: {}", answer.body);
+            }
+        }
+    }
+    for (path, headers) in [("/do/permissions/approve", OWN), ("/sign-out", OWN)] {
+        let answer = http::send(port, "POST", path, &format!("{headers}{FORM}"), &format!("id={id}"));
+        assert_eq!(answer.status, 401, "{path}");
+    }
+    assert_eq!(home.json(["permissions", "pending"])["questions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_code_signs_one_browser_in_and_guesses_end_it() {
+    let (home, _kernel, _) = asked();
+    let (port, code) = opened(&home);
+    let send = |code: &str| http::send(port, "POST", "/login", FORM, &format!("code={code}")).status;
+    assert_eq!((send("K7QF-9M2X"), send("")), (403, 403));
+    // People type as they like.
+    assert_eq!(send(&code.to_lowercase().replace('-', " ")), 303);
+    assert_eq!(send(&code), 403, "it holds once");
+    let (_, code) = opened(&home);
+    (0..5).for_each(|_| assert_eq!(send("K7QF-9M2X"), 403));
+    assert_eq!(send(&code), 403, "somebody guesses");
+}
+
+#[test]
+fn what_no_page_of_the_kernel_sent_is_refused() {
+    let (home, _kernel, id) = asked();
+    let browser = Browser::signed_in(&home);
+    let Browser { port, cookie } = &browser;
+    for headers in [
+        "",
+        "Origin: null\r\n",
+        "Origin: http://evil.example\r\n",
+        "Sec-Fetch-Site: cross-site\r\n",
+        "Sec-Fetch-Site: same-site\r\n",
+        "Sec-Fetch-Site: none\r\n",
+        "Origin: http://127.0.0.1:1\r\n",
+        "Origin: http://localhost\r\n",
+    ] {
+        let headers = format!("{cookie}{headers}{FORM}");
+        for path in ["/do/permissions/approve", "/do/permissions/deny", "/sign-out"] {
+            assert_eq!(
+                http::send(*port, "POST", path, &headers, &format!("id={id}")).status,
+                403,
+                "{headers}"
+            );
+        }
+    }
+    assert_eq!(browser.get("/").status, 200);
+    assert!(home.json(["permissions", "pending"])["questions"][0]["decision"].is_null());
+    for host in ["evil.example", "localhost.evil.example"] {
+        let answer = http::send(*port, "GET", "/", &format!("{cookie}Host: {host}\r\n"), "");
+        assert_eq!(answer.status, 403, "{host}");
+    }
+}
+
+#[test]
+fn a_question_is_shown_whole_and_answered_once() {
+    let (home, _kernel, id) = asked();
+    let browser = Browser::signed_in(&home);
+    let inbox = browser.get("/").body;
+    assert!(inbox.contains("1 question waits") && inbox.contains(&format!("/questions/{id}")), "{inbox}");
+    let shown = browser.get(&format!("/questions/{id}"));
+    assert_eq!(shown.status, 200);
+    assert!(shown.body.contains("&quot;number&quot;: 1"), "{}", shown.body);
+    with_passphrase(&home);
+    let answer =
+        browser.post("/do/permissions/approve", &format!("id={id}&_back=%2F&_passphrase=correct+horse"));
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    assert!(browser.get("/").body.contains("Nothing waits for you"));
+    assert!(browser.get(&format!("/questions/{id}")).body.contains("Approved by"));
+    let again = browser.post("/do/permissions/deny", &format!("id={id}"));
+    assert!(again.status == 400 && again.body.contains("has approved this already"), "{}", again.body);
+    let ran = call(&home);
+    assert!(ran.out.contains("there is no note"), "{ran:?}");
+}
+
+#[test]
+fn a_decision_takes_the_proof_that_a_command_takes_and_the_form_goes_with_it() {
+    let (home, _kernel, id) = asked();
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let form = format!("id={id}&_back=%2Fservers");
+    let answer = browser.post("/do/permissions/approve", &form);
+    assert!(answer.body.contains("passphrase") && answer.body.contains(&id), "{}", answer.body);
+    assert_eq!(browser.post("/do/permissions/approve", &format!("{form}&_passphrase=wrong")).status, 200);
+    assert!(home.json(["permissions", "pending"])["questions"][0]["decision"].is_null());
+    let answer = browser.post("/do/permissions/approve", &format!("{form}&_passphrase=correct+horse"));
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/servers")), "{}", answer.body);
+    // What a person looks at takes none.
+    assert_eq!(Browser::signed_in(&home).get("/kernel").status, 200);
+}
+
+#[test]
+fn what_was_typed_is_kept_over_the_end_of_a_login() {
+    let (home, _kernel, id) = asked();
+    let browser = Browser::signed_in(&home);
+    assert_eq!(browser.post("/sign-out", "").status, 303);
+    assert_eq!(browser.get("/servers").status, 303);
+    let form = format!("id={id}&_back=%2F&_passphrase=secret");
+    let answer = browser.post("/do/permissions/deny", &form);
+    assert!(answer.status == 401 && answer.body.contains(&format!("id={id}")), "{}", answer.body);
+    assert!(!answer.body.contains("secret"), "{}", answer.body);
+    let (port, code) = opened(&home);
+    let kept = format!("code={code}&_to=%2Fdo%2Fpermissions%2Fdeny&_form=id%3D{id}");
+    let answer = http::send(port, "POST", "/login", FORM, &kept);
+    assert!(answer.status == 200 && answer.body.contains("Send it now"), "{}", answer.body);
+    assert!(
+        home.json(["permissions", "pending"])["questions"][0]["decision"].is_null(),
+        "nothing is done unasked"
+    );
+    let kept = format!("code={code}&_to=%2F%2Fevil.example&_form=");
+    assert!(!http::send(port, "POST", "/login", FORM, &kept).raw.contains("evil"));
+}
+
+#[test]
+fn each_page_shows_what_there_is_and_every_link_of_it_leads_somewhere() {
+    let (home, _kernel, _) = asked();
+    home.done(["access", "grant", "agent.x", "notes"]);
+    let browser = Browser::signed_in(&home);
+    let (mut known, mut next) = (std::collections::BTreeSet::new(), vec!["/".to_owned()]);
+    while let Some(path) = next.pop() {
+        if !known.insert(path.clone()) {
+            continue;
+        }
+        let answer = browser.get(&path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        let links = answer.body.split("href=\"").skip(1).map(|link| link.split('"').next().unwrap());
+        next.extend(links.filter(|link| link.starts_with('/')).map(|link| link.replace("&amp;", "&")));
+        assert!(known.len() < 200, "{known:?}");
+    }
+    for path in ["/servers/notes", "/tools/notes%2Eremove%5Fnote", "/record?agent_id=agent%2Ex"] {
+        assert!(known.contains(path), "{known:?}");
+    }
+    let why =
+        browser.get("/tools/notes.remove_note?arguments:json=%7B%22number%22%3A1%7D&agent=agent.x").body;
+    assert!(why.contains("confirmation") && why.contains("badge asks"), "{why}");
+}

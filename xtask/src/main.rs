@@ -7,6 +7,7 @@
 //! cargo xtask ledger        which requirements no test covers
 //! cargo xtask conformance   the official MCP conformance suite, server and client
 //! cargo xtask walk          what a new user does with `mgp`, step by step
+//! cargo xtask page          what people do on the page, in a real browser
 //! cargo xtask interop       other SDKs against ours, in both directions
 //! cargo xtask servers       published servers, directly and through the kernel
 //! cargo xtask bench         speed beside rmcp and a hand-written floor
@@ -30,6 +31,7 @@ mod interop;
 mod ledger;
 mod mutants;
 mod node;
+mod page;
 mod process;
 mod python;
 mod servers;
@@ -67,6 +69,8 @@ enum Chore {
     Conformance(conformance::Args),
     /// What a new user does with `mgp`, step by step
     Walk(walk::Args),
+    /// What people do on the page, in a real browser
+    Page(page::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),
     /// Published servers, directly and through the kernel
@@ -105,6 +109,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Ledger(args) => ledger::run(&workspace, &args),
         Chore::Conformance(args) => conformance::run(&workspace, &args),
         Chore::Walk(args) => walk::run(&workspace, &args),
+        Chore::Page(args) => page::run(&workspace, &args),
         Chore::Interop(args) => interop::run(&workspace, &args),
         Chore::Servers(args) => servers::run(&workspace, &args),
         Chore::Bench(args) => bench::run(&workspace, &args),

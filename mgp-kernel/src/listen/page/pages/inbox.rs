@@ -26,7 +26,7 @@ pub(super) async fn page(client: &PageClient) -> Result<Page, Error> {
             @for question in open { (card(question)) }
             @for needed in &waiting.undecided { (undecided(needed)) }
             @if held > 0 {
-                p.card { a href="/definitions?waiting:json=true" { (held) " definitions" } " are held or flagged." }
+                p.card { "Held or flagged definitions: " a href="/definitions?waiting:json=true" { (held) } }
             }
         }
         h2 { "Servers" }

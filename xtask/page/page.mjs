@@ -1,0 +1,303 @@
+// What people do on the page, in a real browser. Prints a row for each check, and ends with 1 if one fails.
+//
+// page.mjs MGP BROWSER FOLDER      the checks; pictures go to FOLDER
+// page.mjs server                  the server behind the kernel, over standard input and output
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const HOSTILE = '<img src=x onerror="window.injected=1"><script>window.injected=1</script>\u202e';
+const PASSPHRASE = 'correct horse battery';
+
+if (process.argv[2] === 'server') {
+  const tool = (name, description, properties) => ({ name, description, inputSchema: { type: 'object', properties } });
+  const tools = [
+    tool('list_notes', 'Lists the notes.', {}),
+    tool('delete_note', 'Deletes a note.', { number: { type: 'integer' }, why: { type: 'string' } }),
+    tool('read_hostile', `Reads. ${HOSTILE}`, {}),
+  ];
+  const answers = {
+    initialize: () => ({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1' } }),
+    'tools/list': () => ({ tools }),
+    'tools/call': (params) => ({ content: [{ type: 'text', text: `done ${params.name}` }] }),
+  };
+  process.stderr.write(`${HOSTILE}\n`);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { id, method, params } = JSON.parse(line);
+    if (id === undefined || !answers[method]) continue;
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: answers[method](params) })}\n`);
+  }
+  process.exit(0);
+}
+
+const [, script, mgp, browserPath, folder] = process.argv;
+const require = createRequire(join(process.cwd(), 'page.mjs'));
+const { chromium } = require('playwright-core');
+const axe = require.resolve('axe-core');
+
+const home = join(folder, 'home');
+rmSync(home, { recursive: true, force: true });
+mkdirSync(home, { recursive: true, mode: 0o700 });
+const config = join(home, 'mgp.toml');
+writeFileSync(config, `
+[access]
+default = "opt-out"
+[[servers]]
+id = "notes"
+command = ${JSON.stringify(process.execPath)}
+args = [${JSON.stringify(script)}, "server"]
+[[servers]]
+id = "broken"
+command = "false"
+`);
+const options = ['--config', config, '--state', join(home, 'state')];
+const command = (words, input = '') =>
+  spawnSync(mgp, [...options, ...words], { input, encoding: 'utf8', env: { ...process.env, HOME: home } });
+
+let kernel;
+let agents;
+
+/** Starts the kernel, and waits until its server is there. */
+async function start() {
+  kernel = spawn(mgp, [...options, 'serve', '--http', '127.0.0.1:0', '--no-stdio'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, HOME: home },
+  });
+  for await (const line of createInterface({ input: kernel.stderr })) {
+    const found = line.match(/listening at (\S+)/);
+    if (found) {
+      [, agents] = found;
+      break;
+    }
+  }
+  kernel.stderr.resume();
+  await until('the server is there', () => command(['tools', '--json']).stdout.includes('delete_note'));
+}
+
+async function stop() {
+  command(['stop']);
+  if (kernel.exitCode === null) await new Promise((ended) => { kernel.once('exit', ended); });
+}
+
+/** Returns the address of the page, and a code. */
+function opened() {
+  const { stdout, stderr } = command(['ui', '--no-browser', '--json']);
+  if (!stdout) throw new Error(stderr);
+  const { address, code } = JSON.parse(stdout);
+  return { address: `http://${address}`, code };
+}
+
+/** Calls a tool as an agent does, and returns what it gets. */
+async function call(name, given) {
+  const post = (session, message) => fetch(agents, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+      ...(session ? { 'mcp-session-id': session } : {}),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  });
+  const begun = await post(null, {
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'agent', version: '1' } },
+  });
+  await begun.text();
+  const session = begun.headers.get('mcp-session-id');
+  await post(session, { method: 'notifications/initialized' });
+  const answer = await post(session, { id: 2, method: 'tools/call', params: { name, arguments: given } });
+  return answer.text();
+}
+
+async function until(what, is) {
+  const end = Date.now() + 30_000;
+  while (!(await is())) {
+    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+    await new Promise((later) => { setTimeout(later, 50); });
+  }
+}
+
+function must(is, what) {
+  if (!is) throw new Error(what);
+}
+
+const checks = [];
+async function check(name, work) {
+  const began = Date.now();
+  let said = '';
+  try {
+    said = (await work()) ?? 'ok';
+  } catch (error) {
+    said = `FAILED: ${error.message.split('\n')[0]}`;
+  }
+  checks.push([name, `${Date.now() - began}`, said]);
+  console.log(`| ${name.padEnd(66)} | ${String(Date.now() - began).padStart(5)} | ${said} |`);
+}
+
+const faults = [];
+/** Opens a page of a browser whose faults are noted. */
+async function page(context) {
+  const opened = await context.newPage();
+  opened.on('console', (message) => {
+    if (message.type() === 'error' && !/status of (401|403|404)|ERR_CONNECTION|ERR_INCOMPLETE/.test(message.text())) faults.push(message.text());
+  });
+  opened.on('pageerror', (error) => faults.push(error.message));
+  return opened;
+}
+
+async function signIn(tab, code) {
+  await tab.fill('input[name=code]', code);
+  await tab.press('input[name=code]', 'Enter');
+  await tab.waitForURL((url) => url.pathname !== '/login');
+}
+
+const paths = ['/', '/servers', '/servers/notes', '/tools', '/tools/notes.delete_note', '/definitions', '/access', '/record', '/kernel'];
+
+await start();
+command(['operators', 'passphrase', '--stdin'], `${PASSPHRASE}\n`);
+const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+let { address, code } = opened();
+const tab = await page(context);
+let waiting;
+
+await check('a wrong code says so, and the right one leads where one wanted to go', async () => {
+  await tab.goto(`${address}/servers`);
+  await tab.fill('input[name=code]', 'K7QF-9M2X');
+  await tab.press('input[name=code]', 'Enter');
+  must((await tab.textContent('main')).includes('does not hold'), 'nothing is said of a wrong code');
+  await tab.goto(`${address}/servers`);
+  await signIn(tab, code);
+  must(new URL(tab.url()).pathname === '/servers', tab.url());
+});
+
+await check('a question comes up by itself', async () => {
+  await tab.goto(address);
+  await tab.waitForLoadState('load');
+  waiting = call('notes__delete_note', { number: 1, why: HOSTILE.replace('\u202e', '') });
+  await tab.waitForSelector('article.card a');
+  must((await tab.title()).includes('1 question waits'), await tab.title());
+});
+
+await check('its page shows the whole call, and texts of others are texts', async () => {
+  await tab.click('article.card a');
+  await tab.waitForSelector('text=Your answer');
+  must((await tab.textContent('pre')).includes('onerror'), 'the arguments are not shown');
+  must(await tab.evaluate(() => window.injected === undefined && !document.querySelector('main img')), 'a text became a part of the page');
+  await tab.screenshot({ path: join(folder, 'question.png') });
+});
+
+const other = await page(context);
+await other.goto(tab.url());
+
+await check('it is answered with the keyboard alone', async () => {
+  const reach = async (label) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await tab.keyboard.press('Tab');
+      if ((await tab.evaluate(() => document.activeElement?.textContent)) === label) return;
+    }
+    throw new Error(`Tab never reaches ${label}`);
+  };
+  await reach('Approve this call');
+  await tab.keyboard.press('Enter');
+  await tab.waitForSelector('input[name=_passphrase]');
+  await tab.keyboard.type(PASSPHRASE);
+  await tab.keyboard.press('Enter');
+  await tab.waitForURL((url) => url.pathname === '/');
+  must((await waiting).includes('done delete_note'), await waiting);
+});
+
+await check('who comes second changes nothing, and is told', async () => {
+  await other.click('text=Deny');
+  const said = await other.textContent('main');
+  must(said.includes('That was not done'), said);
+});
+
+for (const [theme, width] of [['light', 1200], ['dark', 1200], ['light', 360], ['dark', 360]]) {
+  await check(`axe finds nothing, and nothing is wider than the screen: ${theme}, ${width} px`, async () => {
+    const shown = await browser.newContext({
+      viewport: { width, height: 800 }, colorScheme: theme, storageState: await context.storageState(), bypassCSP: true,
+    });
+    const seen = await page(shown);
+    for (const path of [...paths, '/login']) {
+      await seen.goto(address + path);
+      await seen.addScriptTag({ path: axe });
+      const { violations } = await seen.evaluate(() => window.axe.run());
+      const found = violations.map((fault) => `${fault.id} at ${fault.nodes[0].target}`);
+      must(found.length === 0, `${path}: ${found.join('; ')}`);
+      const wide = await seen.evaluate(() => document.scrollingElement.scrollWidth > window.innerWidth);
+      must(!wide, `${path} is wider than ${width} px`);
+      await seen.screenshot({ path: join(folder, `${path.replaceAll('/', '_')}-${theme}-${width}.png`), fullPage: true });
+    }
+    await shown.close();
+  });
+}
+
+await check('every link leads to something of this kernel', async () => {
+  const known = new Set();
+  const next = [...paths];
+  while (next.length > 0) {
+    const path = next.pop();
+    if (known.has(path) || known.size > 300) continue;
+    known.add(path);
+    const answer = await tab.goto(address + path);
+    must(answer.status() === 200, `${path}: ${answer.status()}`);
+    const links = await tab.$$eval('a[href]', (all) => all.map((link) => link.href));
+    for (const link of links) {
+      must(new URL(link).origin === address, `${path} leads to ${link}`);
+      next.push(link.slice(address.length).split('#')[0] || '/');
+    }
+    must(await tab.evaluate(() => window.injected === undefined), `${path}: a text became script`);
+  }
+  return `${known.size} links`;
+});
+
+await check('everything works without a script', async () => {
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
+  const seen = await plain.newPage();
+  waiting = call('notes__delete_note', { number: 2 });
+  await until('the question', async () => {
+    await seen.goto(address);
+    return (await seen.$('article.card a')) !== null;
+  });
+  await seen.click('article.card a');
+  await seen.click('text=Deny');
+  await seen.waitForURL((url) => url.pathname === '/');
+  must(!(await waiting).includes('done delete_note'), await waiting);
+  await plain.close();
+});
+
+await check('a page and all that it loads stay under 100 KB', async () => {
+  const fresh = await page(await browser.newContext({ storageState: await context.storageState() }));
+  await fresh.goto(address, { waitUntil: 'load' });
+  const bytes = await fresh.evaluate(() => {
+    const loaded = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+    return loaded.reduce((sum, entry) => sum + entry.decodedBodySize, 0);
+  });
+  await fresh.close();
+  must(bytes > 1_000 && bytes < 100_000, `${bytes} bytes`);
+  return `${bytes} bytes`;
+});
+
+await check('a page that outlives its kernel says so, and keeps what was typed', async () => {
+  await tab.goto(`${address}/access`);
+  await tab.fill('input[name=agent_id]', 'agent.typed');
+  await stop();
+  await tab.waitForSelector('#lost:not([hidden])');
+  must((await tab.inputValue('input[name=agent_id]')) === 'agent.typed', 'what was typed is gone');
+  await start();
+});
+
+await check('nothing of the page is refused by its own rules', async () => {
+  must(faults.length === 0, faults.join('; '));
+});
+
+await browser.close();
+await stop();
+const failed = checks.filter(([, , said]) => said.startsWith('FAILED'));
+console.log(`${checks.length - failed.length} of ${checks.length} checks passed; pictures are in ${folder}`);
+process.exit(failed.length === 0 ? 0 : 1);

@@ -188,7 +188,7 @@ await check('its page shows the whole call, and texts of others are texts', asyn
   await tab.waitForSelector('text=Your answer');
   must((await tab.textContent('pre')).includes('onerror'), 'the arguments are not shown');
   must(await tab.evaluate(() => window.injected === undefined && !document.querySelector('main img')), 'a text became a part of the page');
-  await tab.screenshot({ path: join(folder, 'question.png') });
+  await tab.screenshot({ path: join(folder, 'question.png'), clip: { x: 0, y: 0, width: 1200, height: 690 } });
 });
 
 const other = await page(context);

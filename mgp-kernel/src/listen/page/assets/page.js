@@ -9,6 +9,7 @@ let isAsking = false;
 let isStale = false;
 
 async function refresh() {
+  if (!isShown()) return;
   if (isAsking) {
     isStale = true;
     return;
@@ -41,8 +42,12 @@ function replace(fresh) {
   }
 }
 
-if (isShown()) {
-  const changes = new EventSource('/live');
+// Only pages that are seen follow what happens: a browser keeps few connections to one place.
+let changes = null;
+
+function follow() {
+  if (!isShown() || document.hidden || changes) return;
+  changes = new EventSource('/live');
   let isFirst = true;
   changes.onmessage = () => {
     if (!isFirst) refresh();
@@ -51,3 +56,14 @@ if (isShown()) {
   // A kernel that is started again knows no login of the last one.
   changes.onerror = () => { isFirst = false; refresh(); };
 }
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    changes?.close();
+    changes = null;
+  } else {
+    refresh();
+    follow();
+  }
+});
+follow();

@@ -9,12 +9,13 @@ use super::super::form::Form;
 use super::super::layout::{Page, block, field, more, risk, segment, table, visible};
 use super::super::page_client::PageClient;
 use crate::admin::explain::{ExplainCall, ExplainedCall};
+use crate::admin::operation::PageRequest;
 use crate::admin::tools::{ListTools, ToolRow};
 use crate::terminal::word_of;
 
 pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error> {
-    let wanted: ListTools = query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
-    let found = client.ask(&wanted).await?;
+    let mut wanted: ListTools =
+        query.params()?.to().map_err(|error| Error::invalid_params(error.to_string()))?;
     let word = query.get("_word").unwrap_or_default().to_lowercase();
     let has_word = |tool: &&ToolRow| {
         let text = [tool.name.as_str(), &description(tool)].concat().to_lowercase();
@@ -25,10 +26,16 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
             td { a href={ "/tools/" (segment(&tool.name)) } { (visible(&tool.name)) } }
             td { a href={ "/servers/" (segment(tool.server_id.as_str())) } { (visible(tool.server_id.as_str())) } }
             td { (risk(tool.risk)) }
-            td { (visible(&shortened(&description(tool)))) }
+            td { (visible(description(tool).lines().next().unwrap_or_default())) }
         }
     };
-    let rows: Vec<_> = found.tools.iter().filter(has_word).map(row).collect();
+    let (mut rows, mut next) = (Vec::new(), Some(wanted.page.offset));
+    while let Some(offset) = next.filter(|_| rows.len() < ROWS) {
+        wanted.page = PageRequest { offset, limit: word.is_empty().then_some(200) };
+        let found = client.ask(&wanted).await?;
+        rows.extend(found.tools.iter().filter(has_word).map(row));
+        next = found.next_offset;
+    }
     let filter = html! {
         form.row action="/tools" {
             (field("Words", &html! { input name="_word" value=(word); }))
@@ -39,7 +46,7 @@ pub(super) async fn all(client: &PageClient, query: &Form) -> Result<Page, Error
     let body = html! {
         (filter)
         (table(&["Tool", "Server", "Risk", "Description"], &rows, "No tool is offered that fits."))
-        (more("/tools", query, "offset:json", found.next_offset))
+        (more("/tools", query, "offset:json", next))
     };
     Ok(Page::new("Tools", body))
 }
@@ -109,20 +116,10 @@ fn description(tool: &ToolRow) -> String {
     definition.text("description").map(Cow::into_owned).unwrap_or_default()
 }
 
-/// Returns the first sentence or so of a text.
-fn shortened(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    if line.chars().count() <= SHORT {
-        line.to_owned()
-    } else {
-        line.chars().take(SHORT).chain(['…']).collect()
-    }
-}
-
 pub(super) fn pretty(json: &RawJson) -> String {
     let value: Result<serde_json::Value, _> = json.to();
     value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| json.to_string())
 }
 
-/// The number of characters of a description in the table; the page of the tool has all of it.
-const SHORT: usize = 160;
+/// The number of tools that a page shows at least, where there are so many.
+const ROWS: usize = 200;

@@ -83,10 +83,9 @@ fn output(stage: &Stage, input: StandardInput) -> StandardInput {
     match (input, words) {
         _ if brings_code(stage) => StandardInput::Foreign,
         (StandardInput::Foreign, _) => StandardInput::Foreign,
-        (_, Some(words)) if is_listed("command that prints its words", &first) => {
-            StandardInput::Text(words[1..].join(" "))
+        (_, words) if is_listed("command that prints its words", &first) => {
+            words.map_or(StandardInput::Foreign, |words| StandardInput::Text(words[1..].join(" ")))
         }
-        (_, None) if is_listed("command that prints its words", &first) => StandardInput::Foreign,
         (StandardInput::Text(text), _) if first == "cat" => StandardInput::Text(text),
         _ => StandardInput::Something,
     }
@@ -292,7 +291,9 @@ fn of_service(words: &[String]) -> CallEffect {
         let changes_nothing = is_listed("subcommand that changes nothing", word);
         if changes_nothing { Some(NameManner::Reads) } else { verb(word) }
     };
-    let reads = |word: &String| manner(word) == Some(NameManner::Reads);
+    // As in `gcloud compute instances delete`.
+    let is_thing = words.first().is_some_and(|first| is_listed("subcommand that is also a thing", first));
+    let reads = |word: &String| !is_thing && manner(word) == Some(NameManner::Reads);
     if operands(words).next().is_none() || words.first().is_some_and(reads) {
         return CallEffect::Runs;
     }
@@ -301,7 +302,9 @@ fn of_service(words: &[String]) -> CallEffect {
     }
     // `run` is also the name of what runs, as in `gh run view`.
     let is_telling = |manner: &NameManner| !matches!(manner, NameManner::Unclear | NameManner::Runs);
-    let operation = operands(words).take(MAX_OPERATION_WORDS).filter_map(manner).find(is_telling);
+    let mut operations = operands(words).take(MAX_OPERATION_WORDS).filter_map(manner).filter(is_telling);
+    let (first, second) = (operations.next(), operations.next());
+    let operation = second.filter(|_| is_thing).or(first);
     if operation == Some(NameManner::Reads) { CallEffect::Runs } else { CallEffect::Sends }
 }
 

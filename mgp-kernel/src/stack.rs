@@ -182,7 +182,7 @@ fn layers(
     let states = SessionStateGate { server: line.server.clone(), session: Arc::clone(&peer), owners };
     let id = line.server.clone();
     let timeout = settings::call_timeout(server);
-    let CallRules { arguments, permissions, confirmation, definitions } = CallRules::new(shared)?;
+    let (definitions, arguments, permissions, confirmation) = call_rules(shared)?;
     let safe = settings::passed_methods(&server.safe_methods)?;
     let keys = IdempotencyLayer::new(policies.keyed_calls.clone()).unless({
         let session = session.clone();
@@ -276,39 +276,29 @@ fn layers(
 }
 
 /// The rules about the calls of one server that come from several sections of its settings.
-struct CallRules {
-    definitions: DefinitionGuardLayer,
-    arguments: ValidateGate,
-    permissions: PermissionGate,
-    confirmation: ConfirmationGate,
-}
+type CallRules = (DefinitionGuardLayer, ValidateGate, PermissionGate, ConfirmationGate);
 
-impl CallRules {
-    fn new(shared: &ConnectionShared) -> Result<Self, StartError> {
-        let ConnectionShared { support, config: server, line, .. } = shared;
-        let ServerSupport { policies, audit, tools, .. } = &**support;
-        let (config, id) = (support.config.load(), line.server.clone());
-        let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
-        let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
-            .configured(settings::configured_server(&config, server)?);
-        let definitions = match &line.agent {
-            None => definitions,
-            Some(agent) => definitions.of_agent(&agent.access_id()),
-        };
-        let approver = approvers_of(&support.config, policies, audit, &shared.asked);
-        let folder = support.folder(server, line);
-        let protected = paths::protected(&config, server, &policies.own_files, &folder);
-        let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
-        let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
-        let allowed = settings::permissions(&config, &server.id)?;
-        let confirmed = settings::confirmation(&config, server, policies.grants.clone());
-        Ok(Self {
-            definitions,
-            arguments: settings::validate(&config, validators),
-            permissions: PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver)),
-            confirmation: ConfirmationGate::new(confirmed, approver),
-        })
-    }
+fn call_rules(shared: &ConnectionShared) -> Result<CallRules, StartError> {
+    let ConnectionShared { support, config: server, line, .. } = shared;
+    let ServerSupport { policies, audit, tools, .. } = &**support;
+    let (config, id) = (support.config.load(), line.server.clone());
+    let (guard, port, clock) = (Arc::clone(&policies.definitions), audit.port(), audit.clock.clone());
+    let definitions = DefinitionGuardLayer::new(id.clone(), guard, port, clock)
+        .configured(settings::configured_server(&config, server)?);
+    let definitions = match &line.agent {
+        None => definitions,
+        Some(agent) => definitions.of_agent(&agent.access_id()),
+    };
+    let approver = approvers_of(&support.config, policies, audit, &shared.asked);
+    let folder = support.folder(server, line);
+    let protected = paths::protected(&config, server, &policies.own_files, &folder);
+    let paths = paths::validator(&support.config, server, protected.clone(), &folder)?;
+    let validators = settings::validators(&config, server, protected, tools.catalog.clone())?.with(paths);
+    let allowed = settings::permissions(&config, &server.id)?;
+    let confirmed = settings::confirmation(&config, server, policies.grants.clone());
+    let arguments = settings::validate(&config, validators);
+    let permissions = PermissionGate::new(id, allowed, policies.grants.clone(), Arc::clone(&approver));
+    Ok((definitions, arguments, permissions, ConfirmationGate::new(confirmed, approver)))
 }
 
 /// Returns the policy of retries, with short pauses: a caller is better told when to come again than kept waiting for

@@ -42,8 +42,4 @@ impl TextForm for OpenedPage {
     fn write(&self, out: &mut TextWriter) -> io::Result<()> {
         writeln!(out, "page: http://{}/\ncode: {}", self.address, self.code)
     }
-
-    fn notes(&self) -> Vec<String> {
-        vec!["the code signs one browser in, within five minutes".to_owned()]
-    }
 }

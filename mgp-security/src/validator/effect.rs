@@ -40,6 +40,10 @@ pub(super) struct CallEffects {
     is_reader: bool,
     /// True if the tool starts programs in containers and clusters, so that its arguments may give them power.
     starts_programs: bool,
+    /// The program in the name of the tool, whose subcommands its arguments may be.
+    program: Option<Box<str>>,
+    /// True if the tool presses what is shown, such as a button with a text.
+    presses: bool,
     replaced: ReplacedFiles,
     /// The lists in which the names of declared arguments stand, by name.
     declared: HashMap<Box<str>, MemberLists>,
@@ -64,6 +68,11 @@ impl CallEffects {
             of_tool,
             is_reader,
             starts_programs: !is_reader && has("word of containers"),
+            program: name
+                .iter()
+                .find(|word| is_listed("program in the name of a tool", word))
+                .map(|word| word.as_str().into()),
+            presses: has("verb that presses"),
             replaced: if has("verb that moves files") {
                 ReplacedFiles::Destinations
             } else if has("verb that replaces files") && !has("word of what is not replaced") {
@@ -82,7 +91,7 @@ impl CallEffects {
             CallEffect::Unknown => of_told_verb(arguments),
             known => known,
         };
-        of_value.max(of_tool).max(of_program_and_arguments(arguments, natures))
+        of_value.max(of_tool).max(self.of_program_and_arguments(arguments, natures))
     }
 
     /// Returns the worst effect that `value` shows, which is that of the member or stands in it.
@@ -140,11 +149,37 @@ impl CallEffects {
         }
     }
 
+    /// Returns the effect of a program in the name of the tool or in one argument with its arguments in another one, as in
+    /// `{"command":"git","args":["clean"]}`.
+    fn of_program_and_arguments(&self, arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
+        let Some(members) = arguments.as_object() else { return CallEffect::Reads };
+        let further = members.iter().filter(|(name, _)| is_listed("member of further words", name));
+        let further: Vec<String> = further
+            .flat_map(|(_, value)| match value {
+                Value::Array(values) => texts(values),
+                Value::String(line) => line.split_whitespace().map(str::to_owned).collect(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
+        let has_more = !further.is_empty() || self.program.is_some();
+        let programs = members.iter().filter(|(name, _)| has_more && is_program(name));
+        worst(programs.filter_map(|(_, value)| value.as_str()).map(|program| {
+            let words =
+                self.program.as_deref().into_iter().chain(program.split_whitespace()).map(str::to_owned);
+            of_vector(&words.chain(further.iter().cloned()).collect::<Vec<_>>())
+        }))
+    }
+
     fn of_text(&self, member: &Member<'_>, text: &str, natures: &ArgumentNatures) -> CallEffect {
         let of_nature = match natures.nature(member.name) {
             ArgumentNature::Sql if check_sql(text).is_err() => CallEffect::Destroys,
+            // What is typed into a program may be read by a shell or by an interpreter.
+            ArgumentNature::Command if member.name == "input" => of_command(text).max(of_code(text)),
             ArgumentNature::Command => of_command(text),
             ArgumentNature::Code => of_code(text),
+            ArgumentNature::HttpMethod => chosen(member.lists, text),
+            _ if self.presses && is_listed("what is pressed", member.name) => of_pressed(text),
             _ if is_mutation(text) => CallEffect::Sends,
             ArgumentNature::Path if self.replaces(member) && may_be_there(Path::new(text)) => {
                 CallEffect::Destroys
@@ -177,24 +212,16 @@ fn of_told_verb(arguments: &Value) -> CallEffect {
     verbs.map(|verb| NameManner::of(verb).effect()).max().unwrap_or(CallEffect::Unknown)
 }
 
-/// Returns the effect of a program in one argument with its arguments in another one, as in
-/// `{"command":"git","args":["clean"]}`.
-fn of_program_and_arguments(arguments: &Value, natures: &ArgumentNatures) -> CallEffect {
-    let Some(members) = arguments.as_object() else { return CallEffect::Reads };
-    let further = members.iter().filter(|(name, _)| is_listed("member of further words", name));
-    let further: Vec<String> = further
-        .flat_map(|(_, value)| match value {
-            Value::Array(values) => texts(values),
-            Value::String(line) => line.split_whitespace().map(str::to_owned).collect(),
-            _ => Vec::new(),
-        })
-        .collect();
-    let is_program = |name: &str| natures.nature(name) == ArgumentNature::Command;
-    let programs = members.iter().filter(|(name, _)| !further.is_empty() && is_program(name));
-    worst(programs.filter_map(|(_, value)| value.as_str()).map(|program| {
-        let words = program.split_whitespace().map(str::to_owned);
-        of_vector(&words.chain(further.iter().cloned()).collect::<Vec<_>>())
-    }))
+/// Returns the effect of pressing what has this text, such as `Delete account`.
+fn of_pressed(text: &str) -> CallEffect {
+    let text = format!(" {} ", words(text).join(" "));
+    let lists = [
+        (CallEffect::Spends, "pressed that spends"),
+        (CallEffect::Destroys, "pressed that destroys"),
+        (CallEffect::Sends, "pressed that sends"),
+    ];
+    let says = |phrase: &str| text.contains(&format!(" {phrase} "));
+    first(lists, |heading| list(heading).any(says)).unwrap_or(CallEffect::Reads)
 }
 
 fn texts(values: &[Value]) -> Vec<String> {

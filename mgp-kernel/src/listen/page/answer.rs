@@ -8,7 +8,6 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use maud::html;
 use mgp_transport::http::HttpBody;
-use mgp_types::mgp::method;
 use mgp_types::{Error, Object, RawJson, code};
 use percent_encoding::percent_decode_str;
 
@@ -186,12 +185,10 @@ async fn unknown(head: &Parts, body: Incoming) -> Response<HttpBody> {
 async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBody> {
     let (form, passphrase) = form.without("_passphrase");
     let back = form.get("_back").filter(|back| is_local(back)).unwrap_or("/").to_owned();
-    let method = match operation {
-        "access/grant" => method::ACCESS_GRANT.to_owned(),
-        "access/revoke" => method::ACCESS_REVOKE.to_owned(),
-        _ => format!("kernel/{operation}"),
-    };
-    if method.starts_with("kernel/") && OperationEntry::named(&method).is_none() {
+    // Rules of access are changed by methods of MGP.
+    let is_access = operation.starts_with("access/");
+    let method = format!("{}/{operation}", if is_access { "mgp" } else { "kernel" });
+    if !is_access && OperationEntry::named(&method).is_none() {
         return failed(login, &Error::method_not_found(&method.as_str().into()), &back);
     }
     let outcome = async {
@@ -199,7 +196,7 @@ async fn done(login: &PageLogin, operation: &str, form: Form) -> Response<HttpBo
             login.client.prove(passphrase).await?;
         }
         let mut params = form.params()?;
-        if !method.starts_with("kernel/") {
+        if is_access {
             let reach = if params.contains("tool_name") { "tool_grant" } else { "server_grant" };
             params.set("entry_type", RawJson::from_text(reach));
         }

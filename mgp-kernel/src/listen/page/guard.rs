@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use http::header::{COOKIE, HOST, ORIGIN};
+use http::header::{AsHeaderName, COOKIE, HOST, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method};
+use http::{HeaderMap, Method};
 use mgp_transport::http::ConnectionAddrs;
 use tokio::sync::OnceCell;
 
@@ -59,11 +59,11 @@ pub(super) fn is_of_this_page(head: &Parts) -> bool {
     if matches!(head.method, Method::GET | Method::HEAD) {
         return true;
     }
-    if let Some(site) = text(&head.headers, &SEC_FETCH_SITE) {
+    if let Some(site) = text(&head.headers, "sec-fetch-site") {
         return site == "same-origin";
     }
-    let host = text(&head.headers, &HOST).unwrap_or_default();
-    text(&head.headers, &ORIGIN).is_some_and(|origin| origin == format!("http://{host}"))
+    let host = text(&head.headers, HOST).unwrap_or_default();
+    text(&head.headers, ORIGIN).is_some_and(|origin| origin == format!("http://{host}"))
 }
 
 /// Returns the secret of the login that a browser has.
@@ -75,14 +75,12 @@ pub(super) fn secret(headers: &HeaderMap) -> Option<&str> {
 
 /// Returns whether a browser asks for a whole page, and not a script for a part of it.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
-    text(headers, &SEC_FETCH_MODE).is_none_or(|mode| mode == "navigate")
+    text(headers, "sec-fetch-mode").is_none_or(|mode| mode == "navigate")
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 /// The name of the cookie with the secret of a login.
 pub(super) const COOKIE_NAME: &str = "mgp-page";
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");

@@ -24,29 +24,22 @@ pub(crate) struct ServerOutcomeGate {
     pub(crate) max_bytes: usize,
 }
 
-/// The facts about a request by which its outcome is judged.
-pub(crate) struct AwaitedOutcome {
-    /// The session of the client, if it calls a tool.
-    calls_tool: Option<Arc<Session>>,
-    /// True if a task is asked for, which may hold questions.
-    gets_task: bool,
-}
-
 impl Gate for ServerOutcomeGate {
-    type Pass = AwaitedOutcome;
+    /// The session of the client, if it calls a tool; and whether a task is asked for, which may hold questions.
+    type Pass = (Option<Arc<Session>>, bool);
 
-    fn enter(&self, request: &mut Request) -> Flow<AwaitedOutcome> {
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
         let is_call = request.method == Method::TOOLS_CALL;
         let calls_tool = if is_call { request.context.session.clone() } else { None };
-        Flow::Pass(AwaitedOutcome { calls_tool, gets_task: request.method == Method::TASKS_GET })
+        Flow::Pass((calls_tool, request.method == Method::TASKS_GET))
     }
 
-    fn leave(&self, awaited: AwaitedOutcome, outcome: &mut Result<Response, Error>) {
-        if let Err(error) = self.say_in_own_name(awaited.gets_task, outcome) {
+    fn leave(&self, (calls_tool, gets_task): Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let Err(error) = self.say_in_own_name(gets_task, outcome) {
             *outcome = Err(error);
         }
         if let Some(message) = self.is_too_long(outcome) {
-            *outcome = match awaited.calls_tool {
+            *outcome = match calls_tool {
                 Some(session) => {
                     Response::with_body(&CallToolResult::error(message).for_revision(session.revision))
                 }

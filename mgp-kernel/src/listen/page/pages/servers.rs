@@ -45,12 +45,7 @@ fn state(server: &ServerRow) -> Markup {
 }
 
 fn took(micros: u64) -> String {
-    let time = Duration::from_micros(micros);
-    if time < Duration::from_secs(1) {
-        format!("{} ms", time.as_millis())
-    } else {
-        format!("{:.1} s", time.as_secs_f64())
-    }
+    format!("{:.1?}", Duration::from_micros(micros))
 }
 
 pub(super) async fn one(client: &PageClient, id: &str) -> Result<Page, Error> {

@@ -257,3 +257,18 @@ except urllib.error.HTTPError as error:
     // The code is not used up by that.
     assert_eq!(http::send(port, "POST", "/login", FORM, &format!("code={code}")).status, 303);
 }
+
+#[test]
+fn a_permission_that_nobody_decided_is_granted_from_the_inbox() {
+    let home = crate::people::home_that_needs("");
+    let (_kernel, _) = Kernel::on_http(&home);
+    let ran = call(&home);
+    assert_eq!(ran.code, Some(6), "{ran:?}");
+    with_passphrase(&home);
+    let browser = Browser::signed_in(&home);
+    let inbox = browser.get("/").body;
+    assert!(inbox.contains("memory.write"), "{inbox}");
+    let form = "server_id=notes&permission=memory.write&_back=%2F&_passphrase=correct+horse";
+    assert_eq!(browser.post("/do/permissions/grant", form).status, 303);
+    assert!(browser.get("/kernel").body.contains("memory.write"));
+}

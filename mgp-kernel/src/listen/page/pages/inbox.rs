@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use mgp_types::Error;
 
-use super::super::layout::{Page, moment, risk, segment, visible};
+use super::super::layout::{Page, button, moment, risk, segment, visible};
 use super::super::page_client::PageClient;
 use super::servers::overview;
 use crate::admin::operation::ServersToBegin;
@@ -53,13 +53,15 @@ fn card(question: &OpenQuestion) -> Markup {
 }
 
 fn undecided(needed: &UndecidedPermission) -> Markup {
+    let about = [("server_id", needed.server_id.as_str()), ("permission", needed.permission.as_str())];
     html! {
         article.card {
             h3 {
                 a href={ "/servers/" (segment(needed.server_id.as_str())) } { (visible(needed.server_id.as_str())) }
                 " needs " code { (visible(needed.permission.as_str())) } " " (risk(needed.risk))
             }
-            p.faint { "Nobody has decided about it." }
+            p.faint { "Nobody has decided about it. An answer here is for the calls of all agents." }
+            div.row { (button("permissions/grant", &about, "/", "Grant", "primary")) (button("permissions/revoke", &about, "/", "Deny", "danger")) }
         }
     }
 }

@@ -58,9 +58,8 @@ impl PageDoor {
         };
         let mut codes = self.codes.lock();
         codes.retain(LoginCode::holds);
-        if codes.len() >= MAX_CODES {
-            codes.remove(0);
-        }
+        let oldest = codes.len().saturating_sub(MAX_CODES - 1);
+        codes.drain(..oldest);
         let code = new_code();
         codes.push(LoginCode { code: code.clone(), operator, end: Instant::now() + CODE_HOLDS, wrong: 0 });
         Ok((address, code))

@@ -272,3 +272,17 @@ fn a_permission_that_nobody_decided_is_granted_from_the_inbox() {
     assert_eq!(browser.post("/do/permissions/grant", form).status, 303);
     assert!(browser.get("/kernel").body.contains("memory.write"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cookie_is_worth_nothing_in_another_process() {
+    let (home, _kernel, _) = asked();
+    let browser = Browser::signed_in(&home);
+    assert_eq!(browser.get("/servers").status, 200);
+    let thief = "import http.client, sys\nasks = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))\n\
+                 asks.request('GET', '/servers', headers={'Cookie': sys.argv[2]})\nprint(asks.getresponse().status)";
+    let cookie = browser.cookie.trim().strip_prefix("Cookie: ").unwrap();
+    let mut python = std::process::Command::new("python3");
+    let told = python.args(["-c", thief, &browser.port.to_string(), cookie]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&told.stdout).trim(), "303", "{told:?}");
+}

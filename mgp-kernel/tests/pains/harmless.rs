@@ -54,17 +54,18 @@ async fn pain_20_harmless_commands_pass_and_dangerous_ones_do_not() {
     listed(&client, "shell.execute_command").await;
     let permission = json!({"server_id": "shell", "permission": "shell.execute"});
     ask(&host.operator().await, "kernel/permissions/grant", permission).await;
-    // Whatever was permitted, a person is asked about each command that removes, overwrites or publishes something.
+    // Whatever was permitted, a person is asked about each command that removes, overwrites, sends or publishes something.
     assert_eq!(
         stopped(&client, "shell.execute_command", "command", rows(HARMLESS)).await,
         [
             "find . -user tom | xargs rm",
             "shopt -s extglob; rm !(*.txt)",
+            "echo \"body\" | mailx -s subj a@b.c",
             "sudo dd if=/dev/cdrom of=image.iso",
             "aws s3 sync dist/ s3://site --delete",
         ]
     );
-    let harmless = rows(HARMLESS).count() - 4;
+    let harmless = rows(HARMLESS).count() - 5;
     assert_eq!(script.calls().len(), harmless);
 
     // The server is plain MCP and declares nothing; the kernel looks all the same.

@@ -63,7 +63,9 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
     }
     let login = guard::secret(&head.headers).and_then(|secret| server.logins.find(secret));
     let login = match login {
-        Some(login) if browser.is_of(&login.operator).await => login,
+        Some(login) if browser.is_of(&login.operator).await && login.process == browser.process().await => {
+            login
+        }
         _ => return unknown(head, body).await,
     };
     if !guard::is_of_this_page(head) {
@@ -114,7 +116,9 @@ async fn login(server: &PageServer, head: &Parts, browser: &Browser, body: Incom
     };
     let (to, kept) = (form.get("_to").map(str::to_owned), form.get("_form").map(str::to_owned));
     let secret = match server.kernel.sections().lifecycle.page.redeem(form.get("code").unwrap_or_default()) {
-        Some(who) if browser.is_of(&who).await => server.logins.sign_in(&server.kernel, who),
+        Some(who) if browser.is_of(&who).await => {
+            server.logins.sign_in(&server.kernel, who, browser.process().await)
+        }
         _ => None,
     };
     let Some(secret) = secret else {

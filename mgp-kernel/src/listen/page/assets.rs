@@ -16,16 +16,15 @@ pub(super) struct Asset {
 }
 
 pub(super) static STYLE: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("page", "css", "text/css; charset=utf-8", include_bytes!("assets/page.css")));
-pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("page", "js", "text/javascript; charset=utf-8", include_bytes!("assets/page.js"))
-});
+    LazyLock::new(|| Asset::new("css", "text/css; charset=utf-8", include_bytes!("assets/page.css")));
+pub(super) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", include_bytes!("assets/page.js")));
 
 impl Asset {
-    fn new(name: &str, ending: &str, kind: &'static str, bytes: &'static [u8]) -> Self {
+    fn new(ending: &str, kind: &'static str, bytes: &'static [u8]) -> Self {
         let digest = Sha256::digest(bytes);
         let [a, b, c, d] = [digest[0], digest[1], digest[2], digest[3]];
-        Self { path: format!("/assets/{name}-{a:02x}{b:02x}{c:02x}{d:02x}.{ending}"), kind, bytes }
+        Self { path: format!("/assets/page-{a:02x}{b:02x}{c:02x}{d:02x}.{ending}"), kind, bytes }
     }
 }
 

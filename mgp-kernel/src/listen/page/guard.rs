@@ -10,14 +10,13 @@ use tokio::sync::OnceCell;
 
 use crate::lifecycle::page_door::PageOperator;
 use crate::listen::socket::operator;
-use crate::peer::{PeerUser, Process, peer_user};
+use crate::peer::{Lineage, PeerUser, Process, ProcessId, peer_user};
 
 /// The process at the other end of a connection, as far as the system tells. It is looked for once.
 #[derive(Debug, Clone)]
 pub(super) struct Browser {
     ends: ConnectionAddrs,
-    /// The user, and whether the kernel or one of its servers started the browser.
-    known: Arc<OnceCell<(PeerUser, bool)>>,
+    known: Arc<OnceCell<(PeerUser, Option<Lineage>)>>,
 }
 
 impl Browser {
@@ -27,7 +26,8 @@ impl Browser {
 
     /// Returns whether the kernel or one of its servers started the browser: nobody is taken for the person in front of it.
     pub(super) async fn descends(&self) -> bool {
-        self.known().await.1
+        let (_, lineage) = self.known().await;
+        lineage.as_ref().zip(Process::own()).is_some_and(|(lineage, own)| lineage.comes_from(own.id))
     }
 
     /// Returns whether the browser belongs to the operator's user.
@@ -39,17 +39,18 @@ impl Browser {
         }
     }
 
-    async fn known(&self) -> (PeerUser, bool) {
+    /// Returns the process of the browser: a cookie is worth nothing in any other one.
+    pub(super) async fn process(&self) -> Option<ProcessId> {
+        self.known().await.1.as_ref().map(|lineage| lineage.process().id)
+    }
+
+    async fn known(&self) -> &(PeerUser, Option<Lineage>) {
         let look = || async {
             let user = peer_user(self.ends).await;
-            let descends = tokio::task::spawn_blocking(move || {
-                let PeerUser::Known(holder) = user else { return false };
-                let own = Process::own();
-                holder.lineage().zip(own).is_some_and(|(lineage, own)| lineage.comes_from(own.id))
-            });
-            (user, descends.await.unwrap_or(true))
+            let PeerUser::Known(holder) = user else { return (user, None) };
+            (user, tokio::task::spawn_blocking(move || holder.lineage()).await.ok().flatten())
         };
-        *self.known.get_or_init(look).await
+        self.known.get_or_init(look).await
     }
 }
 

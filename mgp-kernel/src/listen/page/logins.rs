@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::page_client::PageClient;
 use crate::kernel::Kernel;
 use crate::lifecycle::page_door::PageOperator;
+use crate::peer::ProcessId;
 
 /// The browsers that are signed in, by the digests of the secrets in their cookies.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ pub(super) struct PageLogins(Mutex<HashMap<[u8; 32], Arc<PageLogin>, RandomState
 pub(super) struct PageLogin {
     pub(super) operator: PageOperator,
     pub(super) client: PageClient,
+    /// The process of the browser, where the system tells it.
+    pub(super) process: Option<ProcessId>,
     end: Instant,
     /// True once the browser signed out.
     is_over: AtomicBool,
@@ -38,7 +41,12 @@ impl PageLogin {
 
 impl PageLogins {
     /// Signs a browser in, and returns the secret for its cookie; `None` if too many are signed in.
-    pub(super) fn sign_in(&self, kernel: &Kernel, operator: PageOperator) -> Option<String> {
+    pub(super) fn sign_in(
+        &self,
+        kernel: &Kernel,
+        operator: PageOperator,
+        process: Option<ProcessId>,
+    ) -> Option<String> {
         let client = PageClient::new(kernel.clone(), operator.clone());
         let (end, is_over) = (Instant::now() + LOGIN_HOLDS, AtomicBool::new(false));
         let mut logins = self.0.lock();
@@ -47,7 +55,7 @@ impl PageLogins {
             return None;
         }
         let secret = format!("{}{}", random_name(), random_name());
-        logins.insert(digest(&secret), Arc::new(PageLogin { operator, client, end, is_over }));
+        logins.insert(digest(&secret), Arc::new(PageLogin { operator, client, process, end, is_over }));
         Some(secret)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use maud::{Markup, html};
-use mgp_types::{Error, Object, RawJson, code};
+use mgp_types::{AskedRule, Error, Object, RawJson, code};
 
 use super::super::form::Form;
 use super::super::layout::{Page, block, field, more, risk, segment, table, visible};
@@ -96,18 +96,11 @@ async fn explain(
 }
 
 fn verdict(explained: &ExplainedCall) -> Markup {
-    let rows: Vec<_> = explained
-        .rules
-        .iter()
-        .map(|asked| {
-            let word = word_of(asked.answer);
-            html! {
-                td { (asked.rule) }
-                td { span class={ "badge " (word) } { (word) } }
-                td { (visible(&asked.reason)) }
-            }
-        })
-        .collect();
+    let row = |asked: &AskedRule| {
+        let word = word_of(asked.answer);
+        html! { td { (asked.rule) } td { span class={ "badge " (word) } { (word) } } td { (visible(&asked.reason)) } }
+    };
+    let rows: Vec<_> = explained.rules.iter().map(row).collect();
     html! { div aria-live="polite" { (table(&["Rule", "Answer", "Why"], &rows, "No rule is asked.")) } }
 }
 

@@ -15,6 +15,8 @@ struct Browser {
 /// The word of browsers for a request that a page of the same origin sent.
 const OWN: &str = "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: navigate\r\n";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
+/// The headers of a form that a page of the kernel sent.
+const OWN_FORM: &str = "Sec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n";
 
 /// Opens the page, and returns its port and a code.
 fn opened(home: &Home) -> (u16, String) {
@@ -26,7 +28,7 @@ fn opened(home: &Home) -> (u16, String) {
 impl Browser {
     fn signed_in(home: &Home) -> Self {
         let (port, code) = opened(home);
-        let answer = http::send(port, "POST", "/login", FORM, &format!("code={code}"));
+        let answer = http::send(port, "POST", "/login", OWN_FORM, &format!("code={code}"));
         assert_eq!(answer.status, 303, "{}", answer.head);
         let set = answer.header("set-cookie").unwrap();
         assert!(set.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{set}");
@@ -108,7 +110,7 @@ fn nobody_sees_anything_of_any_page_without_a_login() {
 fn a_code_signs_one_browser_in_and_guesses_end_it() {
     let (home, _kernel, _) = asked();
     let (port, code) = opened(&home);
-    let send = |code: &str| http::send(port, "POST", "/login", FORM, &format!("code={code}")).status;
+    let send = |code: &str| http::send(port, "POST", "/login", OWN_FORM, &format!("code={code}")).status;
     assert_eq!((send("K7QF-9M2X"), send("")), (403, 403));
     // People type as they like.
     assert_eq!(send(&code.to_lowercase().replace('-', " ")), 303);
@@ -134,7 +136,7 @@ fn what_no_page_of_the_kernel_sent_is_refused() {
         "Origin: http://localhost\r\n",
     ] {
         let headers = format!("{cookie}{headers}{FORM}");
-        for path in ["/do/permissions/approve", "/do/permissions/deny", "/sign-out"] {
+        for path in ["/do/permissions/approve", "/do/permissions/deny", "/sign-out", "/login"] {
             assert_eq!(
                 http::send(*port, "POST", path, &headers, &format!("id={id}")).status,
                 403,
@@ -199,14 +201,14 @@ fn what_was_typed_is_kept_over_the_end_of_a_login() {
     assert!(!answer.body.contains("secret"), "{}", answer.body);
     let (port, code) = opened(&home);
     let kept = format!("code={code}&_to=%2Fdo%2Fpermissions%2Fdeny&_form=id%3D{id}");
-    let answer = http::send(port, "POST", "/login", FORM, &kept);
+    let answer = http::send(port, "POST", "/login", OWN_FORM, &kept);
     assert!(answer.status == 200 && answer.body.contains("Send it now"), "{}", answer.body);
     assert!(
         home.json(["permissions", "pending"])["questions"][0]["decision"].is_null(),
         "nothing is done unasked"
     );
     let kept = format!("code={code}&_to=%2F%2Fevil.example&_form=");
-    assert!(!http::send(port, "POST", "/login", FORM, &kept).raw.contains("evil"));
+    assert!(!http::send(port, "POST", "/login", OWN_FORM, &kept).raw.contains("evil"));
 }
 
 #[test]
@@ -242,7 +244,9 @@ fn a_browser_that_a_server_started_is_refused_also_with_a_code() {
         r#"said=$(python3 -c '
 import sys, urllib.error, urllib.request
 try:
-    print(urllib.request.urlopen(sys.argv[1], sys.argv[2].encode()).status)
+    own = {"Sec-Fetch-Site": "same-origin"}
+    asks = urllib.request.Request(sys.argv[1], sys.argv[2].encode(), own)
+    print(urllib.request.urlopen(asks).status)
 except urllib.error.HTTPError as error:
     print(error.code)
 ' $(cat "$0.told") 2>&1 | tail -n 1)
@@ -255,7 +259,7 @@ except urllib.error.HTTPError as error:
     let ran = home.run(["call", "spy.read_page"]);
     assert_eq!((ran.code, ran.out.trim()), (Some(0), "403"), "{ran:?}");
     // The code is not used up by that.
-    assert_eq!(http::send(port, "POST", "/login", FORM, &format!("code={code}")).status, 303);
+    assert_eq!(http::send(port, "POST", "/login", OWN_FORM, &format!("code={code}")).status, 303);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{CACHE_CONTROL, LOCATION, ORIGIN, SET_COOKIE};
+use http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -37,13 +37,12 @@ pub(super) async fn answer(server: Arc<PageServer>, request: Request<Incoming>) 
 /// Answers a request that may come from where it comes from.
 async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Response<HttpBody> {
     let path = head.uri.path();
-    let mut headers = head.headers.clone();
-    if path == LOGIN {
-        // A code for a login is worth something only to whoever has it, so it may come from the file of a command.
-        headers.remove(ORIGIN);
-    }
-    if !server.http.answers_beside(&headers, &head.uri) {
+    if !server.http.answers_beside(&head.headers, &head.uri) {
         return refused("this `Host` or `Origin` is not served");
+    }
+    // Logins too: else another page could have a form of its own kept over one.
+    if !guard::is_of_this_page(head) {
+        return refused("this was not sent by a page of this kernel");
     }
     if let Some(asset) = assets::at(path) {
         return asset;
@@ -68,9 +67,6 @@ async fn admitted(server: &Arc<PageServer>, head: &Parts, body: Incoming) -> Res
         }
         _ => return unknown(head, body).await,
     };
-    if !guard::is_of_this_page(head) {
-        return refused("this was not sent by a page of this kernel");
-    }
     match (&head.method, path) {
         (&Method::GET, "/live") => live::stream(server, login),
         (&Method::POST, "/sign-out") => {
@@ -169,7 +165,7 @@ fn login_page(to: Option<&str>, kept: Option<&str>, wrong: &str) -> Page {
 /// Returns the answer to a browser that is not signed in. What a form brought is kept until it is.
 async fn unknown(head: &Parts, body: Incoming) -> Response<HttpBody> {
     let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-    if head.method == Method::POST && guard::is_of_this_page(head) && guard::is_navigation(&head.headers) {
+    if head.method == Method::POST && guard::is_navigation(&head.headers) {
         let kept = Form::read(body).await.unwrap_or_default().without("_passphrase").0.to_query();
         let why = "Your login ended. Sign in again; what you sent is kept.";
         return shown(StatusCode::UNAUTHORIZED, &login_page(Some(path), Some(&kept), why), LOGIN, None);

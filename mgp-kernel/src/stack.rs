@@ -1,5 +1,8 @@
 //! The order of the layers and gates behind the session of a connection, from the outside in. It is a security decision, so
 //! all of it stands here, with its reasons; `ARCHITECTURE.md` follows a call through them.
+//!
+//! Outcomes are changed by those who know what stands in them: each extension its own members. What a refusal looks like to a
+//! client is decided once, by `RejectGate`, and what a server's outcome looks like to the kernel by `ServerOutcomeGate`.
 
 use std::sync::Arc;
 use std::time::Duration;

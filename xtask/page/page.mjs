@@ -159,7 +159,7 @@ const paths = ['/', '/servers', '/servers/notes', '/tools', '/tools/notes.delete
 
 await start();
 command(['operators', 'passphrase', '--stdin'], `${PASSPHRASE}\n`);
-const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
+const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
 let { address, code } = opened();
 const tab = await page(context);

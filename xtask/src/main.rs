@@ -69,7 +69,7 @@ enum Chore {
     Conformance(conformance::Args),
     /// What a new user does with `mgp`, step by step
     Walk(walk::Args),
-    /// What people do on the page, in a real browser
+    /// The checks of the page for people, in a real browser
     Page(page::Args),
     /// Other SDKs against ours, in both directions
     Interop(interop::Args),

@@ -1,4 +1,4 @@
-//! `cargo xtask page`: what people do on the page, in a real browser.
+//! `cargo xtask page`: the checks of the page for people, in a real browser.
 //!
 //! The browser is the system's Chromium, led by playwright, which waits for what it looks for; axe looks for what people who
 //! see or move otherwise could not use. Pictures of all pages lie in `target/page` afterwards, to be looked at.

@@ -1,4 +1,4 @@
-//! What gates answer to a call that is not made.
+//! The answers of gates to a call that is not made.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use crate::Error;
 pub struct AskedRule {
     /// The name of the rule, for people.
     pub rule: Cow<'static, str>,
-    /// What the rule decides.
+    /// The answer of the rule.
     pub answer: RuleAnswer,
-    /// Why it decides so; empty where there is nothing to say.
+    /// The reason of the answer; empty where there is nothing to say.
     pub reason: String,
 }
 
@@ -23,11 +23,11 @@ pub struct AskedRule {
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "a call is made, waits for a person, or is not made")]
 pub enum RuleAnswer {
-    /// As far as the rule is concerned, the call is made.
+    /// The rule lets the call be made.
     Allows,
-    /// The call waits for a person.
+    /// The rule has the call wait for a person.
     Asks,
-    /// The call is not made.
+    /// The rule keeps the call from being made.
     Refuses,
 }
 

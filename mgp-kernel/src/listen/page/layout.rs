@@ -1,4 +1,4 @@
-//! What all pages have in common: their frame, forms of operations, and the forms of values.
+//! The parts that all pages have in common: their frame, forms of operations, and the forms of values.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use mgp_types::is_hidden;

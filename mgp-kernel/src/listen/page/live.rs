@@ -14,7 +14,7 @@ use super::PageServer;
 use super::logins::PageLogin;
 use crate::sections::Sections;
 
-/// Returns a stream with an event whenever questions, servers or the record change. It ends with the kernel, and holds a
+/// Returns a stream with an event whenever the questions or the record change, which tells of servers, too. It ends with the kernel, and holds a
 /// kernel that ends by itself as long as the page is open.
 pub(super) fn stream(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Response<HttpBody> {
     let (events, body) = mpsc::channel(1);
@@ -43,7 +43,7 @@ pub(super) fn stream(server: &Arc<PageServer>, login: Arc<PageLogin>) -> Respons
     Response::builder().header(CONTENT_TYPE, "text/event-stream").body(body.into()).unwrap_or_default()
 }
 
-/// Returns by what it is known that pages show something else: the number of events, and that of questions.
+/// Returns the number of events in the record and that of open questions: pages show something else once one differs.
 fn shown_state(sections: &Sections) -> (u64, usize) {
     (sections.audit.log.head().seq, sections.policies.pending.list().len())
 }

@@ -1,4 +1,4 @@
-//! What the outcomes of a server look like to the rest of the kernel.
+//! The gate that makes the outcomes of a server fit for the rest of the kernel.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Gate for ServerOutcomeGate {
         if let Err(error) = self.say_in_own_name(gets_task, outcome) {
             *outcome = Err(error);
         }
-        if let Some(message) = self.is_too_long(outcome) {
+        if let Some(message) = self.too_long_message(outcome) {
             *outcome = match calls_tool {
                 Some(session) => {
                     Response::with_body(&CallToolResult::error(message).for_revision(session.revision))
@@ -71,8 +71,8 @@ impl ServerOutcomeGate {
         Ok(())
     }
 
-    /// Returns what to say of an outcome that is too long.
-    fn is_too_long(&self, outcome: &Result<Response, Error>) -> Option<String> {
+    /// Returns the message in place of an outcome that is too long; `None` if the outcome is short enough.
+    fn too_long_message(&self, outcome: &Result<Response, Error>) -> Option<String> {
         let most = self.max_bytes;
         let has = |bytes: String| {
             format!(

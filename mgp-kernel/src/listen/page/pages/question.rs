@@ -1,4 +1,4 @@
-//! One question: all of what is asked, and what an answer covers.
+//! The page of one question: all of what is asked, and what an answer covers.
 
 use maud::{Markup, html};
 use mgp_types::Error;

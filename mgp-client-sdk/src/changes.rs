@@ -91,13 +91,8 @@ impl ChangeRoutes {
     /// Opens a place for the changes that `filter` names.
     pub(crate) fn open(&self, filter: SubscriptionFilter, tagged: bool) -> Arc<SubscriptionSlot> {
         let mut places = self.0.lock();
-        let state = SubscriptionSlotState { lost: places.lost, ..SubscriptionSlotState::default() };
-        let place = Arc::new(SubscriptionSlot {
-            filter,
-            tagged,
-            state: Mutex::new(state),
-            waker: AtomicWaker::new(),
-        });
+        let state = Mutex::new(SubscriptionSlotState { lost: places.lost, ..Default::default() });
+        let place = Arc::new(SubscriptionSlot { filter, tagged, state, waker: AtomicWaker::new() });
         places.open.push(place.clone());
         place
     }

@@ -133,10 +133,8 @@ impl<S: RpcService> Client<S> {
     pub async fn set_log_level(&self, level: LogLevel) -> Result<(), Error> {
         if self.is_stateless() {
             let severity = Severity::named(level.as_str());
-            if severity.is_none() {
-                return Err(Error::invalid_params("there is no such log level"));
-            }
-            self.shared.agreement.set_log_level(severity);
+            let severity = severity.ok_or_else(|| Error::invalid_params("there is no such log level"))?;
+            self.shared.agreement.set_log_level(Some(severity));
             return Ok(());
         }
         self.send(&SetLevelParams::new(level)).await.map(drop)
@@ -154,10 +152,7 @@ impl<S: RpcService> Client<S> {
             return Err(Error::invalid_request("the client was built without roots that can be replaced"));
         };
         *own.write() = roots.into_iter().collect();
-        if self.is_stateless() {
-            return Ok(());
-        }
-        self.notify(Method::ROOTS_CHANGED, Params::new()).await
+        if self.is_stateless() { Ok(()) } else { self.notify(Method::ROOTS_CHANGED, Params::new()).await }
     }
 
     /// Removes all cached results.

@@ -126,10 +126,8 @@ impl<L, H: RpcService + Unpin> Prepared<L, H> {
         let link = ConnectionHandle::none().with_task(task).with_close(|| async {
             // Sending fails only if the connection has ended by itself.
             let _ = close.send(());
-            match tokio::time::timeout(CLOSE_TIMEOUT, closing).await {
-                Ok(_) => Ok(()),
-                Err(_) => Err(Error::timeout("the server did not read what was sent in time")),
-            }
+            let outcome = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
+            outcome.map(drop).map_err(|_| Error::timeout("the server did not read what was sent in time"))
         });
         let link = link.with_ended(async {
             // A child that dies closes the connection as one that ends well does.

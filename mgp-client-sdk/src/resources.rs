@@ -83,9 +83,7 @@ impl<S: RpcService> Client<S> {
     ) -> Call<S, CompleteResult> {
         let mut params = CompleteParams::new(reference, CompletionArgument::new(argument, typed));
         if !given.is_empty() {
-            let mut context = CompletionContext::new();
-            context.arguments = Some(given);
-            params.context = Some(context);
+            params.context = Some(CompletionContext::new().with_arguments(given));
         }
         self.send(&params)
     }

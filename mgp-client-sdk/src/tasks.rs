@@ -181,10 +181,7 @@ impl<S: RpcService> Task<S> {
             responses.insert(key.clone(), answer.to_raw());
             answered.push(key);
         }
-        if responses.is_empty() {
-            return Ok(());
-        }
-        self.update(responses).await.map(drop)
+        if responses.is_empty() { Ok(()) } else { self.update(responses).await.map(drop) }
     }
 }
 

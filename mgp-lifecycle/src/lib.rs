@@ -43,7 +43,6 @@ mod doubles;
 pub mod idempotency;
 #[cfg(feature = "ext")]
 mod in_any_case;
-mod random_source;
 mod refusal;
 mod restart;
 pub mod server;

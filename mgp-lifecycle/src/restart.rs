@@ -6,7 +6,7 @@ use std::time::Duration;
 use mgp_types::mgp::RestartPolicy;
 use serde::{Deserialize, Serialize};
 
-use crate::random_source::share;
+use crate::span::share;
 
 /// The configuration of restarts (§11.5). Operators set it; the configuration is never negotiated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

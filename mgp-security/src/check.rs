@@ -189,10 +189,8 @@ fn json_schema(input: &RawJson) -> Result<CheckAnswer, String> {
     let schema = Schema::compile(&schema).map_err(|fault| fault.to_string())?;
     let tests: Vec<(RawJson, bool)> =
         group.get("tests").ok_or("`tests` is missing")?.to().map_err(|error| error.to_string())?;
-    match tests.iter().position(|(value, valid)| schema.check(value.as_bytes()).is_ok() != *valid) {
-        None => Ok(CheckAnswer::Allow),
-        Some(index) => Err(format!("value {index} gets the wrong verdict")),
-    }
+    let wrong = tests.iter().position(|(value, valid)| schema.check(value.as_bytes()).is_ok() != *valid);
+    wrong.map_or(Ok(CheckAnswer::Allow), |index| Err(format!("value {index} gets the wrong verdict")))
 }
 
 fn found(checked: Result<(), Finding>) -> Result<CheckAnswer, String> {

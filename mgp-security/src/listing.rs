@@ -14,10 +14,7 @@ pub(crate) fn keep_listed(mut response: Response, may: impl Fn(&str) -> bool) ->
     // Members that are kept outside of the result may say how public it is.
     response.absorb_stamp();
     let mut result = Object::from_raw(&response.result).map_err(|_| malformed())?;
-    let kept = match result.get("tools") {
-        Some(tools) => keep(&tools, may)?,
-        None => None,
-    };
+    let kept = result.get("tools").map(|tools| keep(&tools, may)).transpose()?.flatten();
     let public = result.contains("cacheScope") && result.text("cacheScope").as_deref() != Some("private");
     if let Some(cache) = &mut response.context.cache {
         cache.scope = CacheScope::Private;

@@ -31,21 +31,18 @@ impl Rates {
     }
 
     /// Limits the rate to `calls` in a minute.
-    pub const fn per_minute(mut self, calls: NonZeroU32) -> Self {
-        self.requests_per_minute = Some(calls);
-        self
+    pub const fn per_minute(self, calls: NonZeroU32) -> Self {
+        Self { requests_per_minute: Some(calls), ..self }
     }
 
     /// Limits the rate to `calls` in an hour.
-    pub const fn per_hour(mut self, calls: NonZeroU32) -> Self {
-        self.requests_per_hour = Some(calls);
-        self
+    pub const fn per_hour(self, calls: NonZeroU32) -> Self {
+        Self { requests_per_hour: Some(calls), ..self }
     }
 
     /// Limits the rate to `calls` in a day.
-    pub const fn per_day(mut self, calls: NonZeroU32) -> Self {
-        self.requests_per_day = Some(calls);
-        self
+    pub const fn per_day(self, calls: NonZeroU32) -> Self {
+        Self { requests_per_day: Some(calls), ..self }
     }
 }
 
@@ -72,11 +69,12 @@ pub(crate) struct RateMeter([u64; 3]);
 impl MeterPace {
     pub(crate) fn new(rates: Rates) -> Self {
         let Rates { requests_per_minute: minute, requests_per_hour: hour, requests_per_day: day } = rates;
-        Self(
-            [(minute, 1), (hour, 60), (day, 24 * 60)].map(|(calls, minutes)| {
-                calls.map(|calls| RateWindow::new(calls, Duration::from_mins(minutes)))
-            }),
-        )
+        Self([(minute, 1), (hour, 60), (day, 24 * 60)].map(|(calls, minutes)| {
+            calls.map(|calls| {
+                let cell = nanos(Duration::from_mins(minutes)) / u64::from(calls.get());
+                RateWindow { cell, tolerance: cell * u64::from(calls.get() - 1) }
+            })
+        }))
     }
 }
 
@@ -117,13 +115,6 @@ impl RateMeter {
     pub(crate) fn is_idle(&self, now: Duration) -> bool {
         let now = nanos(now);
         self.0.iter().all(|free_at| *free_at <= now)
-    }
-}
-
-impl RateWindow {
-    fn new(calls: NonZeroU32, length: Duration) -> Self {
-        let cell = nanos(length) / u64::from(calls.get());
-        Self { cell, tolerance: cell * u64::from(calls.get() - 1) }
     }
 }
 

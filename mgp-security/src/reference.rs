@@ -94,14 +94,11 @@ impl ReferenceImporter {
         if reference.size_bytes.is_some_and(|size| size > self.max_bytes) {
             return Err(self.too_large());
         }
+        let unproved = "the reference has no checksum that proves anything; ask for one by sha256";
         let expected = match &reference.checksum {
             Some(Checksum { algorithm: ChecksumAlgorithm::Sha256, value, .. }) => Some(&**value),
             // MD5 proves nothing against somebody who wants to deceive.
-            Some(_) => {
-                return Err(mismatch(
-                    "the reference has no checksum that proves anything; ask for one by sha256",
-                ));
-            }
+            Some(_) => return Err(mismatch(unproved)),
             None => None,
         };
         let (url, addresses) = self.judged(reference).await?;

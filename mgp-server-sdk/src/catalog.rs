@@ -49,10 +49,8 @@ impl Catalog {
 
     /// Returns the tools as the latest revision lists them, with the members of MGP.
     pub(crate) fn definitions(&self) -> Vec<RawJson> {
-        self.tools
-            .iter()
-            .filter_map(|tool| RawJson::from_value(&tool.wire(ListDialect::LATEST)).ok())
-            .collect()
+        let tools = self.tools.iter();
+        tools.filter_map(|tool| RawJson::from_value(&tool.wire(ListDialect::LATEST)).ok()).collect()
     }
 
     /// Returns one of the [`definitions`](Self::definitions).

@@ -11,8 +11,6 @@ use crate::error::Error;
 use crate::prompt::{Prompt, PromptEntry, PromptHandler};
 use crate::resource::{Resource, ResourceEntry, ResourceHandler, ResourceTemplate, TemplateEntry};
 use crate::server_shared::ServerShared;
-#[cfg(feature = "ext")]
-use crate::step_undo::StepRule;
 use crate::tool::{Tool, ToolEntry, ToolHandler};
 
 impl Cx {
@@ -72,15 +70,10 @@ impl ServerHandle {
         self.0.get()?.catalog().definition(name)
     }
 
-    /// Returns what is known about taking a tool back; nothing before the server runs.
+    /// Returns a tool as it is called now; `None` before the server runs.
     #[cfg(feature = "ext")]
-    pub(crate) fn step_rule(&self, name: &str) -> StepRule {
-        let Some(shared) = self.0.get() else { return StepRule::default() };
-        let catalog = shared.catalog();
-        catalog.tools.get(name).map_or_else(StepRule::default, |tool| StepRule {
-            is_read_only: tool.is_read_only(),
-            undone_by: tool.undone_by().map(Into::into),
-        })
+    pub(crate) fn tool_entry(&self, name: &str) -> Option<Arc<ToolEntry>> {
+        self.0.get()?.catalog().tools.get(name).cloned()
     }
 
     /// Removes a tool; returns whether it existed.

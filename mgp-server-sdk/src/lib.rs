@@ -103,8 +103,6 @@ mod server_context;
 mod server_shared;
 #[cfg(feature = "ext")]
 mod signature;
-#[cfg(feature = "ext")]
-mod step_undo;
 mod strings;
 mod task;
 #[cfg(feature = "ext")]

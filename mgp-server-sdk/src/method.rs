@@ -109,11 +109,9 @@ where
     }
 }
 
-fn written<T, E>(future: impl Future<Output = Result<T, E>> + Send + 'static) -> MethodFuture
-where
-    T: Serialize + 'static,
-    E: Into<ToolError> + 'static,
-{
+fn written<T: Serialize + 'static, E: Into<ToolError> + 'static>(
+    future: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> MethodFuture {
     Box::pin(async move {
         let result = future.await.map_err(|error| error.into().into_error())?;
         Response::with_body(&result)

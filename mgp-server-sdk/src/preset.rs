@@ -105,17 +105,12 @@ where
 }
 
 /// Serves one client on a byte stream, until the client closes it or the server has drained.
-fn serve_one<R, W, A>(
+fn serve_one<R: AsyncRead + Unpin, W: AsyncWrite + Unpin, A: Accept>(
     reader: R,
     writer: W,
     accept: &A,
     life: Option<ServerLifecycle>,
-) -> impl Future<Output = Result<(), mgp_types::Error>> + use<R, W, A>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-    A: Accept,
-{
+) -> impl Future<Output = Result<(), mgp_types::Error>> + use<R, W, A> {
     let limits = ConnectionLimits::default();
     let drain = limits.drain_timeout;
     connect(reader, writer, accept, limits).1.run_until(drained(life), drain)

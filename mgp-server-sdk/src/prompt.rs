@@ -49,13 +49,10 @@ impl PromptEntry {
 
     /// Runs the handler, which makes the messages.
     pub(crate) fn get(&self, input: CallInput, revision: Revision) -> Result<MethodFuture, Error> {
-        let arguments: Map<String> =
-            match input.request.params.get("arguments").filter(|given| !given.is_null()) {
-                None => Map::new(),
-                Some(given) => given
-                    .to()
-                    .map_err(|_| Error::invalid_params("the arguments of a prompt must be strings"))?,
-            };
+        let given = input.request.params.get("arguments").filter(|given| !given.is_null());
+        let arguments: Map<String> = given
+            .map_or_else(|| Ok(Map::new()), |given| given.to())
+            .map_err(|_| Error::invalid_params("the arguments of a prompt must be strings"))?;
         for argument in self.wire.arguments.iter().flatten() {
             if argument.required == Some(true) && arguments.get(&argument.name).is_none() {
                 return Err(Error::invalid_params(format!("the argument `{}` is missing", argument.name)));

@@ -25,12 +25,10 @@ pub(crate) fn subscription(params: &Params) -> Option<Id> {
 
 /// Removes the name of the [subscription] from a message.
 pub(crate) fn take_subscription_out(params: &mut Params) {
-    let Some(Ok(mut meta)) = params.get("_meta").map(|meta| Object::from_raw(&meta)) else { return };
+    let Some(meta) = params.object_mut("_meta") else { return };
     meta.remove(key::SUBSCRIPTION_ID);
     if meta.is_empty() {
         params.remove("_meta");
-    } else {
-        params.set("_meta", meta.to_raw());
     }
 }
 

@@ -1,7 +1,6 @@
 //! The layer that turns panics of handlers into errors.
 
 use std::any::Any;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -74,7 +74,6 @@ mod small_cache;
 #[cfg(feature = "stdio")]
 pub mod stdio;
 pub mod token;
-mod too_long;
 mod trace;
 #[cfg(all(unix, feature = "unix"))]
 pub mod unix;
@@ -85,7 +84,6 @@ pub use accept::Accept;
 pub use batch_calls::{BatchCalls, BatchCallsLayer};
 pub use catch_panic::{CatchPanic, CatchPanicFuture};
 pub use driver::{Connection, Wire, connect};
-pub use limits::{ConnectionLimits, SettingNames};
+pub use limits::{ConnectionLimits, SettingNames, TooLong};
 pub use memory_budget::MemoryBudget;
-pub use too_long::TooLong;
 pub use trace::{Trace, TraceFuture, TraceLayer};

@@ -1,6 +1,5 @@
 //! The future of a message that need not wait.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 

@@ -1,6 +1,5 @@
 //! The layer that opens one tracing span per request.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -92,10 +91,7 @@ impl<F: Future<Output = Result<Response, Error>>> Future for TraceFuture<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let outcome = {
-            let _entered = this.span.enter();
-            ready!(this.future.poll(cx))
-        };
+        let outcome = ready!(this.span.in_scope(|| this.future.poll(cx)));
         match &outcome {
             Ok(_) => this.span.record("outcome", "ok"),
             Err(error) => this.span.record("outcome", "error").record("code", error.code()),

@@ -66,10 +66,8 @@ impl ClientFolders {
     /// the question began stay unknown.
     pub fn set_roots(&self, question: &RootsQuestion, answer: Option<Vec<PathBuf>>) {
         if let (Some(roots), Some(before)) = (&self.roots, &question.0) {
-            roots.compare_and_swap(
-                before,
-                Arc::new(answer.map_or(ClientRoots::Nothing, ClientRoots::Declared)),
-            );
+            let answered = answer.map_or(ClientRoots::Nothing, ClientRoots::Declared);
+            roots.compare_and_swap(before, Arc::new(answered));
         }
     }
 

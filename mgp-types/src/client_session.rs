@@ -70,10 +70,8 @@ impl ClientSession {
         let info = Object::from_raw(peer.peer.as_ref()?).ok()?;
         let text = |member| info.get(member).as_ref().and_then(RawJson::to_text);
         let name = text("name")?;
-        let agent = match safe_name(&name) {
-            Some(safe) => format!("{LOCAL_AGENT}/{safe}"),
-            None => LOCAL_AGENT.to_owned(),
-        };
+        let agent =
+            safe_name(&name).map_or_else(|| LOCAL_AGENT.to_owned(), |safe| format!("{LOCAL_AGENT}/{safe}"));
         let said = [Some(name), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let principal = Principal::of(PrincipalKind::LocalClient, agent).through(self.id);
         let said = said.chars().take(MAX_NAME_CHARS).collect::<String>().into();

@@ -73,17 +73,14 @@ impl FromStr for MethodPattern {
     type Err = InvalidMethodPattern;
 
     fn from_str(pattern: &str) -> Result<Self, InvalidMethodPattern> {
-        let (name, is_prefix) = match pattern.strip_suffix("/*") {
-            Some(name) => (name, true),
-            None => (pattern, false),
-        };
+        let name = pattern.strip_suffix("/*").unwrap_or(pattern);
         if !is_plain(name) || name.contains('*') || name == "notifications" {
             return Err(InvalidMethodPattern::Malformed);
         }
         if is_known(name) {
             return Err(InvalidMethodPattern::Known);
         }
-        Ok(Self { name: name.into(), is_prefix })
+        Ok(Self { name: name.into(), is_prefix: name != pattern })
     }
 }
 

@@ -109,12 +109,8 @@ impl<L, I> ClientBuilder<L, I> {
         mut self,
         handler: H,
     ) -> ClientBuilder<L, Stack<CallbackInboundLayer, I>> {
-        self.options
-            .identity
-            .offer
-            .get_or_insert_with(|| Offer::new(ExtensionSet::new()))
-            .extensions
-            .insert(Extension::Callbacks);
+        let offer = self.options.identity.offer.get_or_insert_with(|| Offer::new(ExtensionSet::new()));
+        offer.extensions.insert(Extension::Callbacks);
         // Each client has a responder of its own, so the responder has one server only.
         let responder = CallbackResponder::new(handler).of_server(ServerId::from("server"));
         self.inbound_layer(CallbackInboundLayer::new(responder))

@@ -5,7 +5,6 @@ mod advice;
 mod approval;
 #[cfg(feature = "http")]
 mod binary;
-mod envelope;
 mod hints;
 mod manifest;
 mod output;

@@ -19,11 +19,9 @@ impl<S: RpcService> Client<S> {
             Some((name, least)) => (name, Some(least_version(wanted, least)?)),
             None => (wanted, None),
         };
-        let tools = self.list_tools().await?;
-        let tool = tools
-            .into_iter()
-            .find(|tool| tool.name == name)
-            .ok_or_else(|| Error::new(code::TOOL_NOT_FOUND, format!("the server lists no tool `{name}`")))?;
+        let mut tools = self.list_tools().await?.into_iter();
+        let unknown = || Error::new(code::TOOL_NOT_FOUND, format!("the server lists no tool `{name}`"));
+        let tool = tools.find(|tool| tool.name == name).ok_or_else(unknown)?;
         match least {
             Some(least) => checked(tool, least),
             None => Ok(tool),

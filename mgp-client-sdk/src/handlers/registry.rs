@@ -84,14 +84,11 @@ impl HandlerRegistry {
     }
 
     /// Answers a method by its typed params.
-    fn on<P, R>(
+    fn on<P: DeserializeOwned, R: Serialize + ForRevision + 'static>(
         &mut self,
         method: Method,
         handler: impl Fn(P, Context) -> BoxFuture<'static, Result<R, Error>> + Send + Sync + 'static,
-    ) where
-        P: DeserializeOwned,
-        R: Serialize + ForRevision + 'static,
-    {
+    ) {
         let handler = move |request: Request| -> BoxFuture<'static, Result<Response, Error>> {
             let params = match request.body() {
                 Ok(params) => params,
@@ -112,11 +109,9 @@ impl HandlerRegistry {
 }
 
 /// Erases the type of a handler of questions.
-pub(crate) fn asking<P, R, F, A>(handler: F) -> QuestionHandler<P, R>
-where
-    F: Fn(P, Context) -> A + Send + Sync + 'static,
-    A: Future<Output: IntoReply<R>> + Send + 'static,
-{
+pub(crate) fn asking<P, R, A: Future<Output: IntoReply<R>> + Send + 'static>(
+    handler: impl Fn(P, Context) -> A + Send + Sync + 'static,
+) -> QuestionHandler<P, R> {
     Arc::new(move |params, context| {
         let answer = handler(params, context);
         Box::pin(async { answer.await.into_reply() })

@@ -255,11 +255,8 @@ impl Authorizer {
         }
         let discovered = self.discovered(&need.challenges).await?;
         let had = login.take();
-        let asked: Vec<Box<str>> = had
-            .iter()
-            .filter_map(|login| login.token.as_ref())
-            .flat_map(|token| token.scopes.clone())
-            .collect();
+        let token = had.as_ref().and_then(|login| login.token.as_ref());
+        let asked = token.map_or_else(Vec::new, |token| token.scopes.clone());
         *login = self.at_issuer(had, &discovered)?;
         let scopes = if need.lacks_scopes {
             let scopes = self.scopes(&discovered, &need.challenges, &asked);

@@ -92,11 +92,8 @@ impl Browser for LoopbackBrowser {
                 |_: io::Error| OAuthError::NoAnswer("no port of this machine is free for the answer");
             let socket = socket.map_err(unopened)?;
             let port = socket.local_addr().map_err(unopened)?.port();
-            let target = LoopbackTarget {
-                socket,
-                uri: format!("http://127.0.0.1:{port}{PATH}"),
-                browser: self.clone(),
-            };
+            let uri = format!("http://127.0.0.1:{port}{PATH}");
+            let target = LoopbackTarget { socket, uri, browser: self.clone() };
             Ok(Box::new(target) as Box<dyn RedirectTarget>)
         })
     }

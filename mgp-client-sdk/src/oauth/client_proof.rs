@@ -63,9 +63,8 @@ impl ProvenClient {
             ClientProof::Secret(secret) => {
                 let pair = format!("{}:{}", Form::encoded(&self.id), Form::encoded(secret));
                 let pair = STANDARD.encode(pair);
-                let mut value: HeaderValue = format!("Basic {pair}")
-                    .parse()
-                    .map_err(|_| OAuthError::Metadata("the client's credentials are none of HTTP"))?;
+                let unusable = |_| OAuthError::Metadata("the client's credentials are none of HTTP");
+                let mut value: HeaderValue = format!("Basic {pair}").parse().map_err(unusable)?;
                 value.set_sensitive(true);
                 headers.insert(AUTHORIZATION, value);
             }

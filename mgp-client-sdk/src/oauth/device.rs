@@ -72,9 +72,7 @@ pub(super) async fn sign_in(
         let form = Form::of(&[("grant_type", DEVICE_GRANT), ("device_code", &device.device_code)]);
         match endpoint.ask(form, scopes).await {
             Err(OAuthError::Refused(code)) if *code == *"authorization_pending" => {}
-            Err(OAuthError::Refused(code)) if *code == *"slow_down" => {
-                interval += Duration::from_secs(5);
-            }
+            Err(OAuthError::Refused(code)) if *code == *"slow_down" => interval += Duration::from_secs(5),
             done => return done,
         }
     }

@@ -33,11 +33,8 @@ pub(super) async fn discover(
     if !covers(&resource.resource, server) {
         return Err(OAuthError::OtherResource);
     }
-    let named = resource.authorization_servers.iter().take(MAX_ISSUERS);
-    let issuer = match pinned {
-        Some(pinned) => named.into_iter().find(|issuer| *issuer == pinned),
-        None => named.into_iter().next(),
-    };
+    let mut named = resource.authorization_servers.iter().take(MAX_ISSUERS);
+    let issuer = named.find(|issuer| pinned.is_none_or(|pinned| *issuer == pinned));
     let issuer =
         issuer.ok_or(OAuthError::Metadata("the server names no issuer of tokens that may be used"))?;
     let issuer = issuer_metadata(fetcher, issuer)
@@ -94,15 +91,11 @@ pub(super) async fn issuer_metadata(
     let places = issuer_metadata_urls(issuer)
         .ok_or(OAuthError::Metadata("the issuer is no URL, or one with a query or a fragment"))?;
     for place in places {
-        let Some(found) = document::<IssuerMetadata>(fetcher, &place, "the issuer's metadata").await? else {
-            continue;
-        };
-        // A comparison of characters: two spellings of one address may be two issuers.
-        return if found.issuer == issuer {
-            Ok(Some(found))
-        } else {
-            Err(OAuthError::Metadata(OTHER_ISSUER))
-        };
+        if let Some(found) = document::<IssuerMetadata>(fetcher, &place, "the issuer's metadata").await? {
+            // A comparison of characters: two spellings of one address may be two issuers.
+            let is_same = found.issuer == issuer;
+            return is_same.then_some(Some(found)).ok_or(OAuthError::Metadata(OTHER_ISSUER));
+        }
     }
     Ok(None)
 }
@@ -118,9 +111,8 @@ async fn document<T: DeserializeOwned>(
         200 => {}
         status if (400..500).contains(&status) => return Ok(None),
         _ => {
-            return Err(OAuthError::Metadata(
-                "the metadata of the server or its issuer cannot be had now; try again later",
-            ));
+            let what = "the metadata of the server or its issuer cannot be had now; try again later";
+            return Err(OAuthError::Metadata(what));
         }
     }
     let document = parsed(&answer);

@@ -77,9 +77,8 @@ fn code(answer: &str, state: &str, expected: &IssuerMetadata) -> Result<String, 
     if let Some(error) = param(answer, "error") {
         return Err(OAuthError::refused(&error));
     }
-    param(answer, "code")
-        .filter(|code| !code.is_empty())
-        .ok_or(OAuthError::Metadata("the issuer's answer to the login has no code"))
+    let code = param(answer, "code").filter(|code| !code.is_empty());
+    code.ok_or(OAuthError::Metadata("the issuer's answer to the login has no code"))
 }
 
 /// Returns the one value of this name in a query. A name that comes twice has none.

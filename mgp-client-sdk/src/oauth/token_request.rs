@@ -100,14 +100,11 @@ impl TokenEndpoint<'_> {
         form.set_if_some("resource", self.resource);
         let fetched = self.post(form).await?;
         let answer: TokenAnswer = read(&fetched)?;
-        let is_bound = match answer.token_type.as_deref() {
-            Some(kind) if kind.eq_ignore_ascii_case("dpop") => true,
-            Some(kind) if kind.eq_ignore_ascii_case("bearer") => false,
-            None => false,
-            Some(_) => {
-                return Err(OAuthError::Metadata("the issuer gave a token of a kind that is not known"));
-            }
-        };
+        let kind = answer.token_type.as_deref().unwrap_or("bearer");
+        let is_bound = kind.eq_ignore_ascii_case("dpop");
+        if !is_bound && !kind.eq_ignore_ascii_case("bearer") {
+            return Err(OAuthError::Metadata("the issuer gave a token of a kind that is not known"));
+        }
         // A token that anybody may use is not what was asked for.
         if is_bound != self.key.is_some() {
             let what = "the issuer does not bind tokens to the client's key, or does so unasked";
@@ -128,13 +125,8 @@ impl TokenEndpoint<'_> {
         all.sort_unstable();
         all.dedup();
         all.retain(|scope| !scope.is_empty());
-        Ok(Token {
-            access: answer.access_token,
-            is_bound,
-            refresh: answer.refresh_token,
-            ends_at,
-            scopes: all,
-        })
+        let TokenAnswer { access_token: access, refresh_token: refresh, .. } = answer;
+        Ok(Token { access, is_bound, refresh, ends_at, scopes: all })
     }
 
     /// Posts a form with the client's proof. A nonce that the issuer demands is used once more at most.

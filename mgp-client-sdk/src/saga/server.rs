@@ -132,10 +132,8 @@ impl SagaServer {
             Some(step) => {
                 let reason =
                     step.error.as_ref().map_or("the server does not say why", |error| &*error.message);
-                Err(Error::new(
-                    code::UPSTREAM_ERROR,
-                    format!("the server did not take the step back: {reason}"),
-                ))
+                let message = format!("the server did not take the step back: {reason}");
+                Err(Error::new(code::UPSTREAM_ERROR, message))
             }
             None if report.status == Some(TransactionState::PartiallyRolledBack) => Err(not_taken_back()),
             None => Ok(()),

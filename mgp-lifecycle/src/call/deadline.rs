@@ -1,13 +1,13 @@
-//! The time of a call: its deadline, and the arithmetic of one that moves while a server waits for others.
+//! The time of a call and of its attempts: deadlines, and their arithmetic while a server waits for others.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mgp_types::Request;
 use mgp_types::mgp::CallOptions;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::asked::AskedTime;
 use super::monitor::CallMonitor;
 use crate::span::LONGEST;
 
@@ -146,5 +146,91 @@ fn take_wish(request: &mut Request) -> Option<Duration> {
     Some(Duration::from_millis(millis))
 }
 
+/// The time for which the server of a call waited for answers to questions of its own.
+#[derive(Debug, Default)]
+pub(super) struct Asked(Mutex<AskedState>);
+
+#[derive(Debug, Default)]
+struct AskedState {
+    /// The number of answers for which the server waits now.
+    open: u32,
+    /// The time since which the server waits for any.
+    since: Option<Instant>,
+    /// The time for which the server waited for earlier questions of the call.
+    before: Duration,
+}
+
+impl Asked {
+    /// A question begins to wait for its answer.
+    pub(super) fn begin(&self) {
+        let mut state = self.0.lock();
+        state.open += 1;
+        state.since.get_or_insert_with(Instant::now);
+    }
+
+    /// A question that [began](Self::begin) waits no longer.
+    pub(super) fn end(&self) {
+        let mut state = self.0.lock();
+        state.open = state.open.saturating_sub(1);
+        if state.open == 0
+            && let Some(since) = state.since.take()
+        {
+            state.before += since.elapsed();
+        }
+    }
+
+    /// Returns how long it waited until `now`.
+    pub(super) fn until(&self, now: Instant) -> AskedTime {
+        let state = self.0.lock();
+        let since = state.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        AskedTime { total: state.before + since, is_open: state.open > 0 }
+    }
+}
+
+/// The time that an [`Asked`] has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AskedTime {
+    pub(super) total: Duration,
+    /// True if somebody is asked just now.
+    pub(super) is_open: bool,
+}
+
+/// The time limit of an attempt: a value without a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AttemptLimit {
+    timeout: Duration,
+    max_timeout: Duration,
+}
+
+/// The signs of life that a server has given about an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signs {
+    /// The time at which the last sign of life came.
+    pub(super) last: Option<Instant>,
+    /// The time for which the server waited for answers to its own questions.
+    pub(super) asked: AskedTime,
+}
+
+impl AttemptLimit {
+    /// Limits an attempt to `timeout` without a sign of life, and to `max_timeout` in all, which is no less.
+    pub(super) fn new(timeout: Duration, max_timeout: Duration) -> Self {
+        let timeout = timeout.min(LONGEST);
+        Self { timeout, max_timeout: max_timeout.clamp(timeout, LONGEST) }
+    }
+
+    /// Returns when an attempt is over that began at `began`, unless there are further signs of life.
+    pub(super) fn end(self, began: Instant, signs: Option<Signs>, now: Instant) -> Instant {
+        let Some(Signs { last, asked }) = signs else { return began + self.timeout };
+        let last = if asked.is_open { now } else { last.map_or(began, |last| last.max(began)) };
+        let end = (last + self.timeout).min(began + self.max_timeout + asked.total);
+        if asked.is_open { end.max(now + self.timeout / LOOKS) } else { end }
+    }
+}
+
+/// The number of times, within one time limit, that an attempt checks if the server still waits for somebody else.
+const LOOKS: u32 = 16;
+
+#[cfg(test)]
+mod attempt_tests;
 #[cfg(test)]
 mod tests;

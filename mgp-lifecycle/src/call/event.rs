@@ -9,20 +9,13 @@ use mgp_types::{Method, Request};
 
 /// The event of a request that failed and is made again. `otherwise` is its type for what is no call of a tool.
 pub(super) fn failed(request: &Request, otherwise: &'static str) -> AuditEvent {
-    let context = &request.context;
     let event_type = if request.method == Method::TOOLS_CALL {
         EventType::ToolExecuted
     } else {
         EventType::Custom(otherwise.into())
     };
-    AuditEvent::new(
-        Timestamp::now(),
-        context.trace.unwrap_or_else(TraceId::random),
-        event_type,
-        actor(request),
-        target(request),
-        Outcome::Failure,
-    )
+    let trace = request.context.trace.unwrap_or_else(TraceId::random);
+    AuditEvent::new(Timestamp::now(), trace, event_type, actor(request), target(request), Outcome::Failure)
 }
 
 fn actor(request: &Request) -> Actor {

@@ -68,8 +68,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod asked;
-mod attempt;
 mod breaker;
 mod concurrency;
 mod deadline;

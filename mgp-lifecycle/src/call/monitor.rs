@@ -9,9 +9,7 @@ use mgp_types::mgp::method as mgp;
 use mgp_types::{BoxFuture, Error, Method, Outbox, OutboxPort, Request, Response, StreamId};
 use tokio::time::Instant;
 
-use super::asked::Asked;
-use super::attempt::Signs;
-use super::deadline::CallTime;
+use super::deadline::{Asked, CallTime, Signs};
 use crate::span::nanos;
 
 /// Sees the messages that a server sends about one call: it is the call's outbox, so they pass by.

@@ -39,11 +39,7 @@ pub(super) fn restored(raw: &RawJson) -> Option<CallOutcome> {
     Some(match raw.to().ok()? {
         StoredOutcome::Result(result) => Ok(result),
         StoredOutcome::Error { code, message, data } => {
-            let error = Error::new(code, message);
-            Err(match data {
-                Some(data) => error.with_data(data),
-                None => error,
-            })
+            Err(data.into_iter().fold(Error::new(code, message), Error::with_data))
         }
     })
 }

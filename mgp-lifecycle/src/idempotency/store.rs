@@ -64,12 +64,7 @@ mod sqlite {
                     "SELECT id, caller, arguments, begun_at, ttl_seconds, state, length(outcome)
                      FROM idempotent_calls",
                 )?;
-                let mut rows = query.query([])?;
-                let mut calls = Vec::new();
-                while let Some(row) = rows.next()? {
-                    calls.push(read(row)?);
-                }
-                Ok(calls)
+                query.query_and_then([], read)?.collect()
             })
         }
 
@@ -116,27 +111,19 @@ mod sqlite {
         let state = match row.get_ref(5)?.as_str().map_err(rusqlite::Error::from)? {
             // The process that ran it has ended.
             "running" => KeptState::Unknown,
-            _ => row
-                .get::<_, Option<u32>>(6)?
-                .map_or(KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 }, |bytes| {
-                    KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() }
-                }),
+            _ => match row.get::<_, Option<u32>>(6)? {
+                Some(bytes) => KeptState::Done { outcome: KeptOutcome::Stored, bytes: bytes.into() },
+                None => KeptState::Done { outcome: KeptOutcome::TooLarge, bytes: 0 },
+            },
         };
-        let call = FirstCall {
-            id: digest(0)?,
-            caller: digest(1)?,
-            arguments: digest(2)?,
-            begun_at,
-            ttl: IdempotencyTtl::nearest(row.get(4)?),
-        };
-        Ok((call, state))
+        let [id, caller, arguments] = [digest(0)?, digest(1)?, digest(2)?];
+        let ttl = IdempotencyTtl::nearest(row.get(4)?);
+        Ok((FirstCall { id, caller, arguments, begun_at, ttl }, state))
     }
 
     fn delete(connection: &Connection, id: &Digest) -> rusqlite::Result<()> {
-        connection
-            .prepare_cached("DELETE FROM idempotent_calls WHERE id = ?1")?
-            .execute([id.as_bytes()])
-            .map(drop)
+        let mut delete = connection.prepare_cached("DELETE FROM idempotent_calls WHERE id = ?1")?;
+        delete.execute([id.as_bytes()]).map(drop)
     }
 
     fn damaged(what: &str) -> StoreError {

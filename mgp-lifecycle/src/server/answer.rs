@@ -73,7 +73,7 @@ fn at_best(life: &ServerLifecycle) -> HealthStatus {
 
 fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error> {
     let principal = request.context.principal.as_ref();
-    let policy = *life.run().policy.lock();
+    let policy = *life.0.run.policy.lock();
     match policy.permits(principal) {
         Some(true) => {}
         Some(false) => {
@@ -85,7 +85,7 @@ fn shutdown(life: &ServerLifecycle, request: &Request) -> Result<Response, Error
     let wish: Shutdown = request.body().map_err(|error| explain(request, error))?;
     life.begin_shutdown(wish.reason, Duration::from_millis(wish.timeout_ms));
     let calls = life.pending();
-    Response::with_body(&ShutdownAnswer::accepted(calls, millis(life.run().remaining(calls))))
+    Response::with_body(&ShutdownAnswer::accepted(calls, millis(life.0.run.remaining(calls))))
 }
 
 /// Adds the list of valid reasons to the error, if the reason was invalid.

@@ -62,11 +62,8 @@ impl HealthExamination {
         let is_fresh = move |found: &Option<Arc<Findings>>| {
             found.as_ref().is_some_and(|found| asked.saturating_duration_since(found.at) < FRESH)
         };
-        let found = timeout(LONGEST_EXAMINATION, findings.wait_for(is_fresh)).await;
-        found
-            .ok()
-            .and_then(|found| found.ok().and_then(|found| found.clone()))
-            .unwrap_or_else(|| Arc::new(self.nothing_found()))
+        let found = timeout(LONGEST_EXAMINATION, findings.wait_for(is_fresh)).await.ok().and_then(Result::ok);
+        found.and_then(|found| found.clone()).unwrap_or_else(|| Arc::new(self.nothing_found()))
     }
 
     /// Begins the checks, unless they were done a moment ago or are running.

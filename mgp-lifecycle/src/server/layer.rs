@@ -1,20 +1,28 @@
-//! The layer that gives a server its life cycle.
+//! The layer that gives a server its life cycle, and the calls inside, counted until they end.
 
 use std::fmt;
+use std::future::{Future, ready};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use futures_util::future::Either;
+use mgp_types::mgp::{Refusal, ServerState};
 use mgp_types::{
     BoxFuture, Error, Method, Request, RequestKind, Response, RpcService, Session, WorkRole, call_once,
 };
+use pin_project_lite::pin_project;
+use tokio::sync::futures::OwnedNotified;
+use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::ServerLifecycle;
-use super::admitted_call::AdmittedCall;
 use super::answer::speaks_lifecycle;
-use super::future::LifecycleFuture;
+use super::run::ServerRun;
+use crate::admission::{AdmissionKind, InFlightCount};
+use crate::refusal;
 
 /// Gives a server its life. The layer makes [`LifecycleService`]s, which share it.
 #[derive(Debug, Clone)]
@@ -89,7 +97,7 @@ impl<S: RpcService> Service<Request> for LifecycleService<S> {
         //# finishing in-flight requests, rejecting new ones
         let visit = match request.kind {
             RequestKind::Call if request.role() != WorkRole::Apart => {
-                match AdmittedCall::begin(self.life.run(), &request) {
+                match AdmittedCall::begin(&self.life.0.run, &request) {
                     Ok(visit) => Some(visit),
                     Err(error) => return LifecycleFuture::refused(error),
                 }
@@ -119,4 +127,132 @@ fn is_first(request: &Request, session: &Arc<Session>) -> bool {
     session.outbox.is_open()
         && (session.describes_each_request()
             || request.kind == RequestKind::Notify && request.method == Method::INITIALIZED)
+}
+
+pin_project! {
+    /// The future of [`LifecycleService`].
+    ///
+    /// Dropping it drops the inner call, which then counts no more.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct LifecycleFuture<S: RpcService> {
+        // The answer of the inner service or of the layer; `None` once the call was cut off.
+        #[pin]
+        answer: Option<Either<S::Future, BoxFuture<'static, Result<Response, Error>>>>,
+        #[pin]
+        visit: Option<AdmittedCall>,
+    }
+}
+
+impl<S: RpcService> LifecycleFuture<S> {
+    /// Creates a future that refuses the call.
+    fn refused(error: Error) -> Self {
+        Self::answering(Box::pin(ready(Err(error))))
+    }
+
+    /// Creates a future for an answer of the layer.
+    fn answering(answer: BoxFuture<'static, Result<Response, Error>>) -> Self {
+        Self { answer: Some(Either::Right(answer)), visit: None }
+    }
+}
+
+impl<S: RpcService> Future for LifecycleFuture<S> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        let answer = this.answer.as_mut().as_pin_mut();
+        let answer = answer.expect("a future is not polled again after it was ready");
+        if let Poll::Ready(outcome) = answer.poll(cx) {
+            if let Some(visit) = this.visit.as_mut().as_pin_mut() {
+                visit.ended(&outcome);
+            }
+            this.visit.set(None);
+            return Poll::Ready(outcome);
+        }
+        let end = this.visit.as_mut().as_pin_mut().map_or(Poll::Pending, |visit| visit.poll_end(cx));
+        if end.is_ready() {
+            // The handler is dropped before the call is answered, and no longer counts once it is.
+            this.answer.set(None);
+            this.visit.set(None);
+        }
+        end
+    }
+}
+
+mgp_types::partial_debug!([S: RpcService] LifecycleFuture<S>);
+
+pin_project! {
+    /// A call that is inside: it counts until it is dropped, and is woken when it has to end.
+    ///
+    /// A call that is done at its first poll costs two atomic operations. A call that waits takes a lock for a moment,
+    /// to be woken if the server ends before it.
+    struct AdmittedCall {
+        run: Arc<ServerRun>,
+        seat: AdmissionKind,
+        begun: Option<Instant>,
+        #[pin]
+        gone: Option<OwnedNotified>,
+    }
+
+    impl PinnedDrop for AdmittedCall {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            this.run.gate.leave(*this.seat);
+        }
+    }
+}
+
+impl AdmittedCall {
+    /// Lets a call in.
+    ///
+    /// # Errors
+    /// The refusal of a server that takes no calls.
+    fn begin(run: &Arc<ServerRun>, request: &Request) -> Result<Self, Error> {
+        let seat = AdmissionKind::of(&request.method);
+        let entered = run.gate.enter(seat, request.role());
+        entered.map_err(|inside| refuse(run, inside, request))?;
+        Ok(Self { run: Arc::clone(run), seat, begun: None, gone: None })
+    }
+
+    /// Waits for the end of the server, because the call is not done yet, and returns the answer to the call then.
+    fn poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        let mut this = self.project();
+        if this.gone.is_none() {
+            *this.begun = (*this.seat == AdmissionKind::Call).then(Instant::now);
+            this.gone.set(Some(Arc::clone(&this.run.exit).notified_owned()));
+        }
+        // A call that begins to wait after the end would not be woken, so that the gate is checked after the wait has
+        // begun.
+        let woken = this.gone.as_pin_mut().is_some_and(|gone| gone.poll(cx).is_ready());
+        if !woken && !this.run.gate.inside().is_ended() {
+            return Poll::Pending;
+        }
+        Poll::Ready(match this.seat {
+            AdmissionKind::Call => Err(refusal::cut_off()),
+            // A subscription ends with an empty answer.
+            AdmissionKind::Listener => Ok(Response::empty()),
+        })
+    }
+
+    /// Notes that the call ended by itself.
+    fn ended(self: Pin<&mut Self>, outcome: &Result<Response, Error>) {
+        let this = self.project();
+        if let (Some(begun), Ok(_)) = (*this.begun, outcome) {
+            this.run.durations.observe(begun.elapsed());
+        }
+    }
+}
+
+fn refuse(run: &ServerRun, inside: InFlightCount, request: &Request) -> Error {
+    tracing::debug!(method = %request.method, state = %inside.state(), "call refused");
+    if let Some(trail) = &request.context.trail {
+        trail.note_refusal(Refusal::new("lifecycle", inside.state().as_str()));
+    }
+    match inside.state() {
+        _ if inside.is_ended() => refusal::gone(),
+        state @ (ServerState::Draining | ServerState::Disconnected) => {
+            refusal::not_admitted(state, Some(run.remaining(inside.calls())))
+        }
+        state => refusal::not_admitted(state, Some(Duration::ZERO)),
+    }
 }

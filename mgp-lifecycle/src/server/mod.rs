@@ -27,23 +27,18 @@
 //! | [`ShutdownPolicy`], [`DrainOutcome`] | the peers that may stop the server, and the way it ended |
 //! | [`CallerDeadlineLayer`] | ends calls whose deadline is over |
 
-mod admitted_call;
 mod answer;
 mod change_listeners;
 mod deadline;
-mod durations;
 mod examination;
-mod future;
 mod layer;
 mod run;
 mod server_lifecycle;
-mod stopping;
 
 pub use self::deadline::{CallerDeadline, CallerDeadlineLayer};
-pub use self::future::LifecycleFuture;
-pub use self::layer::{LifecycleLayer, LifecycleService};
+pub use self::layer::{LifecycleFuture, LifecycleLayer, LifecycleService};
+pub use self::run::{DrainOutcome, ShutdownPolicy};
 pub use self::server_lifecycle::ServerLifecycle;
-pub use self::stopping::{DrainOutcome, ShutdownPolicy};
 
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,16 @@
-//! One run of a server, shared by calls, tasks and handles.
+//! One run of a server, shared by calls, tasks and handles: how long its calls take, who may end it, and how it ended.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mgp_types::mgp::{LifecycleChange, ServerId, ServerState, ShutdownReason};
+use mgp_types::{Principal, PrincipalRole};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::change_listeners::ChangeListeners;
-use super::durations::CallDurations;
-use super::{DrainOutcome, ShutdownPolicy};
 use crate::InvalidTransition;
 use crate::admission::AdmissionCounter;
 use crate::state::{CHANGES_KEPT, take, tell};
@@ -186,5 +186,107 @@ impl ServerRun {
         // The lock keeps changes in their order.
         tell(&self.changes, &self.server, from, to, reason);
         Ok(())
+    }
+}
+
+/// The peers that may ask the server to stop (§11.4), among those that negotiated `lifecycle`.
+///
+/// Other peers are refused with 1000. The application itself can always stop its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ShutdownPolicy {
+    /// Operators, and peers without authentication, like the process that started the server.
+    ///
+    /// A server that strangers can reach without authentication should have another policy.
+    #[default]
+    NotAgents,
+    /// Operators only.
+    Operators,
+    /// Every peer.
+    Anyone,
+    /// No peer: all are told that the request is not accepted.
+    Nobody,
+}
+
+/// The way in which a server's life ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "calls are finished or not")]
+pub enum DrainOutcome {
+    /// All calls finished.
+    Finished,
+    /// The time was over before all calls finished.
+    CutOff {
+        /// The number of calls that were answered with 2001 instead of a result, and must not be repeated.
+        calls: u64,
+    },
+}
+
+impl ShutdownPolicy {
+    /// Returns whether the peer may stop the server; `None` if no peer may, and the answer is `accepted: false`.
+    pub(super) fn permits(self, principal: Option<&Principal>) -> Option<bool> {
+        let role = principal.map(Principal::role);
+        match self {
+            Self::Nobody => None,
+            Self::Anyone => Some(true),
+            Self::NotAgents => Some(role.is_none_or(|role| role == PrincipalRole::Operator)),
+            Self::Operators => Some(role == Some(PrincipalRole::Operator)),
+        }
+    }
+}
+
+/// The longest of the last calls that waited, in microseconds; 0 as long as none has ended. Each further call takes a
+/// part of it away, so that one long call is forgotten after some hundred others.
+#[derive(Debug, Default)]
+pub(super) struct CallDurations(AtomicU64);
+
+impl CallDurations {
+    /// Notes a call that has ended.
+    pub(super) fn observe(&self, took: Duration) {
+        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let longest = self.0.load(Ordering::Relaxed);
+        let next = took.max(longest - longest / FORGOTTEN_AFTER).max(1);
+        // Of two calls that end in the same moment one is enough.
+        let _ = self.0.compare_exchange(longest, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Returns how long calls take at most; `None` as long as nothing is known.
+    fn longest(&self) -> Option<Duration> {
+        let longest = self.0.load(Ordering::Relaxed);
+        (longest > 0).then(|| Duration::from_micros(longest))
+    }
+}
+
+const FORGOTTEN_AFTER: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_decides_by_who_asks() {
+        let (agent, operator) = (Principal::new("a"), Principal::operator("o"));
+        for (policy, unknown, to_agent, to_operator) in [
+            (ShutdownPolicy::default(), Some(true), Some(false), Some(true)),
+            (ShutdownPolicy::Operators, Some(false), Some(false), Some(true)),
+            (ShutdownPolicy::Anyone, Some(true), Some(true), Some(true)),
+            (ShutdownPolicy::Nobody, None, None, None),
+        ] {
+            assert_eq!(policy.permits(None), unknown, "{policy:?}");
+            assert_eq!(policy.permits(Some(&agent)), to_agent, "{policy:?}");
+            assert_eq!(policy.permits(Some(&operator)), to_operator, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn one_long_call_counts_for_a_while_and_is_forgotten() {
+        let (durations, second) = (CallDurations::default(), Duration::from_secs(1));
+        assert_eq!(durations.longest(), None);
+        durations.observe(second * 60);
+        durations.observe(second);
+        assert!(durations.longest() > Some(second * 59));
+        (0..1000).for_each(|_| durations.observe(second));
+        assert_eq!(durations.longest(), Some(second));
+        durations.observe(Duration::MAX);
+        durations.observe(Duration::MAX);
     }
 }

@@ -27,7 +27,7 @@ pub struct ServerLifecycle(pub(super) Arc<LifecycleOwner>);
 /// The run with its tasks. Calls and tasks share the run; the tasks belong to the clones of the life, so that none
 /// keeps itself alive.
 pub(super) struct LifecycleOwner {
-    run: Arc<ServerRun>,
+    pub(super) run: Arc<ServerRun>,
     pub(super) examination: Arc<HealthExamination>,
     pub(super) declared: Mutex<HealthStatus>,
     tools: Mutex<Option<Tools>>,
@@ -183,10 +183,6 @@ impl ServerLifecycle {
             let (run, changes) = (Arc::clone(&self.0.run), self.0.run.changes.subscribe());
             self.0.tasks.spawn(async move { run.audience.tell_all(changes).await });
         }
-    }
-
-    pub(super) fn run(&self) -> &Arc<ServerRun> {
-        &self.0.run
     }
 
     pub(super) fn tool_counts(&self) -> (u64, u64) {

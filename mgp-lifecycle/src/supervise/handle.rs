@@ -8,10 +8,9 @@ use mgp_types::{Error, RpcService};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 
-use super::command::SupervisorCommand;
-use super::health_tracker::ServerHealth;
+use super::probe::ServerHealth;
 use super::supervised_service::SupervisedService;
-use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
+use super::supervisor_shared::{ReturnOutlook, SupervisorCommand, SupervisorShared};
 use crate::LifecycleChanges;
 
 /// One supervised server.

@@ -9,7 +9,7 @@ use mgp_types::mgp::{
 };
 use tokio::sync::broadcast;
 
-use super::health_tracker::ServerHealth;
+use super::probe::ServerHealth;
 use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
 use crate::state::{take, tell};
 
@@ -59,16 +59,12 @@ impl<T> LifecycleTracker<T> {
         let Some(audit) = &self.audit else { return };
         let target = AuditTarget::new(Some(self.shared.server.clone()), None);
         let trace = TraceId::random();
-        let mut event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
-        if let Some(reason) = reason {
-            event = event.with_detail("reason", reason);
-        }
+        let event = AuditEvent::new(Timestamp::now(), trace, event, Actor::kernel(), target, outcome);
+        let event = reason.into_iter().fold(event, |event, reason| event.with_detail("reason", reason));
         // A second panic during the drop would end the process.
         if catch_unwind(AssertUnwindSafe(|| audit.record_now(vec![event]))).is_err() {
-            tracing::error!(
-                server = self.shared.server.as_str(),
-                "an event was not recorded: the log panicked"
-            );
+            let server = self.shared.server.as_str();
+            tracing::error!(server, "an event was not recorded: the log panicked");
         }
     }
 }

@@ -41,12 +41,9 @@
 //! * No arrow leads from `connecting`, `restarting` or `error` to `disconnected`. A server that is stopped there ends
 //!   in `error`.
 
-mod command;
 mod connect;
 mod handle;
-mod health_tracker;
 mod lifecycle_tracker;
-mod live_server;
 mod probe;
 mod run;
 mod standing;
@@ -56,8 +53,7 @@ mod supervisor_shared;
 
 pub use self::connect::{Connect, ConnectedServer, ask_to_stop};
 pub use self::handle::Supervised;
-pub use self::health_tracker::{ProbeResult, ProbeSettings, ServerHealth};
-pub use self::probe::{ProbeMethod, probe};
+pub use self::probe::{ProbeMethod, ProbeResult, ProbeSettings, ServerHealth, probe};
 pub use self::standing::{StandingRequests, StandingRequestsService};
 pub use self::supervised_service::{SupervisedService, SupervisedServiceFuture};
 pub use self::supervisor::{Supervisor, TimeLimits};

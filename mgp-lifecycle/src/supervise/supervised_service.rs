@@ -11,8 +11,7 @@ use pin_project_lite::pin_project;
 use tokio::sync::futures::OwnedNotified;
 use tower_service::Service;
 
-use super::live_server::InFlightCall;
-use super::supervisor_shared::SupervisorShared;
+use super::supervisor_shared::{InFlightCall, SupervisorShared};
 
 /// Passes calls to the current incarnation of a supervised server, and refuses them while there is none.
 ///

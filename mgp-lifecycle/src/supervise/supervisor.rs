@@ -10,13 +10,13 @@ use tokio::sync::broadcast;
 
 use super::connect::Connect;
 use super::handle::{Supervised, SupervisorTask};
-use super::health_tracker::{ProbeResult, ProbeSettings};
 use super::lifecycle_tracker::LifecycleTracker;
+use super::probe::{ProbeResult, ProbeSettings};
 use super::run::SupervisorRun;
 use super::supervisor_shared::SupervisorShared;
 use crate::RestartSettings;
-use crate::random_source::{RandomSource, draw};
 use crate::restart::Restarts;
+use crate::span::{RandomSource, draw};
 use crate::state::CHANGES_KEPT;
 
 /// The supervisor of one server, before it runs: how to connect, and the steps before it takes calls, while it does,

@@ -1,18 +1,19 @@
-//! The state that a supervisor shares with its handles and gates.
+//! The state that a supervisor shares with its handles and gates: the incarnation with its calls, and the orders.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use mgp_types::mgp::{ServerId, ServerState};
-use mgp_types::{Error, Request};
+use mgp_types::mgp::{ServerId, ServerState, ShutdownReason};
+use mgp_types::{Error, Origin, Request, Response};
 use parking_lot::Mutex;
 use tokio::sync::futures::OwnedNotified;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::command::{CommandSlot, SupervisorCommand};
-use super::health_tracker::ServerHealth;
-use super::live_server::{InFlightCall, LiveServer};
+use super::probe::ServerHealth;
+use crate::admission::{AdmissionCounter, AdmissionKind};
 use crate::refusal::not_admitted;
 
 /// The state that a supervisor shares with its handles and gates.
@@ -137,6 +138,182 @@ impl<T> SupervisorShared<T> {
     pub(super) fn let_go(&self) {
         if let Some(live) = self.live.swap(None) {
             live.end();
+        }
+    }
+}
+
+/// One incarnation of a server, and its calls in progress. A restarted server is another one.
+pub(super) struct LiveServer<T> {
+    pub(super) service: T,
+    turnstile: AdmissionCounter,
+    /// Notified when no answer can come any more.
+    over: Arc<Notify>,
+    /// True if the server has answered a call since somebody last looked.
+    has_answered: AtomicBool,
+}
+
+impl<T> LiveServer<T> {
+    pub(super) fn new(service: T) -> Self {
+        let turnstile = AdmissionCounter::new(ServerState::Connected);
+        Self { service, turnstile, over: Arc::default(), has_answered: AtomicBool::new(false) }
+    }
+
+    /// Counts a request, and returns its call with the wait for the time when no answer can come any more; `None` if the
+    /// server does not take the request.
+    fn enter(self: &Arc<Self>, request: &Request) -> Option<(InFlightCall<T>, OwnedNotified)> {
+        // The wait begins before the check, so that no call that is let in misses the end.
+        let over = Arc::clone(&self.over).notified_owned();
+        let seat = AdmissionKind::of(&request.method);
+        self.turnstile.enter(seat, request.role()).ok()?;
+        Some((InFlightCall { live: Arc::clone(self), seat }, over))
+    }
+
+    /// Refuses all further calls but those that help others to finish.
+    pub(super) fn shut(&self) {
+        self.turnstile.set_state(ServerState::Draining);
+    }
+
+    fn is_shut(&self) -> bool {
+        self.turnstile.inside().state() != ServerState::Connected
+    }
+
+    /// Returns the number of calls, without subscriptions.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.turnstile.inside().calls()
+    }
+
+    /// Returns whether the server has answered a call since this was last asked.
+    pub(super) fn take_answered(&self) -> bool {
+        self.has_answered.swap(false, Ordering::Relaxed)
+    }
+
+    /// Waits until a server that is shut has no calls. Only one task can wait.
+    pub(super) async fn idle(&self) {
+        while self.in_flight() > 0 {
+            self.turnstile.stirred.notified().await;
+        }
+    }
+
+    /// Refuses all further requests, and ends the calls that are still there.
+    fn end(&self) {
+        self.shut();
+        self.turnstile.end();
+        self.over.notify_waiters();
+    }
+}
+
+/// A call in progress, counted until it is dropped.
+pub(super) struct InFlightCall<T> {
+    pub(super) live: Arc<LiveServer<T>>,
+    seat: AdmissionKind,
+}
+
+impl<T> InFlightCall<T> {
+    /// Notes how the call ended, for probes: an answer proves life.
+    pub(super) fn ended(&self, outcome: &Result<Response, Error>) {
+        let is_answer = outcome.as_ref().map_or_else(|error| error.origin() == Origin::Peer, |_| true);
+        // The line of memory is shared, so it is written only where it changes.
+        if is_answer && !self.live.has_answered.load(Ordering::Relaxed) {
+            self.live.has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T> Drop for InFlightCall<T> {
+    fn drop(&mut self) {
+        self.live.turnstile.leave(self.seat);
+    }
+}
+
+/// An order to a supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SupervisorCommand {
+    Start,
+    Restart { reason: ShutdownReason },
+    Stop { reason: ShutdownReason, timeout: Duration },
+}
+
+/// The order that waits to be taken. There is one at most: a later order changes the one before.
+#[derive(Debug, Default)]
+pub(super) struct CommandSlot {
+    slot: Mutex<CommandSlotState>,
+    given: Notify,
+}
+
+#[derive(Debug, Default)]
+struct CommandSlotState {
+    waiting: Option<SupervisorCommand>,
+    /// The count of orders.
+    number: u64,
+}
+
+impl CommandSlot {
+    /// Gives an order, and returns its number. The order is carried out when that number of orders is served.
+    fn give(&self, order: SupervisorCommand) -> u64 {
+        let mut slot = self.slot.lock();
+        slot.waiting = Some(slot.waiting.map_or(order, |before| before.then(order)));
+        slot.number += 1;
+        self.given.notify_one();
+        slot.number
+    }
+
+    /// Takes the next order and its number.
+    pub(super) async fn taken(&self) -> (SupervisorCommand, u64) {
+        loop {
+            {
+                let mut slot = self.slot.lock();
+                if let Some(order) = slot.waiting.take() {
+                    return (order, slot.number);
+                }
+            }
+            self.given.notified().await;
+        }
+    }
+}
+
+impl SupervisorCommand {
+    pub(super) const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Start => None,
+            Self::Restart { reason } | Self::Stop { reason, .. } => Some(reason.as_str()),
+        }
+    }
+
+    /// Returns the order that two orders, one after the other, amount to. No restart is lost.
+    const fn then(self, later: Self) -> Self {
+        match (self, later) {
+            (Self::Restart { .. }, Self::Start) => self,
+            (Self::Stop { reason, .. }, Self::Start) => Self::Restart { reason },
+            _ => later,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STOP: SupervisorCommand =
+        SupervisorCommand::Stop { reason: ShutdownReason::OperatorRequest, timeout: Duration::from_secs(1) };
+    const RESTART: SupervisorCommand =
+        SupervisorCommand::Restart { reason: ShutdownReason::ConfigurationChange };
+
+    #[tokio::test]
+    async fn orders_that_nobody_took_become_one() {
+        for (orders, expected) in [
+            (vec![RESTART, SupervisorCommand::Start], RESTART),
+            (
+                vec![STOP, SupervisorCommand::Start],
+                SupervisorCommand::Restart { reason: ShutdownReason::OperatorRequest },
+            ),
+            (vec![SupervisorCommand::Start, STOP], STOP),
+            (vec![STOP, RESTART], RESTART),
+            (vec![RESTART, STOP], STOP),
+        ] {
+            let slot = CommandSlot::default();
+            let last = orders.iter().map(|order| slot.give(*order)).last().unwrap();
+            assert_eq!(slot.taken().await, (expected, last), "{orders:?}");
+            assert_eq!(slot.slot.lock().waiting, None);
         }
     }
 }

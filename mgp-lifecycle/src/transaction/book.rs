@@ -141,9 +141,8 @@ impl TransactionBook {
             let now = self.now();
             let transaction = self.active(&mut table, key, id)?;
             if transaction.steps.len() >= MAX_STEPS {
-                return Err(refusal::too_many(
-                    "the transaction has 100 steps; commit it, and begin another one",
-                ));
+                let full = "the transaction has 100 steps; commit it, and begin another one";
+                return Err(refusal::too_many(full));
             }
             let step_id = match &step.step_id {
                 Some(step_id) if transaction.has_step(step_id) => return Err(refusal::step_taken(step_id)),

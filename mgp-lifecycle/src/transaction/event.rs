@@ -1,8 +1,7 @@
 //! What happens to a transaction. The state of a transaction is what its events make of it.
 
-use mgp_types::Principal;
-use mgp_types::PrincipalKind;
 use mgp_types::ext::{StepId, StructuredError, TransactionId};
+use mgp_types::{Principal, PrincipalKind};
 use serde::{Deserialize, Serialize};
 
 use super::step::{StepCall, StepOutcome};

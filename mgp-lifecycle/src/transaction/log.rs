@@ -40,12 +40,7 @@ mod sqlite {
             self.read_now(|connection| {
                 let mut query =
                     connection.prepare("SELECT id, happened_at, event FROM transaction_log ORDER BY seq")?;
-                let mut rows = query.query([])?;
-                let mut events = Vec::new();
-                while let Some(row) = rows.next()? {
-                    events.push(read(row)?);
-                }
-                Ok(events)
+                query.query_and_then([], read)?.collect()
             })
         }
 

@@ -28,7 +28,6 @@
 //! | [`Compensator`], [`CompensationCall`] | whoever makes the calls that take steps back |
 
 mod book;
-mod compensator;
 mod event;
 mod log;
 mod open_step;
@@ -42,6 +41,7 @@ mod transaction_table;
 mod tests;
 
 pub use self::book::TransactionBook;
-pub use self::compensator::{CompensationCall, Compensator, InterruptedStep};
 pub use self::open_step::OpenStep;
-pub use self::step::{LoggedStep, StepCall, StepOutcome, StepStage};
+pub use self::step::{
+    CompensationCall, Compensator, InterruptedStep, LoggedStep, StepCall, StepOutcome, StepStage,
+};

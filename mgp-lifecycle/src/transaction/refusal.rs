@@ -16,12 +16,10 @@ pub(super) fn not_found(id: &TransactionId) -> Error {
 
 /// Returns 2022 for a transaction that was rolled back because nothing happened.
 pub(super) fn expired(id: &TransactionId) -> Error {
-    refusal(
-        code::TRANSACTION_EXPIRED,
-        format!(
-            "the transaction {id} had no step for too long and is rolled back; transaction/status tells more"
-        ),
-    )
+    let message = format!(
+        "the transaction {id} had no step for too long and is rolled back; transaction/status tells more"
+    );
+    refusal(code::TRANSACTION_EXPIRED, message)
 }
 
 /// Returns 2021 for a transaction that exists already.
@@ -39,8 +37,8 @@ pub(super) fn busy(id: &TransactionId, with_what: &str) -> Error {
     conflict(format!("the transaction {id} {with_what}"))
 }
 
-fn conflict(message: String) -> Error {
-    refusal(code::TRANSACTION_CONFLICT, message)
+fn conflict(message: impl Into<String>) -> Error {
+    refusal(code::TRANSACTION_CONFLICT, message.into())
 }
 
 fn refusal(code: i64, message: String) -> Error {
@@ -59,10 +57,8 @@ pub(super) const NOT_LOGGED: &str = "the log of transactions cannot be written";
 /// Returns the error of a step that ended, whose end could not be logged.
 pub(super) fn end_not_logged(error: &StoreError) -> Error {
     let message = format!("the step has ended, but its end is not in the log of transactions: {error}");
-    in_words(
-        Error::new(code::RESOURCE_EXHAUSTED, message)
-            .with_recovery(Recovery::default().with_retryable(false)),
-    )
+    let advice = Recovery::default().with_retryable(false);
+    in_words(Error::new(code::RESOURCE_EXHAUSTED, message).with_recovery(advice))
 }
 
 /// Returns the error of a rollback that stops because what it did, or does next, cannot be logged.
@@ -77,12 +73,11 @@ pub(super) fn rollback_not_logged(error: &StoreError) -> Error {
 /// Returns the error of a step of which nobody knows how it ended.
 pub(super) fn unknown_step() -> Error {
     conflict(
-        "the step was interrupted, and nobody knows whether it had its effect; look, and take it back by hand"
-            .into(),
+        "the step was interrupted, and nobody knows whether it had its effect; look, and take it back by hand",
     )
 }
 
 /// Returns the error of a step that no call takes back.
 pub(super) fn no_compensation() -> Error {
-    conflict("no call takes this step back; take it back by hand".into())
+    conflict("no call takes this step back; take it back by hand")
 }

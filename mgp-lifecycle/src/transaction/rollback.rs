@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::book::{TransactionBook, check_words};
-use super::compensator::{CompensationCall, Compensator, InterruptedStep};
 use super::event::{RollbackCause, TransactionEvent};
 use super::refusal::{self, NOT_LOGGED};
-use super::transaction_state::{NextUndo, Phase};
+use super::step::{CompensationCall, Compensator, InterruptedStep};
+use super::transaction_state::{NextUndo, Phase, Transaction};
 use super::transaction_table::transaction_key;
 use crate::in_any_case::in_any_case;
 use crate::refusal::{not_stored, timed_out};
@@ -108,19 +108,13 @@ impl TransactionBook {
     fn due(&self) -> (Vec<Digest>, Duration) {
         let mut table = self.table();
         let now = self.now();
-        let expired: Vec<_> =
-            table.transactions.iter().filter(|(_, one)| one.has_expired(now)).map(|(key, _)| *key).collect();
-        for key in expired {
-            if let Some(transaction) = table.transactions.get_mut(&key) {
-                self.expire(key, transaction);
-            }
+        for (key, transaction) in table.transactions.iter_mut().filter(|(_, one)| one.has_expired(now)) {
+            self.expire(*key, transaction);
         }
         let active = table.transactions.iter().filter(|(_, one)| one.phase == Phase::Active);
         let next = active.map(|(_, one)| one.expires_at().since(now)).min();
-        let idle = table
-            .transactions
-            .iter()
-            .filter(|(_, one)| matches!(one.phase, Phase::RollingBack(_)) && !one.is_driven);
+        let is_idle = |one: &Transaction| matches!(one.phase, Phase::RollingBack(_)) && !one.is_driven;
+        let idle = table.transactions.iter().filter(|(_, one)| is_idle(one));
         (idle.map(|(key, _)| *key).collect(), next.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP))
     }
 
@@ -147,51 +141,47 @@ impl TransactionBook {
         };
         loop {
             changes.borrow_and_update();
-            let (next, owner, id) = {
+            let (next, owner, transaction_id) = {
                 let table = self.table();
                 let transaction = table.transactions.get(&key).ok_or_else(gone)?;
                 let beginning = &transaction.beginning;
                 (transaction.next_undo(), beginning.owner.0.clone(), beginning.id.clone())
             };
-            match next {
-                NextUndo::Wait => changes.changed().await.map_err(|_| gone())?,
-                NextUndo::Resolve(step_id, step) => {
-                    let question =
-                        InterruptedStep { owner, transaction_id: id, step_id: step_id.clone(), step };
-                    let event = match in_time(compensator.resolve(question)).await {
-                        Ok(outcome) => TransactionEvent::StepEnded { step: step_id, outcome },
-                        Err(error) => not_compensated(step_id, &error),
-                    };
-                    self.record(key, event).await?;
+            let event = match next {
+                NextUndo::Wait => {
+                    changes.changed().await.map_err(|_| gone())?;
+                    continue;
                 }
-                NextUndo::Compensate { step: step_id, call: step, undo: compensation, was_begun } => {
-                    let begun = TransactionEvent::CompensationBegun { step: step_id.clone() };
-                    self.record(key, begun).await?;
-                    let compensation_key =
-                        self.table().transactions.get(&key).ok_or_else(gone)?.compensation_key(&step_id);
+                NextUndo::Resolve(id, step) => {
+                    let question = InterruptedStep { owner, transaction_id, step_id: id.clone(), step };
+                    match in_time(compensator.resolve(question)).await {
+                        Ok(outcome) => TransactionEvent::StepEnded { step: id, outcome },
+                        Err(error) => not_compensated(id, &error),
+                    }
+                }
+                NextUndo::Compensate { step: id, call: step, undo: compensation, was_begun } => {
+                    self.record(key, TransactionEvent::CompensationBegun { step: id.clone() }).await?;
                     let call = CompensationCall {
                         owner,
-                        transaction_id: id,
-                        step_id: step_id.clone(),
+                        transaction_id,
+                        step_id: id.clone(),
                         step,
                         compensation,
-                        key: compensation_key,
+                        key: self.table().transactions.get(&key).ok_or_else(gone)?.compensation_key(&id),
                         was_begun,
                     };
-                    let event = match in_time(compensator.compensate(call)).await {
-                        Ok(()) => TransactionEvent::CompensationEnded { step: step_id, error: None },
-                        Err(error) => not_compensated(step_id, &error),
-                    };
-                    self.record(key, event).await?;
+                    match in_time(compensator.compensate(call)).await {
+                        Ok(()) => TransactionEvent::CompensationEnded { step: id, error: None },
+                        Err(error) => not_compensated(id, &error),
+                    }
                 }
-                NextUndo::GiveUp(step_id) => {
-                    self.record(key, not_compensated(step_id, &refusal::no_compensation())).await?;
-                }
+                NextUndo::GiveUp(step) => not_compensated(step, &refusal::no_compensation()),
                 NextUndo::Finish => {
                     self.record(key, TransactionEvent::RolledBack).await?;
                     return self.ended(key);
                 }
-            }
+            };
+            self.record(key, event).await?;
         }
     }
 

@@ -65,11 +65,8 @@ impl TransactionTable {
                     one.ended_at.is_some() && one.state() != TransactionState::PartiallyRolledBack
                 })
             });
-            let settled = settled.ok_or_else(|| {
-                refusal::too_many(
-                    "too many transactions were rolled back in part; an operator has to look at them",
-                )
-            })?;
+            let full = "too many transactions were rolled back in part; an operator has to look at them";
+            let settled = settled.ok_or_else(|| refusal::too_many(full))?;
             self.remove(&settled);
             forgotten.push(settled);
         }

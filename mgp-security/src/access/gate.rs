@@ -51,36 +51,7 @@ impl AccessGate {
     pub fn for_server(self, server: ServerId) -> Self {
         Self { server: Some(server), ..self }
     }
-}
 
-impl Gate for AccessGate {
-    /// The agent and the server of a listing whose answer is cut down to the tools that the agent may call there.
-    type Pass = Option<(AgentId, ServerId)>;
-
-    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
-        self.admit(request).into()
-    }
-
-    /// Refuses a call whose access was taken away while it waited.
-    fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
-        self.admit(request).map(drop)
-    }
-
-    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
-        answers.push(AskedRule::judged("access", self.admit(request).map(|_| "")));
-    }
-
-    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
-        if let (Some((agent, server)), Ok(response)) = (pass, &mut *outcome) {
-            let listed = mem::replace(response, Response::empty());
-            *outcome = keep_listed(listed, |tool| {
-                self.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
-            });
-        }
-    }
-}
-
-impl AccessGate {
     fn admit(&self, request: &Request) -> Result<Option<(AgentId, ServerId)>, Error> {
         let concern = MethodRule::of(request).map(|rule| rule.concern);
         if concern == Some(RequestConcern::Session) {
@@ -128,6 +99,33 @@ impl AccessGate {
                 }
                 decided(request, principal, self.policy.decide(agent, server.as_str(), None))
             }
+        }
+    }
+}
+
+impl Gate for AccessGate {
+    /// The agent and the server of a listing whose answer is cut down to the tools that the agent may call there.
+    type Pass = Option<(AgentId, ServerId)>;
+
+    fn enter(&self, request: &mut Request) -> Flow<Self::Pass> {
+        self.admit(request).into()
+    }
+
+    /// Refuses a call whose access was taken away while it waited.
+    fn recheck(&self, _: &mut Self::Pass, request: &mut Request) -> Result<(), Error> {
+        self.admit(request).map(drop)
+    }
+
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        answers.push(AskedRule::judged("access", self.admit(request).map(|_| "")));
+    }
+
+    fn leave(&self, pass: Self::Pass, outcome: &mut Result<Response, Error>) {
+        if let (Some((agent, server)), Ok(response)) = (pass, &mut *outcome) {
+            let listed = mem::replace(response, Response::empty());
+            *outcome = keep_listed(listed, |tool| {
+                self.policy.decide(agent.as_str(), server.as_str(), Some(tool)).allows()
+            });
         }
     }
 }

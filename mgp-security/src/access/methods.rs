@@ -1,15 +1,19 @@
-//! The gate that serves the access methods of MGP, as methods and as tools.
+//! The gate that serves the access methods of MGP, as methods and as tools, and the check whether the server or tool of a
+//! new rule exists.
 
+use std::fmt;
 use std::sync::Arc;
 
 use mgp_types::mgp::{
-    AccessGrant, AccessQuery, AccessRevoke, Extension, MethodForm, Refusal, ToolName, method, written,
+    AccessGrant, AccessQuery, AccessRevoke, Extension, MethodForm, Refusal, ToolName, ToolPattern, method,
+    written,
 };
 use mgp_types::{Error, Flow, Gate, RawJson, Request, RequestKind, Response, Revision, code};
 use serde::Serialize;
+use serde_json::json;
 
 use super::policy::operator;
-use super::{AccessError, AccessPolicy, KnownTargets, StoredEntry, UnmatchedTarget};
+use super::{AccessError, AccessPolicy, StoredEntry};
 
 /// A gate that serves `mgp/access/query`, `mgp/access/grant` and `mgp/access/revoke` (§5.4).
 ///
@@ -37,31 +41,10 @@ impl AccessMethodsGate {
 
     /// Refuses grants whose server or tool matches nothing that `targets` knows, unless they are forced.
     #[must_use]
-    pub fn known_targets(mut self, targets: Arc<dyn KnownTargets>) -> Self {
-        self.targets = Some(targets);
-        self
+    pub fn known_targets(self, targets: Arc<dyn KnownTargets>) -> Self {
+        Self { targets: Some(targets), ..self }
     }
-}
 
-mgp_types::partial_debug!(AccessMethodsGate, self => policy: self.policy);
-
-impl Gate for AccessMethodsGate {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let Some((form, method)) = MethodForm::of(request) else { return Flow::Pass(()) };
-        let (method, rule) = match method {
-            method::ACCESS_QUERY => (method::ACCESS_QUERY, "access-query"),
-            method::ACCESS_GRANT => (method::ACCESS_GRANT, "access-grant"),
-            method::ACCESS_REVOKE => (method::ACCESS_REVOKE, "access-revoke"),
-            _ => return Flow::Pass(()),
-        };
-        let (gate, request) = (self.clone(), request.take());
-        Flow::answer_later(async move { gate.answer(form, method, rule, &request).await })
-    }
-}
-
-impl AccessMethodsGate {
     async fn answer(
         &self,
         form: MethodForm,
@@ -109,6 +92,24 @@ impl AccessMethodsGate {
     }
 }
 
+mgp_types::partial_debug!(AccessMethodsGate, self => policy: self.policy);
+
+impl Gate for AccessMethodsGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let Some((form, method)) = MethodForm::of(request) else { return Flow::Pass(()) };
+        let (method, rule) = match method {
+            method::ACCESS_QUERY => (method::ACCESS_QUERY, "access-query"),
+            method::ACCESS_GRANT => (method::ACCESS_GRANT, "access-grant"),
+            method::ACCESS_REVOKE => (method::ACCESS_REVOKE, "access-revoke"),
+            _ => return Flow::Pass(()),
+        };
+        let (gate, request) = (self.clone(), request.take());
+        Flow::answer_later(async move { gate.answer(form, method, rule, &request).await })
+    }
+}
+
 /// The result of a grant. The members of the entry stand both beside the status and under `entry`, because drafts and
 /// readers of the protocol differ.
 #[derive(Serialize)]
@@ -126,4 +127,87 @@ struct RevokedResult<'a> {
     #[serde(flatten)]
     revoke: &'a AccessRevoke,
     entry: Option<&'a StoredEntry>,
+}
+
+/// A directory of the existing servers and tools, by which an entry that matches none of them is noticed before it is
+/// made.
+pub trait KnownTargets: Send + Sync {
+    /// Checks that the server or tool exists, or may exist. Both names may be patterns.
+    ///
+    /// # Errors
+    /// Fails if there is no such server or tool.
+    fn check(&self, server: &str, tool: Option<&str>) -> Result<(), UnmatchedTarget>;
+}
+
+/// The error of a rule that matches nothing, with the target that is probably meant. Its text is for the author of
+/// the rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmatchedTarget {
+    what: String,
+    meant: Option<MeantTarget>,
+}
+
+/// The target that is probably meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct MeantTarget {
+    server_id: String,
+    tool_name: Option<String>,
+}
+
+impl UnmatchedTarget {
+    /// Returns the error for the missing server or tool that `what` describes.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), meant: None }
+    }
+
+    /// Adds the server or tool that is probably meant.
+    #[must_use]
+    pub fn meant(mut self, server: &str, tool: Option<&str>) -> Self {
+        self.meant = Some(MeantTarget { server_id: server.to_owned(), tool_name: tool.map(str::to_owned) });
+        self
+    }
+
+    /// Turns a suggested server into all of its tools, for rules that are about tools.
+    #[must_use]
+    pub fn of_tools(mut self) -> Self {
+        if let Some(meant) = &mut self.meant {
+            meant.tool_name.get_or_insert_with(|| "*".to_owned());
+        }
+        self
+    }
+
+    /// Returns the target that is probably meant, written as `server` or `server.tool`.
+    pub fn suggestion(&self) -> Option<String> {
+        let MeantTarget { server_id, tool_name } = self.meant.as_ref()?;
+        Some(match tool_name {
+            Some(tool) => ToolPattern::new(server_id, tool).ok()?.to_string(),
+            None => server_id.clone(),
+        })
+    }
+
+    fn reason(&self) -> String {
+        format!("{}, so this would stand for nothing", self.what)
+    }
+}
+
+impl fmt::Display for UnmatchedTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason())?;
+        self.suggestion().map_or(Ok(()), |meant| write!(f, "; did you mean `{meant}`?"))
+    }
+}
+
+impl std::error::Error for UnmatchedTarget {}
+
+impl From<UnmatchedTarget> for Error {
+    /// Returns the error for the answer to a request: its `data` holds the target that is probably meant, under the
+    /// names of the request's parameters.
+    fn from(unmatched: UnmatchedTarget) -> Self {
+        let error = Self::invalid_params(format!("{unmatched} (`force` makes it all the same)"));
+        let data = json!({ "reason": unmatched.reason(), "did_you_mean": unmatched.meant });
+        match RawJson::from_value(&data) {
+            Ok(data) => error.with_data(data),
+            Err(_) => error,
+        }
+    }
 }

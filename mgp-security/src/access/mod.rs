@@ -38,16 +38,13 @@ mod gate;
 mod methods;
 mod patterns;
 mod policy;
-mod store;
 mod table;
-mod targets;
 
 pub use self::entry::{AccessEntry, AccessError, StoredEntry};
 pub use self::expiring_entries::ExpiringEntries;
 pub use self::gate::AccessGate;
-pub use self::methods::AccessMethodsGate;
+pub use self::methods::{AccessMethodsGate, KnownTargets, UnmatchedTarget};
 pub use self::policy::{AccessPolicy, AccessPolicySettings, AccessVerdict};
-pub use self::targets::{KnownTargets, UnmatchedTarget};
 
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,7 @@ impl WildcardEntries {
         moment: DecisionTime,
     ) -> Option<&StoredEntry> {
         let decides = |one: &&PatternEntry| {
-            one.is_of_tools() == tool.is_some()
+            one.stored.entry.tool_name.is_some() == tool.is_some()
                 && one.is_about(agent, server)
                 && tool.is_none_or(|tool| one.tool.matches(tool))
                 && moment.is_live(&one.stored)
@@ -74,10 +74,6 @@ impl PatternEntry {
     /// narrow patterns the one that denies does.
     fn precedence(&self) -> (Specificity, bool) {
         (Specificity::new(&self.server, &self.tool), self.stored.entry.permission == AccessPermission::Deny)
-    }
-
-    fn is_of_tools(&self) -> bool {
-        self.stored.entry.tool_name.is_some()
     }
 
     fn is_about(&self, agent: &str, server: &str) -> bool {

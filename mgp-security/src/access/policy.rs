@@ -11,9 +11,8 @@ use mgp_types::mgp::{
 use mgp_types::{Principal, PrincipalRole, agent_family};
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::entry::EntryKey;
+use super::entry::{AccessStore, EntryKey};
 use super::expiring_entries::whole_seconds;
-use super::store::AccessStore;
 use super::table::{DecisionTime, EntryTable};
 use super::{AccessEntry, AccessError, ExpiringEntries, StoredEntry};
 use crate::latest_time::LatestTime;

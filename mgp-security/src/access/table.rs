@@ -102,7 +102,7 @@ impl EntryTable {
             let is_of = |row: &&EntryRow| {
                 row.tool == hash
                     && row.is_of_pair(agent, server)
-                    && row.tool_name() == tool
+                    && row.stored.entry.tool_name.as_ref().map(ToolName::as_str) == tool
                     && moment.is_live(&row.stored)
             };
             // Of two entries for the same, the one that denies decides.
@@ -160,10 +160,6 @@ impl EntryRow {
     fn is_of_pair(&self, agent: &str, server: &str) -> bool {
         let entry = &self.stored.entry;
         entry.agent_id.as_str() == agent && entry.server_id.as_str() == server
-    }
-
-    fn tool_name(&self) -> Option<&str> {
-        self.stored.entry.tool_name.as_ref().map(ToolName::as_str)
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) enum RecordSubject {
     Tool,
     Resource,
     Prompt,
+    /// Something else; such a request is recorded only if it is refused, or passed to a server as a method beyond MCP
+    /// and MGP.
     Other,
 }
 
@@ -70,12 +72,6 @@ impl RecordSubject {
             Some(RequestConcern::Prompt) => Self::Prompt,
             _ => Self::Other,
         }
-    }
-
-    /// Returns whether every such request is recorded; others are recorded if they are refused, or passed to a server
-    /// as a method beyond MCP and MGP.
-    pub(super) const fn is_always_recorded(self) -> bool {
-        !matches!(self, Self::Other)
     }
 
     fn event_type(self, ending: RecordEnding) -> EventType {
@@ -129,7 +125,7 @@ impl RecordedCall {
     /// # Errors
     /// The call could not be recorded, so it must not happen.
     pub(super) fn open(&mut self) -> Result<(), Error> {
-        if self.subject.is_always_recorded() {
+        if self.subject != RecordSubject::Other {
             self.noted = self.settings.port.open(&|| self.note())?;
         }
         Ok(())
@@ -167,7 +163,9 @@ impl RecordedCall {
     }
 
     fn write(&self, ending: RecordEnding, error: Option<&Error>) -> Vec<AuditEvent> {
-        if !self.subject.is_always_recorded() && ending != RecordEnding::Blocked && !self.is_passed() {
+        // A method beyond MCP and MGP that reached a server is recorded, too.
+        let is_passed = || self.method.rule().is_none() && self.trail.target().is_some();
+        if self.subject == RecordSubject::Other && ending != RecordEnding::Blocked && !is_passed() {
             return Vec::new();
         }
         let result = match ending {
@@ -198,11 +196,6 @@ impl RecordedCall {
             beside(cause, details)
         });
         [Some(event), flow, cause].into_iter().flatten().collect()
-    }
-
-    /// Returns whether the request is a method beyond MCP and MGP that reached a server.
-    fn is_passed(&self) -> bool {
-        self.method.rule().is_none() && self.trail.target().is_some()
     }
 
     fn event(&self, event_type: EventType, result: Outcome) -> AuditEvent {

@@ -83,13 +83,8 @@ pub(super) struct AuditLayerSettings {
 impl AuditLayer {
     /// Returns a layer that records to `port`, for example to an [`AuditLog`](super::AuditLog).
     pub fn new(port: Arc<dyn AuditPort>) -> Self {
-        let settings = AuditLayerSettings {
-            port,
-            clock: Clock::default(),
-            server: None,
-            arguments: ArgumentRecording::Omitted,
-        };
-        Self { settings: Arc::new(settings) }
+        let (clock, arguments) = (Clock::default(), ArgumentRecording::Omitted);
+        Self { settings: Arc::new(AuditLayerSettings { port, clock, server: None, arguments }) }
     }
 
     /// Sets the server that is recorded for requests that nothing resolves.

@@ -1,4 +1,4 @@
-//! The tower layer that demands an API key of HTTP requests, in front of the HTTP server.
+//! The tower layer that demands an API key of HTTP requests, or a token, in front of the HTTP server.
 
 use std::fmt;
 use std::pin::pin;
@@ -8,23 +8,22 @@ use std::time::Duration;
 use futures_util::future::Either;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Buf};
-use mgp_types::{BoxFuture, Extensions};
+use mgp_types::{BoxFuture, Extensions, PeerCertificate};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::tokens::{Met, challenge, meet};
-use super::{AuthError, Authenticated, KeyRing};
-use crate::oauth::authorization;
+use super::{AuthError, Authenticated, KeyId, KeyRing};
+use crate::oauth::{PresentedToken, ResourceServer, TokenError, TokenScheme, VerifiedToken, authorization};
 
 /// A layer that lets in only HTTP requests with a key. It makes [`HttpAuth`] services.
 #[derive(Debug, Clone)]
 pub struct HttpAuthLayer {
     ring: KeyRing,
     optional: bool,
-    tokens: Option<crate::oauth::ResourceServer>,
+    tokens: Option<ResourceServer>,
 }
 
 impl HttpAuthLayer {
@@ -35,15 +34,14 @@ impl HttpAuthLayer {
 
     /// Lets in requests with a token that `tokens` verifies, as well.
     #[must_use]
-    pub fn tokens(self, tokens: crate::oauth::ResourceServer) -> Self {
+    pub fn tokens(self, tokens: ResourceServer) -> Self {
         Self { tokens: Some(tokens), ..self }
     }
 
     /// Lets in requests without a key as well; a wrong key is still refused.
     #[must_use]
-    pub fn optional(mut self) -> Self {
-        self.optional = true;
-        self
+    pub fn optional(self) -> Self {
+        Self { optional: true, ..self }
     }
 }
 
@@ -99,7 +97,7 @@ where
         let mut request = match met {
             Met::Other(request) => request,
             Met::Judged(Ok(request)) => return Either::Left(self.inner.call(request)),
-            Met::Judged(Err((response, body))) => return Either::Right(refused(response, body)),
+            Met::Judged(Err((response, body))) => return Either::Right(Box::pin(refused(response, body))),
             Met::Asking(asking) => {
                 // The service that was ready is the one that is called.
                 let next = self.inner.clone();
@@ -107,10 +105,7 @@ where
                 return Either::Right(Box::pin(async move {
                     match asking.await {
                         Ok(request) => inner.call(request).await,
-                        Err((response, body)) => {
-                            read_out(body).await;
-                            Ok(response)
-                        }
+                        Err((response, body)) => refused(response, body).await,
                     }
                 }));
             }
@@ -124,27 +119,16 @@ where
                 tracing::warn!(rule = error.rule(), "caller refused");
                 let challenged = self.layer.tokens.as_ref().and_then(|server| challenge(server, error));
                 let response = challenged.unwrap_or_else(|| refusal(error));
-                Either::Right(refused(response, request.into_body()))
+                Either::Right(Box::pin(refused(response, request.into_body())))
             }
         }
     }
 }
 
-/// Returns the future of a refusal, which is answered once the body of its request has been read.
-fn refused<B, R, E>(response: http::Response<R>, body: B) -> BoxFuture<'static, Result<http::Response<R>, E>>
-where
-    B: Body<Data: Send, Error: Send> + Send + 'static,
-    R: Send + 'static,
-{
-    Box::pin(async move {
-        read_out(body).await;
-        Ok(response)
-    })
-}
-
-/// Reads what is left of the body of a refused request, if it is short and comes soon. A connection is closed after an
-/// answer to a request that was not read, and the next request of a client that does not expect that is lost.
-async fn read_out<B: Body>(body: B) {
+/// Returns the refusal once what is left of the body of its request has been read, if that is short and comes soon. A
+/// connection is closed after an answer to a request that was not read, and the next request of a client that does not
+/// expect that is lost.
+async fn refused<B: Body, R, E>(response: http::Response<R>, body: B) -> Result<http::Response<R>, E> {
     let reading = async {
         let (mut body, mut left) = (pin!(body), MAX_READ_OUT);
         while let Some(Ok(frame)) = body.frame().await {
@@ -157,6 +141,7 @@ async fn read_out<B: Body>(body: B) {
     };
     // A body that does not come is left unread.
     let _ = tokio::time::timeout(READ_OUT_WITHIN, reading).await;
+    Ok(response)
 }
 
 /// The number of bytes from which on a refused body is left unread.
@@ -164,7 +149,7 @@ const MAX_READ_OUT: usize = 64 * 1024;
 const READ_OUT_WITHIN: Duration = Duration::from_secs(1);
 
 /// Notes who sent a request, and removes what proved it.
-pub(super) fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
+fn admit<B>(request: &mut http::Request<B>, caller: Authenticated) {
     request.headers_mut().remove(AUTHORIZATION);
     request.headers_mut().remove("dpop");
     request.extensions_mut().insert(caller.principal.clone());
@@ -212,9 +197,92 @@ fn refusal<R: From<String>>(error: AuthError) -> http::Response<R> {
 }
 
 /// Returns an answer in words.
-pub(super) fn answer<R: From<String>>(words: impl fmt::Display, status: StatusCode) -> http::Response<R> {
+fn answer<R: From<String>>(words: impl fmt::Display, status: StatusCode) -> http::Response<R> {
     let mut response = http::Response::new(format!("{words}\n").into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
+
+/// A request in front of the server.
+enum Met<B, R> {
+    /// The request shows no token; it may show a key.
+    Other(http::Request<B>),
+    /// The request's token is right, or wrong.
+    Judged(JudgedRequest<B, R>),
+    /// The issuer of the token has to be asked.
+    Asking(BoxFuture<'static, JudgedRequest<B, R>>),
+}
+
+/// A request whose token is right, or its refusal with the body that nobody has read.
+type JudgedRequest<B, R> = Result<http::Request<B>, (http::Response<R>, B)>;
+
+/// Looks for a token, and verifies it.
+fn meet<B, R>(server: &ResourceServer, request: http::Request<B>) -> Met<B, R>
+where
+    B: Send + 'static,
+    R: From<String> + Send + 'static,
+{
+    let certificate = request.extensions().get::<PeerCertificate>();
+    let shown = match PresentedToken::read(request.headers(), request.method(), request.uri(), certificate) {
+        Ok(shown) if shown.scheme == TokenScheme::Bearer && KeyId::of_key(&shown.token).is_some() => {
+            return Met::Other(request);
+        }
+        Ok(shown) => shown,
+        Err(error) => return Met::Judged(Err((token_refusal(server, error, None), request.into_body()))),
+    };
+    let judged = move |server: &ResourceServer, verified: Result<VerifiedToken, TokenError>, scheme| {
+        let mut request = request;
+        match verified {
+            Ok(token) => admit(&mut request, Authenticated::of_token(token)),
+            Err(error) => return Err((token_refusal(server, error, Some(scheme)), request.into_body())),
+        }
+        Ok(request)
+    };
+    if let Some(verified) = server.verify_known(&shown) {
+        return Met::Judged(judged(server, verified, shown.scheme));
+    }
+    let server = server.clone();
+    Met::Asking(Box::pin(async move {
+        let verified = server.verify(&shown).await;
+        judged(&server, verified, shown.scheme)
+    }))
+}
+
+/// Returns the refusal of a wrong key, which says how to get a token.
+fn challenge<R: From<String>>(server: &ResourceServer, error: AuthError) -> Option<http::Response<R>> {
+    let error = match error {
+        AuthError::Unknown | AuthError::ReservedOwner => TokenError::Invalid,
+        AuthError::Expired => TokenError::Expired,
+        _ => return None,
+    };
+    Some(token_refusal(server, error, None))
+}
+
+fn token_refusal<R: From<String>>(
+    server: &ResourceServer,
+    error: TokenError,
+    scheme: Option<TokenScheme>,
+) -> http::Response<R> {
+    // Every login begins without a token.
+    if error == TokenError::Missing {
+        tracing::debug!(rule = error.rule(), "caller refused");
+    } else {
+        tracing::warn!(rule = error.rule(), "caller refused");
+    }
+    let mut response = answer(error, error.status());
+    let challenge_headers =
+        [(WWW_AUTHENTICATE, server.challenge(error, scheme)), (DPOP_NONCE, server.nonce(error))];
+    for (name, text) in challenge_headers {
+        if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+    }
+    response
+}
+
+/// The header with the nonce for the next proof.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");

@@ -1,20 +1,25 @@
 //! The tower layer that finds out who sends each request: by its API key, or as the connection proved it.
 
 use std::future::{Ready, ready};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::Either;
+use futures_util::task::AtomicWaker;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use mgp_types::mgp::{Refusal, ServerId, ToolName, ToolPattern};
-use mgp_types::{Error, Flow, Gate, Method, Principal, Request, Response, RpcService};
+use mgp_types::{
+    Error, Flow, Gate, Method, Principal, Request, Response, RpcService, RunningCalls, Validity,
+    ValidityWatch,
+};
+use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::http::{authenticate, strip};
-use super::required_permission::{CALL, check_demand};
-use super::while_valid::{FinishAnswer, WhileValid};
+use super::permission::{CALL, check_demand};
 use super::{ApiPermission, ApiPermissions, AuthError, Authenticated, KeyRing};
 use crate::listing::{keep_all, keep_listed};
 
@@ -74,6 +79,23 @@ impl AuthLayer {
 
     const fn new(ring: Option<KeyRing>, keyless: Option<Principal>) -> Self {
         Self { ring, keyless, has_stand_ins: false, names: None }
+    }
+
+    /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still
+    /// to be held to the key further in.
+    fn admit(&self, request: &Request) -> Result<(Principal, Option<(Authenticated, bool)>), AuthError> {
+        let is_keyless = self.ring.is_none() || !brings_key(request);
+        if let Some(principal) = self.keyless.as_ref().filter(|_| is_keyless) {
+            return Ok((principal.clone(), None));
+        }
+        let ring = self.ring.as_ref().ok_or(AuthError::Unknown)?;
+        let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
+        let caller = head.extensions.get::<Authenticated>().cloned();
+        let caller = caller.map_or_else(|| authenticate(ring, &head.headers), Ok)?;
+        let is_call_held =
+            check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some())
+                .map_err(|missing| AuthError::NotPermitted { missing })?;
+        Ok((caller.principal.clone(), Some((caller, is_call_held))))
     }
 }
 
@@ -161,26 +183,54 @@ impl<S: RpcService> Service<Request> for Auth<S> {
     }
 }
 
-impl AuthLayer {
-    /// Returns the principal that a request comes from, and, where a key is needed, who sent it and whether a call is still
-    /// to be held to the key further in.
-    fn admit(&self, request: &Request) -> Result<(Principal, Option<(Authenticated, bool)>), AuthError> {
-        let is_keyless = self.ring.is_none() || !brings_key(request);
-        if let Some(principal) = self.keyless.as_ref().filter(|_| is_keyless) {
-            return Ok((principal.clone(), None));
-        }
-        let ring = self.ring.as_ref().ok_or(AuthError::Unknown)?;
-        let head = request.extensions.get::<Parts>().ok_or(AuthError::Unknown)?;
-        let caller = match head.extensions.get::<Authenticated>() {
-            Some(caller) => caller.clone(),
-            None => authenticate(ring, &head.headers)?,
-        };
-        let is_call_held =
-            check_demand(request, &caller.permissions, self.has_stand_ins, self.names.is_some())
-                .map_err(|missing| AuthError::NotPermitted { missing })?;
-        Ok((caller.principal.clone(), Some((caller, is_call_held))))
+pin_project! {
+    /// A call that runs as long as the key of its caller holds. Dropping it drops the call.
+    pub struct WhileValid<F> {
+        #[pin]
+        call: Option<F>,
+        validity: Option<Validity>,
+        // A subscription has no end of its own, so it is never allowed to finish.
+        listens: bool,
+        // Wakes the call when the key no longer holds.
+        watch: Option<(Arc<AtomicWaker>, ValidityWatch)>,
+        finish: Option<FinishAnswer>,
     }
 }
+
+/// A change of the answer to a call.
+type FinishAnswer = Box<dyn FnOnce(Response) -> Result<Response, Error> + Send + Sync>;
+
+impl<F: Future<Output = Result<Response, Error>>> Future for WhileValid<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let mut this = self.project();
+        let Some(call) = this.call.as_mut().as_pin_mut() else { return Poll::Pending };
+        if let Poll::Ready(outcome) = call.poll(cx) {
+            return Poll::Ready(match this.finish.take() {
+                Some(finish) => outcome.and_then(finish),
+                None => outcome,
+            });
+        }
+        let Some(validity) = this.validity else { return Poll::Pending };
+        // The key is watched only once the call waits; most calls are done at the first poll.
+        let (waker, _) = this.watch.get_or_insert_with(|| {
+            let waker = Arc::<AtomicWaker>::default();
+            let woken = Arc::clone(&waker);
+            (waker, validity.on_end(move |_| woken.wake()))
+        });
+        waker.register(cx.waker());
+        match validity.ended() {
+            Some(calls) if calls == RunningCalls::Cancel || *this.listens => {
+                this.call.set(None);
+                Poll::Ready(Err(AuthError::Unknown.into()))
+            }
+            _ => Poll::Pending,
+        }
+    }
+}
+
+mgp_types::partial_debug!([F] WhileValid<F>);
 
 /// Returns whether a key with the permissions `visible` may see the tool that a list calls `name`.
 fn is_visible(visible: &ApiPermissions, names: Option<&FindTool>, name: &str) -> bool {
@@ -259,10 +309,8 @@ impl Gate for KeyScopeGate {
             return Flow::Pass(());
         };
         let named = request.params.text("name").unwrap_or_default();
-        let (server, tool) = match &request.context.tool {
-            Some(tool) => (tool.server.as_str(), tool.name.as_str()),
-            None => ("", &*named),
-        };
+        let tool = request.context.tool.as_ref();
+        let (server, tool) = tool.map_or(("", &*named), |tool| (tool.server.as_str(), tool.name.as_str()));
         if permissions.allow_invoking(server, tool) {
             return Flow::Pass(());
         }

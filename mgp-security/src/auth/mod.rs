@@ -32,21 +32,15 @@
 //! | [`reserved_owner`] | names that no owner of a key may have |
 
 mod http;
-mod info;
 mod key;
 mod key_ring;
 mod layer;
 mod names;
 mod permission;
-mod required_permission;
-mod store;
-mod tokens;
-mod while_valid;
 
 pub use self::http::{HttpAuth, HttpAuthLayer};
-use self::info::StoredKey;
-pub use self::info::{KeyInfo, KeyRequest};
-pub use self::key::{KeyId, SecretKey};
+use self::key::StoredKey;
+pub use self::key::{KeyId, KeyInfo, KeyRequest, SecretKey};
 pub use self::key_ring::{AuthError, Authenticated, KeyRing};
 pub use self::layer::{Auth, AuthLayer, KeyScope, KeyScopeGate};
 pub use self::names::reserved_owner;

@@ -1,9 +1,12 @@
-//! The permissions of API keys.
+//! The permissions of API keys, and which of them each request demands.
 
 use std::sync::Arc;
 
 use mgp_types::mgp::{ToolPattern, ToolPatternError, method};
+use mgp_types::{KeyPermission, MethodRule, Request};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use self::ApiPermission::{AdminRead, AdminWrite, ToolInvoke, ToolRead, ToolsListAll};
 
 /// A permission that a key gives its owner. A key has exactly those that it was given; none includes another.
 ///
@@ -41,8 +44,7 @@ impl ApiPermissions {
 
     /// Returns whether the permissions allow calling `tool` of `server`. A tool with an empty name is never allowed.
     pub(crate) fn allow_invoking(&self, server: &str, tool: &str) -> bool {
-        let allows =
-            |one: &ApiPermission| matches!(one, ApiPermission::ToolInvoke(it) if it.matches(server, tool));
+        let allows = |one: &ApiPermission| matches!(one, ToolInvoke(it) if it.matches(server, tool));
         !tool.is_empty() && self.iter().any(allows)
     }
 
@@ -50,7 +52,7 @@ impl ApiPermissions {
     /// not by a pattern that matches other tools as well.
     pub(super) fn name(&self, method: &str) -> bool {
         self.iter().any(|one| match one {
-            ApiPermission::ToolInvoke(it) => {
+            ToolInvoke(it) => {
                 let joined = [it.server().as_str(), it.tool().as_str()].join("/");
                 method::of_tool(&joined.replace('.', "/")) == Some(method)
                     || (it.server().as_str() == "*" && method::of_tool(it.tool().as_str()) == Some(method))
@@ -62,26 +64,20 @@ impl ApiPermissions {
     /// Returns whether the permissions allow seeing `tool` of `server`.
     pub(crate) fn allow_reading(&self, server: &str, tool: &str) -> bool {
         self.iter().any(|one| match one {
-            ApiPermission::ToolsListAll => true,
-            ApiPermission::ToolRead(it) => it.matches(server, tool),
+            ToolsListAll => true,
+            ToolRead(it) => it.matches(server, tool),
             _ => false,
         })
     }
 
     /// Returns whether the permissions allow calling any tool at all.
     pub(super) fn allow_invoking_some(&self) -> bool {
-        self.iter().any(|one| matches!(one, ApiPermission::ToolInvoke(_)))
+        self.iter().any(|one| matches!(one, ToolInvoke(_)))
     }
 
     /// Returns whether the permissions allow anything about any tool.
     pub(crate) fn allow_some_tool(&self) -> bool {
-        let about_tools = |one: &ApiPermission| {
-            matches!(
-                one,
-                ApiPermission::ToolInvoke(_) | ApiPermission::ToolRead(_) | ApiPermission::ToolsListAll
-            )
-        };
-        self.iter().any(about_tools)
+        self.iter().any(|one| matches!(one, ToolInvoke(_) | ToolRead(_) | ToolsListAll))
     }
 
     /// Returns the permissions in the order in which they were given.
@@ -98,4 +94,53 @@ fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolPattern, D::Er
         parsed => parsed,
     };
     pattern.map_err(serde::de::Error::custom)
+}
+
+/// Checks that `permissions` meet what `request` demands; `has_stand_ins` if a tool with the name of an MGP method stands
+/// for that method, and is not only a tool. Returns whether the request calls a tool to which the key is still to be
+/// held, as `is_held_further_in` leaves to others.
+///
+/// # Errors
+/// The permission that is missing, in the word by which `mgp keys new --allow` gives it.
+pub(super) fn check_demand(
+    request: &Request,
+    permissions: &ApiPermissions,
+    has_stand_ins: bool,
+    is_held_further_in: bool,
+) -> Result<bool, &'static str> {
+    let mut demanded = of_rule(MethodRule::of(request));
+    let mut is_call_held = false;
+    if demanded == KeyPermission::Call {
+        let tool = request.params.text("name").unwrap_or_default();
+        match method::of_tool(&tool).filter(|_| has_stand_ins) {
+            Some(method) if permissions.name(method) => return Ok(false),
+            // The tool that stands for a call has become the call of another tool, unless it names none.
+            Some(method::TOOLS_CALL) => {}
+            Some(method) => demanded = of_rule(MethodRule::named(method)),
+            None if is_held_further_in => is_call_held = true,
+            None => {
+                let (server, tool) = ToolPattern::split(&tool);
+                return permissions.allow_invoking(server, tool).then_some(false).ok_or(CALL);
+            }
+        }
+    }
+    let (is_met, missing) = match demanded {
+        KeyPermission::Any => return Ok(false),
+        KeyPermission::Call => (permissions.allow_invoking_some(), CALL),
+        KeyPermission::SomeTool => {
+            (permissions.allow_some_tool(), "list, see:SERVER.TOOL or call:SERVER.TOOL")
+        }
+        KeyPermission::AllTools => (permissions.contains(&ToolsListAll), "list"),
+        KeyPermission::Read => (permissions.contains(&AdminRead), "read"),
+        KeyPermission::Register => (permissions.contains(&AdminWrite), "register"),
+    };
+    if is_met { Ok(is_call_held) } else { Err(missing) }
+}
+
+/// The permission to call a tool, as it is given.
+pub(super) const CALL: &str = "call:SERVER.TOOL";
+
+/// Returns the permission that a row demands. A method without a row demands the most.
+fn of_rule(rule: Option<&MethodRule>) -> KeyPermission {
+    rule.map_or(KeyPermission::Register, |rule| rule.permission)
 }

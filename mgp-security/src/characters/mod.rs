@@ -28,7 +28,10 @@ pub(crate) fn misplaced(text: &str) -> impl Iterator<Item = (usize, char, Charac
             let after = text[next..].chars();
             let around = CharacterContext { before: before.replace(here), after, start: at == 0 };
             if here == BLACK_FLAG {
-                next += flag_length(&text[next..]).unwrap_or(0);
+                // The tags behind it are skipped if they spell one of the three flags that exist. Any other sequence of
+                // tags is an invisible text.
+                let flag = FLAGS.into_iter().find(|flag| text[next..].starts_with(*flag));
+                next += flag.map_or(0, str::len);
             }
             if let Some(class) = CharacterClass::of(here).filter(|class| !class.has_use(here, &around)) {
                 return Some((at, here, class));
@@ -174,12 +177,6 @@ impl CharacterClass {
         };
         Finding::new(rule, format!("the text contains U+{:04X}, {what}", u32::from(character)))
     }
-}
-
-/// Returns the length in bytes of the tags behind a black flag if they spell one of the three flags that exist. Any
-/// other sequence of tags is an invisible text.
-fn flag_length(rest: &str) -> Option<usize> {
-    FLAGS.iter().find(|flag| rest.starts_with(**flag)).map(|flag| flag.len())
 }
 
 const BLACK_FLAG: char = '\u{1f3f4}';

@@ -26,7 +26,6 @@ mod javascript;
 mod language;
 mod meaning;
 mod names;
-mod other;
 mod path_text;
 mod pattern;
 mod policy;
@@ -36,8 +35,6 @@ mod scan;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod unfinished;
-mod walk;
 
 pub use self::language::Language;
 pub use self::policy::CodePolicy;

@@ -12,6 +12,9 @@
 //!
 //! Unlike a query, whose states add up with the depth of the code, a pattern is compared in time that grows with the
 //! number of a node's children only.
+//!
+//! Beside them stand the rules that all languages share: what the texts in code name, and the words that they are put
+//! together to hide.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,24 +26,87 @@ use mgp_types::mgp::SafetyLevel;
 use regex::Regex;
 
 use super::finding::Findings;
-use super::identifier::plain;
+use super::identifier::{plain, split_tokens};
 use super::meaning::Meaning;
 use super::names::Lists;
 use super::path_text;
-use super::syntax::Node;
+use super::syntax::{Node, Tree};
 use crate::data_file::{Section, expression, sections};
+use crate::network::is_metadata_url;
+
+/// Records the findings in `tree`: those of the rules, and those of `more`, which is given each node after them.
+pub(super) fn check_nodes<'t, C: Meaning<'t>>(
+    tree: &'t Tree,
+    code: &C,
+    rules: &Rules,
+    findings: &mut Findings,
+    more: impl Fn(Node<'t>, &mut Findings),
+) {
+    let mut seen = Seen::default();
+    for node in tree.nodes() {
+        rules.check(node, code, &mut seen, findings);
+        more(node, findings);
+        if rules.lists.has("texts", node.kind()) {
+            check_text(node, code, rules.lists, findings);
+        }
+        if matches!(node.kind(), "function_definition" | "function_declaration") && calls_itself(node) {
+            findings.pattern(SafetyLevel::Strict, "endless recursion", node.at());
+        }
+    }
+    if code.evaluation().is_exhausted() {
+        findings.whole("Code too intricate to be checked: use fewer indirections");
+    }
+}
+
+/// Checks the text that `node` evaluates to: for secrets that it names, and for a dangerous word of the lists under
+/// `[hidden]` that is in the text but not in the code.
+pub(super) fn check_text<'t>(
+    node: Node<'t>,
+    code: &impl Meaning<'t>,
+    lists: &Lists,
+    findings: &mut Findings,
+) {
+    // A longer text is judged as a whole.
+    let is_part = node.parent().is_some_and(|parent| match parent.kind() {
+        "binary_expression" => parent.field("operator").is_some_and(|sign| sign.text() == "+"),
+        kind => matches!(kind, "binary_operator" | "concatenated_string"),
+    });
+    if is_part && matches!(node.kind(), "binary_operator" | "binary_expression" | "concatenated_string") {
+        return;
+    }
+    let Some(text) = code.text(node) else { return };
+    if path_text::is_sensitive(&text) || is_metadata_url(&text) {
+        findings.pattern(SafetyLevel::Strict, &text, node.at());
+    }
+    let text = plain(&text);
+    let is_danger = |word: &&str| lists.names("hidden").iter().any(|list| lists.has(list, word));
+    let word = split_tokens(&text).find(|word| is_danger(word) && !node.text().contains(*word));
+    if let Some(word) = word.filter(|word| !is_part && (word.len() == text.len() || word.starts_with('_'))) {
+        findings.pattern(SafetyLevel::Strict, word, node.at());
+    }
+}
+
+/// Returns whether a function calls itself unconditionally.
+fn calls_itself(function: Node<'_>) -> bool {
+    let (Some(name), Some(body)) = (function.field("name"), function.field("body")) else { return false };
+    let plain = body
+        .named_children()
+        .take_while(|statement| matches!(statement.kind(), "expression_statement" | "return_statement"));
+    let mut calls = plain.filter_map(|statement| statement.named_children().next()?.field("function"));
+    calls.any(|called| called.kind() == "identifier" && called.text() == name.text())
+}
 
 /// The results of comparing patterns with the parents of nodes of one tree, so that a parent is compared once and not
 /// once for each of its children.
 #[derive(Default)]
-pub(super) struct Seen(HashMap<(*const Pattern, usize), bool>);
+struct Seen(HashMap<(*const Pattern, usize), bool>);
 
 /// The rules of a language.
 pub(super) struct Rules {
     all: Vec<CodeRule>,
     /// The indices of the rules that each kind of node may fulfil.
     by_kind: HashMap<&'static str, Vec<usize>>,
-    pub(super) lists: &'static Lists,
+    lists: &'static Lists,
 }
 
 struct CodeRule {
@@ -122,13 +188,7 @@ impl Rules {
     }
 
     /// Records the findings of the rules whose root `node` is. One `seen` serves all nodes of a tree.
-    pub(super) fn check<'t>(
-        &self,
-        node: Node<'t>,
-        code: &impl Meaning<'t>,
-        seen: &mut Seen,
-        findings: &mut Findings,
-    ) {
+    fn check<'t>(&self, node: Node<'t>, code: &impl Meaning<'t>, seen: &mut Seen, findings: &mut Findings) {
         for index in self.by_kind.get(node.kind()).into_iter().flatten() {
             let CodeRule { level, shown, pattern } = &self.all[*index];
             let mut places = Vec::new();
@@ -384,7 +444,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::super::meaning::{Evaluation, Paths};
-    use super::super::syntax::{Grammar, Tree};
+    use super::super::syntax::Grammar;
     use super::*;
 
     /// Code of which nothing is known, and the number of times that its paths were asked for.

@@ -1,14 +1,19 @@
 //! The entry points of code safety: checks of code by its language.
 
+use std::sync::LazyLock;
+
+use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 use mgp_types::mgp::{CodeRejection, SafetyLevel};
+use regex::Regex;
 
 use super::finding::Findings;
 use super::language::Language;
-use super::pattern::{blanked, find_declared, tree_tokens};
+use super::names::Lists;
+use super::pattern::{Pattern, Token, blanked, find_declared, tokens_of, tree_tokens};
 use super::policy::CodePolicy;
 use super::syntax::{Grammar, Tree};
-use super::unfinished::closing;
-use super::{bash, javascript, other, python};
+use super::{bash, javascript, python};
+use crate::data_file::expression;
 
 /// The method by which code was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -92,7 +97,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
             return Method::SyntaxTree;
         }
         Language::Other(_) => {
-            other::check(code, policy, findings);
+            check_other(code, policy, findings);
             return Method::Patterns;
         }
     };
@@ -114,7 +119,7 @@ fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) -> Method {
     match broken {
         Some(tree) if policy.level < SafetyLevel::Strict => {
             check_tree(&tree, code, policy, findings);
-            other::check(code, policy, findings);
+            check_other(code, policy, findings);
         }
         _ => findings.whole(format!("Code cannot be read as {}", policy.language)),
     }
@@ -169,3 +174,165 @@ pub(super) type Reading = (Grammar, &'static str, &'static str);
 const MAX_READ_BYTES: u64 = 1024 * 1024;
 /// The deepest nesting of brackets that is accepted.
 const MAX_DEPTH: usize = 200;
+
+/// Records the violations of `policy` in the code, as far as they can be found without knowing the language.
+pub(super) fn check_other(code: &str, policy: &CodePolicy, findings: &mut Findings) {
+    let (bare, with_texts) = strip(code);
+    let tokens: Vec<Token<'_>> = tokens_of(&bare, 0).collect();
+    for (level, pattern) in &*PATTERNS {
+        if let Some(at) = pattern.find(&tokens, "") {
+            findings.pattern(*level, &pattern.text, at);
+        }
+    }
+    find_declared(&policy.patterns, &tokens, &with_texts, findings);
+    for found in IMPORT.captures_iter(&with_texts) {
+        let Some(module) = found.get(1) else { continue };
+        let name = module.as_str().trim_end_matches(['.', ':', '/']).replace("::", ".");
+        if policy.refuses_import(&name) || LISTS.has("blocked-modules", &name) {
+            findings.import(&name, module.start());
+        }
+    }
+}
+
+/// Returns the code with comments blanked out, once without and once with its strings, byte for byte.
+///
+/// A comment in one language may be code in another, so only the forms that no two languages disagree about count: `#`
+/// and `--` at the start of a line, `//` and `/* */` anywhere.
+fn strip(code: &str) -> (String, String) {
+    let (mut comments, mut texts) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    let mut at_line_start = true;
+    while let Some(first) = code[at..].chars().next() {
+        let rest = &code[at..];
+        let (length, is_text) = match first {
+            '#' if at_line_start && !IMPORT_SIGNS.iter().any(|sign| rest.starts_with(sign)) => {
+                (line(rest), false)
+            }
+            '-' if at_line_start && rest.starts_with("--") => (line(rest), false),
+            '/' if rest.starts_with("//") => (line(rest), false),
+            '/' if rest.starts_with("/*") => (rest.find("*/").map_or(rest.len(), |end| end + 2), false),
+            '"' | '\'' | '`' => (text(rest, first), true),
+            _ => (0, false),
+        };
+        if length > 0 {
+            let found = if is_text { &mut texts } else { &mut comments };
+            found.push(at..at + length);
+        }
+        at += length.max(first.len_utf8());
+        at_line_start = first == '\n' || (at_line_start && first.is_whitespace()) || (length > 0 && !is_text);
+    }
+    let with_texts = blanked(code, comments.into_iter());
+    (blanked(&with_texts, texts.into_iter()), with_texts)
+}
+
+fn line(text: &str) -> usize {
+    text.find('\n').unwrap_or(text.len())
+}
+
+/// Returns the length of a string, or 0 if the quote does not begin one: an apostrophe has many uses in many languages.
+fn text(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '\n' if quote == '\'' => return 0,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    0
+}
+
+/// The patterns of the lists, each with the level from which on it is refused.
+static PATTERNS: LazyLock<Vec<(SafetyLevel, Pattern)>> = LazyLock::new(|| {
+    [(Standard, "dangerous"), (Strict, "reflection"), (Readonly, "writes")]
+        .into_iter()
+        .flat_map(|(level, list)| LISTS.names(list).iter().map(move |text| (level, Pattern::new(text))))
+        .collect()
+});
+
+/// The lists of `other.txt`, which explains each.
+static LISTS: LazyLock<Lists> = LazyLock::new(|| Lists::read(include_str!("other.txt")));
+
+/// The forms of imports: `import x`, `use x`, `require 'x'`, `#include <x>`, `using x`, at the start of a line or
+/// statement.
+static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+    expression(
+        r#"(?m)(?:^|[;{(=])\s*(?:#\s*include|import(?:\s+static)?|from|use|using|require(?:_once|_relative)?|include(?:_once)?|open|load)\s*[(<"'\s]\s*["'<]?([\w@./:\\-]+)"#,
+    )
+});
+const IMPORT_SIGNS: [&str; 3] = ["#include", "# include", "#["];
+
+/// Returns the text that closes everything `code` leaves open; `None` if nothing is open, or if its brackets do not
+/// match. A language other than Python is read like JavaScript.
+///
+/// A piece of a program may end in the middle of a function. Closing it adds nothing that runs, so the piece can be
+/// judged like a whole program.
+fn closing(code: &str, language: &Language) -> Option<String> {
+    // What is open, by the text that closes it.
+    let mut open: Vec<&'static str> = Vec::new();
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        let in_text = open.last().copied().filter(|end| end.starts_with(['"', '\'', '`']));
+        let step = match in_text {
+            Some(end) if rest.starts_with(end) => {
+                open.pop();
+                end.len()
+            }
+            Some("`") if rest.starts_with("${") => {
+                open.push("}");
+                2
+            }
+            Some(_) if first == '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            Some(_) => first.len_utf8(),
+            None => step_in_code(rest, first, *language == Language::Python, &mut open)?,
+        };
+        rest = rest.get(step..)?;
+    }
+    let closing: String = open.into_iter().rev().collect();
+    (!closing.is_empty()).then(|| format!("\n{closing}\n"))
+}
+
+fn step_in_code(rest: &str, first: char, is_python: bool, open: &mut Vec<&'static str>) -> Option<usize> {
+    let is_comment = if is_python { first == '#' } else { rest.starts_with("//") };
+    if is_comment {
+        return Some(rest.find('\n').unwrap_or(rest.len()));
+    }
+    if !is_python && rest.starts_with("/*") {
+        return Some(rest.find("*/").map_or(rest.len(), |end| end + 2));
+    }
+    let ends: &[&'static str] = if is_python { &["\"\"\"", "'''", "\"", "'"] } else { &["`", "\"", "'"] };
+    if let Some(end) = ends.iter().find(|end| rest.starts_with(**end)) {
+        open.push(end);
+        return Some(end.len());
+    }
+    match first {
+        '(' => open.push(")"),
+        '[' => open.push("]"),
+        '{' => open.push("}"),
+        ')' | ']' | '}' if !open.pop().is_some_and(|end| end.starts_with(first)) => return None,
+        _ => {}
+    }
+    Some(first.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_is_closed_from_the_inside_out() {
+        assert_eq!(closing("f(() => { [1, `a${b", &Language::JavaScript).as_deref(), Some("\n}`]})\n"));
+        assert_eq!(closing("f('(', \"[\") // {", &Language::JavaScript), None);
+        assert_eq!(closing("x = ['a',  # (\n", &Language::Python).as_deref(), Some("\n]\n"));
+        assert_eq!(closing("x = '''it's", &Language::Python).as_deref(), Some("\n'''\n"));
+    }
+
+    #[test]
+    fn brackets_that_do_not_match_are_not_mended() {
+        assert_eq!(closing("f(]", &Language::JavaScript), None);
+        assert_eq!(closing("}", &Language::Python), None);
+        assert_eq!(closing("", &Language::Python), None);
+    }
+}

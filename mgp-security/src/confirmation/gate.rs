@@ -1,24 +1,113 @@
-//! The gate that holds a call until a human has confirmed it.
+//! The gate that holds a call until a human has confirmed it, and the settings for which calls need that.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use futures_util::future::{Either, select};
-use mgp_types::mgp::{Asking, Decision, EventType, Refusal, ResolvedTool, RiskLevel, code};
-use mgp_types::{AskedRule, Error, Flow, Gate, GateKind, Origin, Principal, RawJson, Request, Response};
 #[cfg(feature = "ext")]
-use mgp_types::{Object, ext::ToolDeclaration};
+use mgp_types::ext::ToolDeclaration;
+use mgp_types::mgp::{
+    Asking, CallEffect, Decision, EventType, Refusal, ResolvedTool, RiskLevel, Timestamp, code,
+};
+use mgp_types::{
+    AskedRule, Error, Flow, Gate, GateKind, Object, Origin, Principal, RawJson, Request, Response, ResultKind,
+};
+use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
-use super::settings::{has_new_flow, risk};
-use super::standing::StandingConfirmations;
-use super::{ConfirmationBinding, ConfirmationSettings};
+use super::ConfirmationBinding;
 use crate::permission::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, ShownArguments,
-    WaitingSubject, check_operator, waits_for_approval,
+    ApprovalAnswer, ApprovalQuestion, ApprovalReply, ApprovalSubject, Approver, GrantBook, GrantedOnce,
+    ShownArguments, WaitingSubject, check_operator, waits_for_approval,
 };
 use crate::refusal::advice;
+
+/// The settings for which calls a human confirms (§4.4). They are independent of the permission policy: one that
+/// approves all permissions does not change them.
+///
+/// A call whose tool asks for confirmation is confirmed, and so is one that destroys, sends, spends or gives access, as its
+/// [effect](CallEffect) says, and one whose effect is unknown, once a day for its tool. Beyond that, calls of `safe` tools
+/// are not, calls of `moderate` tools are if this is switched on, and calls of `dangerous` tools are, unless an operator's
+/// explicit permission is to be enough. A query that is known to read has the risk of a tool that reads. An operator's rule
+/// about the call, in `context.asking`, takes precedence over all of it.
+#[derive(Debug, Clone)]
+pub struct ConfirmationSettings {
+    /// True if every call is confirmed, whatever the other settings say.
+    pub every: bool,
+    /// True if calls of moderate risk are confirmed.
+    pub moderate: bool,
+    /// True if calls are confirmed that are dangerous or whose tool asks for it. Default: true.
+    pub dangerous: bool,
+    /// The book whose explicit permission is accepted in place of the confirmation of a dangerous call: an operator
+    /// must have granted every permission that its tool needs, and it must need at least one. Permissions granted by a
+    /// policy do not count.
+    pub instead: Option<GrantBook>,
+    /// The time that a call waits for a human before it is refused. Default: 5 minutes.
+    pub patience: Duration,
+}
+
+impl ConfirmationSettings {
+    /// Returns how a person is asked about the call: each time, or once for the calls of a day, of this tool with this
+    /// effect. `None` if nobody is asked.
+    fn asking(&self, tool: &ResolvedTool, call: &Request) -> Option<Asking> {
+        // No rule and no permission is about what a session took in.
+        let has_flow = self.dangerous && has_new_flow(call);
+        match call.context.asking {
+            Some(Asking::Never) => return has_flow.then_some(Asking::Always),
+            Some(asking) => return Some(asking),
+            None => {}
+        }
+        // A permission of the server says nothing about one call that destroys, sends, spends or gives access.
+        let is_grave = call.context.effect.is_some_and(CallEffect::is_grave);
+        //= mgp §4.4
+        //# Require explicit confirmation or permission
+        let each_time = has_flow
+            || self.every
+            || (self.dangerous && (is_grave || tool.security.confirmation))
+            || match risk(tool, call) {
+                RiskLevel::Safe => false,
+                RiskLevel::Moderate => self.moderate,
+                RiskLevel::Dangerous => self.dangerous && !self.is_permitted(tool, call),
+            };
+        let is_unknown = self.dangerous && call.context.effect == Some(CallEffect::Unknown);
+        if each_time { Some(Asking::Always) } else { is_unknown.then_some(Asking::Once) }
+    }
+
+    fn is_permitted(&self, tool: &ResolvedTool, call: &Request) -> bool {
+        let Some(book) = &self.instead else { return false };
+        let permissions = &tool.security.permissions;
+        !permissions.is_empty()
+            && permissions.iter().all(|permission| {
+                GrantedOnce::holds(call, permission)
+                    || book.is_granted_for(&tool.server, permission, &call.context)
+            })
+    }
+}
+
+/// Returns whether the call may be the first to carry out what its session took in.
+fn has_new_flow(call: &Request) -> bool {
+    call.context.flow.as_ref().is_some_and(|flow| flow.is_new)
+}
+
+/// Returns the risk of a call, by its tool and its effect.
+fn risk(tool: &ResolvedTool, call: &Request) -> RiskLevel {
+    match call.context.effect {
+        Some(CallEffect::Reads) => tool.security.risk_of_reading,
+        effect => effect.map_or(RiskLevel::Safe, CallEffect::risk).max(tool.security.risk),
+    }
+}
+
+impl Default for ConfirmationSettings {
+    fn default() -> Self {
+        let patience = Duration::from_mins(5);
+        Self { every: false, moderate: false, dangerous: true, instead: None, patience }
+    }
+}
 
 /// A gate that lets a call through once a human has confirmed it.
 ///
@@ -102,6 +191,76 @@ impl Gate for ConfirmationGate {
     }
 }
 
+/// Confirmations that are used up by a number of calls, and end by time and with the gate.
+#[derive(Debug, Default)]
+struct StandingConfirmations(Mutex<HashMap<ConfirmationBinding, StandingConfirmation, RandomState>>);
+
+#[derive(Debug)]
+struct StandingConfirmation {
+    approver: Principal,
+    left: u32,
+    end: Instant,
+}
+
+impl StandingConfirmations {
+    /// Uses up one call of a confirmation, and returns who gave it.
+    fn take(&self, key: ConfirmationBinding) -> Option<Principal> {
+        let mut open = self.0.lock();
+        let standing = open.get_mut(&key)?;
+        let taken = (Instant::now() < standing.end).then(|| standing.approver.clone());
+        standing.left -= 1;
+        if standing.left == 0 || taken.is_none() {
+            open.remove(&key);
+        }
+        taken
+    }
+
+    /// Returns whether a confirmation holds for one more call.
+    fn holds(&self, key: ConfirmationBinding) -> bool {
+        self.0.lock().get(&key).is_some_and(|standing| Instant::now() < standing.end)
+    }
+
+    fn put(&self, key: ConfirmationBinding, approver: Principal, left: u32, lasts: Duration) {
+        let now = Instant::now();
+        let mut open = self.0.lock();
+        open.retain(|_, standing| now < standing.end);
+        if open.len() < MAX_STANDING {
+            open.insert(key, StandingConfirmation { approver, left, end: now + lasts });
+        }
+    }
+
+    /// Notes the calls of `tool` that `answer` confirms beyond the one that it was asked for, and returns whether there are
+    /// any: `all` for a day, or else as many as it says. A later answer takes the place of an earlier one.
+    fn give(&self, tool: ConfirmationBinding, answer: &ApprovalAnswer, all: bool) -> bool {
+        let left = if all { u32::MAX } else { answer.max_uses.saturating_sub(1) };
+        let end = answer.terms.expires_at.filter(|_| !all).map(|end| end.since(Timestamp::now()));
+        let lasts = end.unwrap_or(if all { MAX_VALIDITY } else { VALIDITY });
+        if left > 0 {
+            self.put(tool, answer.approver.clone(), left, lasts.min(MAX_VALIDITY));
+        }
+        left > 0
+    }
+
+    /// Returns who confirmed the call that `request` continues: the round that brings the input which its server asked for
+    /// belongs to the same call, and goes on under the same confirmation, once.
+    fn take_round(&self, call: ConfirmationBinding, request: &Request) -> Option<Principal> {
+        let state = request.params.text("requestState");
+        if state.is_none() && request.params.get("inputResponses").is_none() {
+            return None;
+        }
+        self.take(call.with_state(state.as_deref()))
+    }
+
+    /// Notes that `call`, which `approver` confirmed, has another round if `response` asks for one.
+    fn note(&self, call: ConfirmationBinding, approver: Principal, response: &Response) {
+        if response.result.kind() == ResultKind::InputRequired
+            && let Ok(result) = Object::from_raw(&response.result)
+        {
+            self.put(call.with_state(result.text("requestState").as_deref()), approver, 1, VALIDITY);
+        }
+    }
+}
+
 /// A call that needs confirmation.
 struct UnconfirmedCall {
     tool: Arc<ResolvedTool>,
@@ -172,11 +331,10 @@ impl ConfirmationShared {
         match answer.decision {
             Decision::Approved => {}
             Decision::Denied => {
+                let message = format!("an operator did not confirm the call{}", answer.because());
                 let message = match answer.terms.expires_at {
-                    Some(end) => {
-                        format!("an operator did not confirm the call; the same call is refused until {end}")
-                    }
-                    None => "an operator did not confirm the call".to_owned(),
+                    Some(end) => format!("{message}; the same call is refused until {end}"),
+                    None => message,
                 };
                 return Err(refuse("denied", message, request));
             }
@@ -254,3 +412,12 @@ fn note_refusal(reason: &'static str, request: &Request) {
         .context
         .note_refusal(Refusal::new("confirmation", reason).with_event(EventType::PermissionDenied));
 }
+
+/// The time that a client has to bring the input, and for which a confirmation of several calls holds if its operator
+/// says nothing else.
+const VALIDITY: Duration = Duration::from_mins(10);
+/// The longest time for which a confirmation of several calls holds, and the time for which one holds that is asked for
+/// once.
+const MAX_VALIDITY: Duration = Duration::from_hours(24);
+/// The largest number of standing confirmations of a kind; beyond it, each call is asked about.
+const MAX_STANDING: usize = 4096;

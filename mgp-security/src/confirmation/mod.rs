@@ -16,14 +16,11 @@ mod ask;
 mod binding;
 mod flow;
 mod gate;
-mod settings;
-mod standing;
 
 pub use self::ask::AskGate;
 use self::binding::ConfirmationBinding;
 pub use self::flow::{FlowGate, FollowedCall};
-pub use self::gate::ConfirmationGate;
-pub use self::settings::ConfirmationSettings;
+pub use self::gate::{ConfirmationGate, ConfirmationSettings};
 
 #[cfg(test)]
 mod tests;

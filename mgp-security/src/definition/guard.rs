@@ -1,4 +1,5 @@
-//! The guard of definitions, which combines the checks of names, of hidden instructions and of pins.
+//! The guard of definitions, which combines the checks of names, of hidden instructions and of pins, the findings in the
+//! definitions, and the configuration by which findings are accepted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use mgp_types::Object;
 
 use super::order::are_alike;
 use super::{
-    ApproveError, ConfiguredServer, Definition, DefinitionFindings, DefinitionKind, DefinitionName,
-    FlaggedDefinition, HoldReason, Judgement, PinState, PinnedDefinitions, ServerId, hold, judge_definition,
+    ApproveError, Definition, DefinitionKind, DefinitionName, HoldReason, Judgement, PinState,
+    PinnedDefinitions, RemarkKind, ServerId, hold, is_rule, judge_definition,
 };
 use crate::tool::MAX_TOOLS;
 use crate::{Digest, Finding, Schema, StoreError};
@@ -55,6 +56,96 @@ pub enum DefinitionAdmission {
     },
 }
 
+/// A definition with findings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlaggedDefinition {
+    /// The server that lists the definition; with an agent, that agent's own connection to the server.
+    pub server: ServerId,
+    /// The kind and name of the definition.
+    pub name: DefinitionName,
+    /// The findings.
+    pub finding: DefinitionFindings,
+}
+
+/// The findings in one definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DefinitionFindings {
+    /// The findings, one for each rule that the definition breaks.
+    pub findings: Vec<Finding>,
+    /// True if the definition must not be used; otherwise it is used, and marked.
+    pub is_held: bool,
+    /// The definition, if an operator can accept it as it is.
+    pub definition: Option<Definition>,
+}
+
+impl DefinitionFindings {
+    fn held(findings: Vec<Finding>, definition: Option<Definition>) -> Self {
+        let definition = definition.filter(|_| findings.iter().all(|finding| is_rule(finding.rule)));
+        Self { findings, is_held: true, definition }
+    }
+
+    /// Returns the findings of a definition that is used, and marked if there is one.
+    fn usable(flag: Option<Finding>, definition: Definition) -> Self {
+        Self { findings: flag.into_iter().collect(), is_held: false, definition: Some(definition) }
+    }
+
+    /// Returns the definition if it is not held for what was found in it.
+    fn admissible(&self) -> Option<&Definition> {
+        self.definition.as_ref().filter(|_| !self.is_held)
+    }
+
+    /// Returns the digest to approve, if an operator can accept the definition as it is.
+    pub fn digest(&self) -> Option<Digest> {
+        self.definition.as_ref().map(Definition::digest)
+    }
+
+    /// Returns the rules that found something.
+    pub fn rules(&self) -> impl Iterator<Item = &'static str> {
+        self.findings.iter().map(|finding| finding.rule)
+    }
+
+    /// Returns the first rule that found something.
+    pub fn rule(&self) -> &'static str {
+        self.rules().next().unwrap_or_default()
+    }
+
+    /// Returns the findings as one text.
+    pub fn describe(&self) -> String {
+        let findings: Vec<_> = self.findings.iter().map(ToString::to_string).collect();
+        findings.join("; ")
+    }
+}
+
+/// The part of a server's configuration that its definitions are judged by.
+///
+/// ```
+/// use mgp_security::definition::ConfiguredServer;
+///
+/// let allowed = vec![("read".into(), "secret-request".into())];
+/// let configured = ConfiguredServer { allowed, ..ConfiguredServer::default() };
+/// assert!(configured.allows(&"read".into(), "secret-request"));
+/// assert!(!configured.allows(&"write".into(), "secret-request"));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ConfiguredServer {
+    /// The digest of how the server is started or reached: definitions that change together with it were changed by the
+    /// author of the configuration.
+    pub entry: Option<Digest>,
+    /// The definitions, each with a rule whose findings in it are accepted.
+    pub allowed: Vec<(DefinitionName, Box<str>)>,
+    /// True if the server is trusted to add definitions to those of its first list.
+    pub grows: bool,
+}
+
+impl ConfiguredServer {
+    /// Returns whether what `rule` finds in the definition called `name` is accepted.
+    pub fn allows(&self, name: &DefinitionName, rule: &str) -> bool {
+        self.allowed.iter().any(|(of, allowed)| of == name && **allowed == *rule)
+    }
+}
+
 impl DefinitionGuard {
     /// Returns a guard that remembers approvals in `pins`.
     pub fn new(pins: PinnedDefinitions) -> Self {
@@ -78,12 +169,8 @@ impl DefinitionGuard {
     /// Returns why the definition called `name` must not be used; `None` if it may be.
     pub fn hold(&self, server: &ServerId, name: &DefinitionName) -> Option<HoldReason> {
         if let Some(found) = self.found_in(server, name).filter(|found| found.is_held) {
-            let rule = found.rule();
-            return Some(if found.definition.is_some() {
-                HoldReason::Found(rule)
-            } else {
-                HoldReason::Refused(rule)
-            });
+            let reason = if found.definition.is_some() { HoldReason::Found } else { HoldReason::Refused };
+            return Some(reason(found.rule()));
         }
         let is_reconfigured = || self.pins.is_reconfigured(server, name);
         match self.pins.state(server, name) {
@@ -170,12 +257,9 @@ impl DefinitionGuard {
     /// Returns all definitions of `kind` that are refused or wait for approval, each with the id that it is pinned for.
     pub fn held(&self, kind: DefinitionKind) -> Vec<(ServerId, DefinitionName)> {
         let mut held = self.pins.waiting(kind);
-        let found = self.found().into_iter();
-        held.extend(
-            found
-                .filter(|found| found.finding.is_held && found.name.kind() == kind)
-                .map(|found| (found.server, found.name)),
-        );
+        let mut found = self.found();
+        found.retain(|found| found.finding.is_held && found.name.kind() == kind);
+        held.extend(found.into_iter().map(|found| (found.server, found.name)));
         // A definition that waits for approval may be refused as well, and would be listed twice.
         held.sort();
         held.dedup();
@@ -285,7 +369,7 @@ impl DefinitionGuard {
                 definition.as_ref().is_ok_and(|it| {
                     let digest = approved.as_ref().unwrap_or(it).digest();
                     configured.allows(it.name(), rule)
-                        || self.pins.is_accepted(server, it.name(), digest, rule)
+                        || self.pins.has_remark(server, it.name(), digest, RemarkKind::Accepted(rule.into()))
                 })
             };
             let is_foreign = |word: &str| names.is_of_another(server, word);

@@ -152,11 +152,8 @@ impl DefinitionStatus {
 /// Returns the name as a TOML string, with invisible characters written as escapes.
 fn quoted(name: &DefinitionName) -> String {
     let text: String = name.to_string().chars().take(MAX_NAME_CHARS).collect();
-    if text.contains(['"', '\\']) {
-        format!("'{}'", visible(&text))
-    } else {
-        format!("\"{}\"", visible(&text))
-    }
+    let quote = if text.contains(['"', '\\']) { '\'' } else { '"' };
+    format!("{quote}{}{quote}", visible(&text))
 }
 
 /// Returns the first of the templates `held` that matches the resource `uri`, in any spelling that a server may treat

@@ -7,7 +7,6 @@
 mod diff;
 mod fingerprint;
 mod fold;
-mod found;
 mod gate;
 mod guard;
 mod hold;
@@ -16,23 +15,23 @@ mod kind;
 mod names;
 mod order;
 mod pin;
-mod remark;
 mod scan;
 mod store;
 
 pub use self::diff::{DefinitionChange, Diff};
 pub use self::fingerprint::{Definition, DefinitionError};
-pub use self::found::{ConfiguredServer, DefinitionFindings, FlaggedDefinition};
 pub use self::gate::{DefinitionGate, DefinitionGuardLayer};
-pub use self::guard::{DefinitionAdmission, DefinitionGuard};
+pub use self::guard::{
+    ConfiguredServer, DefinitionAdmission, DefinitionFindings, DefinitionGuard, FlaggedDefinition,
+};
 pub use self::hold::{DefinitionStatus, HoldReason};
 pub use self::kind::{DefinitionKind, DefinitionName};
 #[cfg(feature = "auth")]
 pub(crate) use self::names::skeleton;
 pub use self::pin::{ApproveError, PinnedDefinitions};
-use self::remark::{PinAnnotations, Remark, RemarkKind};
 use self::scan::is_rule;
 pub use self::scan::{Judgement, RULES, free_unused_patterns, judge_definition, scan_text};
+use self::store::{PinAnnotations, Remark, RemarkKind};
 pub use self::store::{PinState, StoredPin, pinned_for, server_of};
 
 use mgp_types::mgp::{ServerId, ToolName};

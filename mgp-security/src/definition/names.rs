@@ -42,8 +42,7 @@ pub(super) fn check_spelling(tool: &str) -> Result<(), Finding> {
     let (rule, why) = if is_reserved(tool) {
         ("reserved-name", "is reserved for the kernel or the protocol; rename the tool".to_owned())
     } else if let Some(odd) = tool.chars().find(is_odd) {
-        let odd = odd.to_string();
-        let odd = visible(&odd);
+        let odd = visible(&odd.to_string());
         let why =
             format!("contains \"{odd}\"; only ASCII letters, digits, \"_\", \"-\" and \".\" may be in one");
         ("malformed-name", why)

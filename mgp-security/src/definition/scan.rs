@@ -13,7 +13,6 @@ mod judge;
 mod lexicon;
 mod parameters;
 mod pattern;
-mod rules;
 mod wording;
 
 use std::fmt::Write as _;
@@ -22,10 +21,9 @@ use std::time::Duration;
 use mgp_types::Object;
 use mgp_types::canonical::CanonicalTree;
 
-use self::judge::Match;
+use self::judge::{Match, TextPlace};
 use self::lexicon::LEXICON;
 use self::parameters::{PATTERNS, Parameters};
-use self::rules::TextPlace;
 use self::wording::WORDINGS;
 use super::DefinitionKind;
 use super::fold::{FoldedText, undisguised};

@@ -14,14 +14,12 @@
 pub mod dpop;
 mod key_set;
 mod signing_key;
-mod token;
 
 pub use jsonwebtoken::jwk::Jwk;
 pub use jsonwebtoken::{Algorithm, Header};
 
-pub use self::key_set::{KeySet, VerifyingKey};
+pub use self::key_set::{JoseError, KeySet, VerifyingKey, header, verify};
 pub use self::signing_key::SigningKey;
-pub use self::token::{JoseError, header, verify};
 
 /// Returns whether an algorithm signs with a private key and verifies with a public one, and is one of those built in.
 pub(crate) const fn is_asymmetric(algorithm: Algorithm) -> bool {

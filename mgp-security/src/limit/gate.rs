@@ -1,18 +1,69 @@
-//! The gate that enforces rate limits.
+//! The rate limits, and the gate that enforces them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use mgp_types::mgp::{Refusal, ServerId};
+use mgp_types::mgp::{Recovery, Refusal, RetryStrategy, ServerId, ToolName};
 use mgp_types::{
-    AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, Request, RequestKind, agent_family,
+    AskedRule, Error, Flow, Gate, Method, Principal, PrincipalKind, PrincipalRole, Request, RequestKind,
+    agent_family, code,
 };
 
-use super::Limits;
+use super::Rates;
 use super::limiter::{ExceededLimit, Limiter, WantedMeters};
-use super::refusal::limited;
+use crate::rates::MeterPace;
+
+/// The rate limits. A call has to be within all that apply to it.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct Limits {
+    principal: Option<MeterPace>,
+    server: Option<MeterPace>,
+    tools: HashMap<ServerId, HashMap<ToolName, MeterPace>>,
+    /// The settings that set the rates, for the message of refusals.
+    setting: Option<Box<str>>,
+}
+
+impl Limits {
+    /// Returns a set without limits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Limits all requests of each principal but operators, who have to be able to end what uses a limit up. Callers that have
+    /// not authenticated share one limit.
+    pub fn per_principal(self, rates: Rates) -> Self {
+        Self { principal: Some(MeterPace::new(rates)), ..self }
+    }
+
+    /// Limits the requests to each server, by all principals together.
+    pub fn per_server(self, rates: Rates) -> Self {
+        Self { server: Some(MeterPace::new(rates)), ..self }
+    }
+
+    /// Limits the calls of one tool, by all principals together.
+    pub fn for_tool(mut self, server: ServerId, tool: ToolName, rates: Rates) -> Self {
+        self.tools.entry(server).or_default().insert(tool, MeterPace::new(rates));
+        self
+    }
+
+    /// Names the settings that set the rates, such as ``"`calls_per_minute` in settings.toml"``, in the message of refusals.
+    pub fn set_by(self, setting: impl Into<Box<str>>) -> Self {
+        Self { setting: Some(setting.into()), ..self }
+    }
+
+    fn of_principal(&self, principal: Option<&Principal>) -> Option<&MeterPace> {
+        let is_operator = principal.is_some_and(|principal| principal.role() == PrincipalRole::Operator);
+        self.principal.as_ref().filter(|_| !is_operator)
+    }
+
+    fn of_tool(&self, server: Option<&ServerId>, tool: &str) -> Option<&MeterPace> {
+        self.tools.get(server?)?.get(tool)
+    }
+}
 
 /// A gate that refuses requests that exceed a rate limit. Clones share their counts.
 ///
@@ -113,6 +164,19 @@ impl LimitGateSettings {
             limited(wait, limits.setting.as_deref())
         })
     }
+}
+
+/// Returns the error 3000, to be retried after `wait`; `setting` sets how many calls there may be. It does not tell whose
+/// limit was reached: that may be one that others used up.
+pub(crate) fn limited(wait: Duration, setting: Option<&str>) -> Error {
+    let millis = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    let recovery = Recovery::for_code(code::RATE_LIMITED).unwrap_or_default();
+    let raise = setting.map(|setting| format!("; {setting} set how many there may be")).unwrap_or_default();
+    let secs = millis.div_ceil(1_000);
+    let message = format!("too many calls; wait, then try again: the next one passes in {secs} s{raise}");
+    Error::new(code::RATE_LIMITED, message).with_recovery(
+        recovery.with_retry_after_ms(millis).with_retry_strategy(RetryStrategy::ExponentialBackoff),
+    )
 }
 
 /// Returns the one whose limit a principal uses up. The clients of the user share one: each could take other names.

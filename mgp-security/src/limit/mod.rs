@@ -19,13 +19,10 @@
 
 mod gate;
 mod limiter;
-mod limits;
-mod refusal;
 
-pub use self::gate::LimitGate;
-pub use self::limits::Limits;
 #[cfg(feature = "auth")]
-pub(crate) use self::refusal::limited;
+pub(crate) use self::gate::limited;
+pub use self::gate::{LimitGate, Limits};
 pub use crate::rates::Rates;
 
 #[cfg(test)]

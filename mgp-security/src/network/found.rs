@@ -4,7 +4,6 @@ use std::net::Ipv6Addr;
 
 use crate::Finding;
 
-use super::nested;
 use super::target::is_of_scheme;
 use super::{NetworkPolicy, check_url, is_network_scheme, target};
 use crate::percent::percent_decoded;
@@ -20,17 +19,17 @@ pub(crate) fn check_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), 
 
 fn check_all_addresses(text: &str, policy: &NetworkPolicy) -> Result<(), Finding> {
     let mut words = text.split(is_delimiter).filter(|word| !word.is_empty());
-    if !words.all(|word| nested::is_metadata(word) || find_urls(word).next().is_some()) {
+    if !words.all(|word| target::is_metadata(word) || find_urls(word).next().is_some()) {
         return Ok(());
     }
-    let mut words = text.split(is_delimiter).filter(|word| nested::is_metadata(word));
+    let mut words = text.split(is_delimiter).filter(|word| target::is_metadata(word));
     words.try_for_each(|word| check_bare(word, policy))?;
     find_urls(text).try_for_each(|found| match found.split_once("://") {
         None => check_bare(found, policy),
         Some((scheme, _)) if is_network_scheme(scheme) => check_url(found, policy),
         Some((_, rest)) => {
-            let host = nested::host_of(rest);
-            let is_address = nested::is_metadata(host) || is_address(&format!("{host}/"));
+            let host = target::host_of(rest);
+            let is_address = target::is_metadata(host) || is_address(&format!("{host}/"));
             if is_address { check_bare(host, policy) } else { Ok(()) }
         }
     })

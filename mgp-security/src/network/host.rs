@@ -35,10 +35,7 @@ pub(super) fn check(name: &str) -> Result<(), Finding> {
     if is_of("wildcard", name) {
         return check_wildcard(name);
     }
-    match dotted(name) {
-        Some(ip) => barred(ip),
-        None => Ok(()),
-    }
+    dotted(name).map_or(Ok(()), barred)
 }
 
 /// Returns whether clouds serve metadata of the machine under the name, which must have no trailing dot.

@@ -22,9 +22,6 @@ mod fetch;
 #[cfg(feature = "validate")]
 mod found;
 mod host;
-#[cfg(feature = "network")]
-mod judged_http;
-mod nested;
 mod pattern;
 mod policy;
 mod target;
@@ -36,22 +33,18 @@ use crate::Finding;
 
 pub use connect::{ConnectError, GuardedConnector};
 #[cfg(feature = "network")]
-pub use fetch::{FetchError, Fetched, Fetcher, issuer_metadata_urls};
+pub use fetch::{FetchError, Fetched, Fetcher, JudgedHttp, NoAnswer, issuer_metadata_urls};
 #[cfg(feature = "validate")]
 pub(crate) use found::{check_addresses, check_text};
-#[cfg(feature = "network")]
-pub use judged_http::{JudgedHttp, NoAnswer};
-#[cfg(feature = "code-safety")]
-pub(crate) use nested::is_metadata_url;
-#[cfg(feature = "validate")]
-pub(crate) use nested::{check as check_nested, host_of, is_metadata};
 pub use pattern::{HostPattern, InvalidHostPattern};
 pub use policy::NetworkPolicy;
 #[cfg(feature = "validate")]
 pub(crate) use policy::is_network_scheme;
 pub use target::Redirects;
+#[cfg(feature = "code-safety")]
+pub(crate) use target::is_metadata_url;
 #[cfg(feature = "validate")]
-pub(crate) use target::is_of_scheme;
+pub(crate) use target::{check_nested, host_of, is_metadata, is_of_scheme};
 
 /// Checks that `text` is a URL that a call may go to.
 ///

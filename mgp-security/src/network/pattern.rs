@@ -122,10 +122,8 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), InvalidHostPattern> {
         return Ok((host, None));
     }
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    match port.parse() {
-        Ok(number) if is_number && number > 0 => Ok((host, Some(number))),
-        _ => Err(InvalidHostPattern),
-    }
+    let number = port.parse::<u16>().ok().filter(|number| is_number && *number > 0);
+    Ok((host, Some(number.ok_or(InvalidHostPattern)?)))
 }
 
 /// Reads a network such as `10.0.0.0/8` or `fd00::/8`. The bits after the prefix must be zero: if they are not, the

@@ -74,22 +74,19 @@ impl NetworkPolicy {
     }
 
     /// Refuses every host that is not explicitly allowed, public ones included.
-    pub fn only_allowed_hosts(mut self) -> Self {
-        self.only_allowed = true;
-        self
+    pub fn only_allowed_hosts(self) -> Self {
+        Self { only_allowed: true, ..self }
     }
 
     /// Allows `localhost`, the names below it and the addresses of this machine, at any port.
-    pub fn allow_loopback(mut self) -> Self {
-        self.loopback = true;
-        self
+    pub fn allow_loopback(self) -> Self {
+        Self { loopback: true, ..self }
     }
 
     /// Sets the server whose calls the policy applies to, so that refusals name the line of the configuration that
     /// would allow a host.
-    pub fn for_server(mut self, id: &str) -> Self {
-        self.server = Some(id.into());
-        self
+    pub fn for_server(self, id: &str) -> Self {
+        Self { server: Some(id.into()), ..self }
     }
 
     pub(super) fn has_scheme(scheme: &str) -> bool {
@@ -176,10 +173,8 @@ impl NetworkPolicy {
             return finding;
         }
         let port = port.map_or_else(|| "*".to_owned(), |port| port.to_string());
-        let whose = match &self.server {
-            Some(id) => format!("of the server `{id}`"),
-            None => "of the server".to_owned(),
-        };
+        let id = self.server.as_deref();
+        let whose = id.map_or_else(|| "of the server".to_owned(), |id| format!("of the server `{id}`"));
         let message = format!(
             "{}; `[servers.network] allow = [\"{written}:{port}\"]` in the table {whose} in `mgp.toml` lets it through",
             finding.message

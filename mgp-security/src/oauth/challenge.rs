@@ -7,7 +7,7 @@ use http::StatusCode;
 use mgp_types::AuthorizationDemand;
 use mgp_types::ext::scope::Scopes;
 
-use super::presented::TokenScheme;
+use super::proofs::TokenScheme;
 use crate::jose::dpop;
 
 /// The reason why a request is not let in by its token. It repeats no part of the token.

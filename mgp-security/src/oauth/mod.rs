@@ -13,21 +13,16 @@
 
 mod cache;
 mod challenge;
-mod claims;
-mod holders;
 mod issuer;
-mod presented;
 mod proofs;
 mod resource_server;
-mod settings;
 
 pub(crate) use self::challenge::StepUp;
 pub use self::challenge::TokenError;
 pub use self::issuer::{Introspection, Issuer};
-pub(crate) use self::presented::{PresentedToken, TokenScheme, authorization};
-pub use self::resource_server::ResourceServer;
+pub(crate) use self::proofs::{PresentedToken, TokenScheme, authorization};
 pub(crate) use self::resource_server::VerifiedToken;
-pub use self::settings::{DpopPolicy, ResourceServerSettings};
+pub use self::resource_server::{DpopPolicy, ResourceServer, ResourceServerSettings};
 
 #[cfg(test)]
 mod tests;

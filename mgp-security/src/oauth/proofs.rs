@@ -6,16 +6,16 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use foldhash::quality::RandomState;
-use http::Uri;
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderName, Method, Uri};
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Error, Principal};
+use mgp_types::{Error, PeerCertificate, Principal};
 use parking_lot::Mutex;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use sha2::{Digest as _, Sha256};
 
 use super::TokenError;
-use super::presented::PresentedToken;
 use crate::jose::dpop;
 
 /// Judges the proofs of requests to one resource.
@@ -50,11 +50,8 @@ impl ProofJudge {
             return Err(TokenError::Nonce);
         }
         let over_at = now.saturating_add(Duration::from_millis(2 * PROOF_MILLIS.unsigned_abs()));
-        if self.used.use_once(principal, &proof.thumbprint, &proof.id, now, over_at) {
-            Ok(())
-        } else {
-            Err(TokenError::Replayed)
-        }
+        let is_first = self.used.use_once(principal, &proof.thumbprint, &proof.id, now, over_at);
+        if is_first { Ok(()) } else { Err(TokenError::Replayed) }
     }
 }
 
@@ -129,17 +126,93 @@ impl UsedProofs {
                 return false;
             }
         }
-        match proofs.get(&digest) {
-            Some(end) if now < *end => false,
-            _ => {
-                proofs.insert(digest, over_at);
-                true
-            }
+        let is_new = proofs.get(&digest).is_none_or(|end| now >= *end);
+        if is_new {
+            proofs.insert(digest, over_at);
         }
+        is_new
     }
 }
 
 const MAX_PROOFS: usize = 100_000;
+
+/// The token of a request, with what proves that its sender may use it.
+pub(crate) struct PresentedToken {
+    /// The token as its sender showed it; it may be an API key.
+    pub(crate) token: Box<str>,
+    pub(crate) scheme: TokenScheme,
+    /// The proof of possession, if there is one.
+    pub(super) proof: Option<Box<str>>,
+    pub(super) method: Method,
+    /// The path of the request.
+    pub(super) path: Box<str>,
+    pub(super) certificate: Option<PeerCertificate>,
+}
+
+/// The scheme of `Authorization`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenScheme {
+    Bearer,
+    Dpop,
+}
+
+/// Returns the scheme and the credential of `Authorization`; `None` without that header.
+///
+/// # Errors
+/// The header is malformed, or there are several.
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<(&str, &str)>, TokenError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    let (scheme, credential) = text.and_then(|text| text.split_once(' ')).ok_or(TokenError::Malformed)?;
+    Ok(Some((scheme, credential.trim_matches(' '))))
+}
+
+impl PresentedToken {
+    /// Reads the token of an HTTP request.
+    pub(crate) fn read(
+        headers: &HeaderMap,
+        method: &Method,
+        uri: &Uri,
+        certificate: Option<&PeerCertificate>,
+    ) -> Result<Self, TokenError> {
+        let (scheme, token) = authorization(headers)?.ok_or(TokenError::Missing)?;
+        let scheme = if scheme.eq_ignore_ascii_case("bearer") {
+            TokenScheme::Bearer
+        } else if scheme.eq_ignore_ascii_case("dpop") {
+            TokenScheme::Dpop
+        } else {
+            return Err(TokenError::Missing);
+        };
+        if token.is_empty()
+            || token.len() > MAX_TOKEN_BYTES
+            || !token.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            return Err(TokenError::Malformed);
+        }
+        let mut proofs = headers.get_all(DPOP).iter();
+        let proof = match (proofs.next(), proofs.next()) {
+            (Some(proof), None) => Some(proof.to_str().map_err(|_| TokenError::Proof)?.into()),
+            (None, _) => None,
+            (Some(_), Some(_)) => return Err(TokenError::Proof),
+        };
+        Ok(Self {
+            token: token.into(),
+            scheme,
+            proof,
+            method: method.clone(),
+            path: uri.path().into(),
+            certificate: certificate.copied(),
+        })
+    }
+}
+
+mgp_types::partial_debug!(PresentedToken, self => scheme: self.scheme, path: self.path);
+
+/// The header of proofs.
+pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
+/// The longest token.
+const MAX_TOKEN_BYTES: usize = 16 << 10;
 
 #[cfg(test)]
 mod tests {

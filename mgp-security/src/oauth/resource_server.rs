@@ -1,4 +1,4 @@
-//! The verification of tokens.
+//! The verification of tokens, and its settings.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -8,19 +8,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mgp_types::ext::scope::Scopes;
 use mgp_types::mgp::Timestamp;
-use mgp_types::{Object, Principal, RunningCalls, Validity};
+use mgp_types::{Error, Object, Principal, RunningCalls, Validity};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::TokenError;
-use super::cache::{OpenQuestions, TokenCache};
+use super::cache::{OpenQuestions, TokenCache, TokenHolders};
 use super::challenge::{Challenge, StepUp};
-use super::claims::{Confirmation, TokenClaims};
-use super::holders::TokenHolders;
-use super::issuer::{IssuerKeys, PublishedKeys};
-use super::presented::{PresentedToken, TokenScheme};
-use super::proofs::ProofJudge;
-use super::settings::{DpopPolicy, ResourceServerSettings};
+use super::issuer::{Confirmation, Issuer, IssuerKeys, PublishedKeys, TokenClaims};
+use super::proofs::{PresentedToken, ProofJudge, ProofNonces, TokenScheme, UsedProofs};
+use crate::Clock;
 use crate::jose::{self, dpop};
+use crate::network::Fetcher;
 
 /// Verifies the tokens of requests to one resource. Clones share what they know.
 ///
@@ -43,9 +41,54 @@ pub(super) struct ResourceServerParts {
 }
 
 /// A lookup of who comes with a token of this issuer and subject.
-pub(super) type FindPrincipal = dyn Fn(&str, &str) -> Option<Principal> + Send + Sync;
+type FindPrincipal = dyn Fn(&str, &str) -> Option<Principal> + Send + Sync;
 /// The decision whether tokens are kept.
-pub(super) type KeepTokens = dyn Fn() -> bool + Send + Sync;
+type KeepTokens = dyn Fn() -> bool + Send + Sync;
+
+/// The use of DPoP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DpopPolicy {
+    /// Tokens that are bound to a key need its proof, others do not.
+    #[default]
+    Accepted,
+    /// Every token has to be bound to a key.
+    Required,
+}
+
+/// The settings of a [`ResourceServer`].
+pub struct ResourceServerSettings {
+    /// The issuers whose tokens are accepted.
+    pub issuers: Vec<Issuer>,
+    /// The scopes that every token needs.
+    pub required_scopes: Scopes,
+    /// The use of DPoP.
+    pub dpop: DpopPolicy,
+    /// True if each proof has to carry a nonce that this process gave within the last minutes, so that none can be made
+    /// beforehand. A sender without one is given one, and repeats its request.
+    pub demands_nonces: bool,
+    /// Says whether the token with which each principal came last is kept for [`token_of`](ResourceServer::token_of), in
+    /// memory and while it holds. Default: no token is kept.
+    pub keeps_tokens: Box<KeepTokens>,
+    /// Finds who comes with a token of an issuer and a subject; nobody else comes with a token.
+    pub principals: Box<FindPrincipal>,
+    /// The clock. Default: that of the system.
+    pub clock: Clock,
+}
+
+impl Default for ResourceServerSettings {
+    fn default() -> Self {
+        Self {
+            issuers: Vec::new(),
+            required_scopes: Scopes::new(),
+            dpop: DpopPolicy::default(),
+            demands_nonces: false,
+            keeps_tokens: Box::new(|| false),
+            principals: Box::new(|_, _| None),
+            clock: Clock::system(),
+        }
+    }
+}
 
 /// A token that was verified, but for what is to be proved with each request.
 pub(super) struct KnownToken {
@@ -77,6 +120,41 @@ pub(crate) struct VerifiedToken {
 }
 
 impl ResourceServer {
+    /// Creates the verification for `resource`, the URL by which clients know this server: the audience of their tokens.
+    /// Issuers are asked by `fetcher`.
+    ///
+    /// # Errors
+    /// The resource is no URL of HTTP, or the system has no random numbers.
+    pub fn new(
+        resource: &str,
+        mut settings: ResourceServerSettings,
+        fetcher: &Fetcher,
+    ) -> Result<Self, Error> {
+        let wrong = || Error::invalid_params("the resource of tokens is no URL of HTTP");
+        let url = url::Url::parse(resource).map_err(|_| wrong())?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(wrong());
+        }
+        let origin = url.origin().ascii_serialization();
+        let path = url.path().trim_end_matches('/');
+        let metadata_path = format!("{WELL_KNOWN}{path}");
+        let nonces = settings.demands_nonces.then(ProofNonces::new).transpose()?;
+        let issuers = std::mem::take(&mut settings.issuers)
+            .into_iter()
+            .map(|issuer| IssuerKeys::new(issuer, fetcher.clone()));
+        Ok(Self(Arc::new(ResourceServerParts {
+            metadata: format!("{origin}{metadata_path}").into(),
+            metadata_path: metadata_path.into(),
+            resource: resource.into(),
+            issuers: issuers.map(Arc::new).collect(),
+            questions: OpenQuestions::new(),
+            settings,
+            cache: TokenCache::default(),
+            proofs: ProofJudge { origin: origin.into(), nonces, used: UsedProofs::default() },
+            holders: TokenHolders::default(),
+        })))
+    }
+
     /// Returns the metadata document (RFC 9728) if it stands at this path.
     pub fn metadata_at(&self, path: &str) -> Option<String> {
         let parts = &*self.0;
@@ -353,6 +431,7 @@ fn is_signed(token: &str) -> bool {
     token.matches('.').count() == 2
 }
 
+mgp_types::partial_debug!(ResourceServerSettings, self => issuers: self.issuers);
 mgp_types::partial_debug!(ResourceServer, self => resource: self.0.resource);
 
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

@@ -5,10 +5,8 @@
 //! [`ProtectedPaths`] holds the files that no call may touch.
 
 mod client_roots;
-mod encoding;
 mod protected;
 mod roots;
-mod segments;
 mod shape;
 
 #[cfg(test)]
@@ -21,13 +19,13 @@ use crate::text;
 
 pub(crate) use client_roots::declared_roots;
 pub use client_roots::usable_folder;
-pub(crate) use encoding::decode;
 pub(crate) use protected::ProtectedKind;
 #[cfg(feature = "code-safety")]
 pub(crate) use protected::ProtectedReason;
 pub use protected::{PathAccess, ProtectedPaths};
 pub use roots::Roots;
 pub(crate) use roots::{CallFolders, UNASKED};
+pub(crate) use shape::decode;
 
 /// Returns whether the text is a `file:` URI.
 pub(crate) fn is_file_address(text: &str) -> bool {
@@ -54,15 +52,15 @@ fn check(path: &str, takes_absolute: bool) -> Result<(), Finding> {
     let inside = takes_absolute && path.starts_with('/');
     let mut takes_absolute = takes_absolute;
     for layer in 0..MAX_LAYERS {
-        let is_plain = layer == 0 && !path.chars().any(|sign| sign != '/' && segments::is_separator(sign));
+        let is_plain = layer == 0 && !path.chars().any(|sign| sign != '/' && shape::is_separator(sign));
         check_form(&form, takes_absolute, is_plain)?;
-        match encoding::decode(&form)? {
+        match shape::decode(&form)? {
             Some(decoded) => form = Cow::Owned(decoded),
             None => return Ok(()),
         }
         takes_absolute = inside;
     }
-    Err(encoding::refused())
+    Err(shape::refused())
 }
 
 /// Checks the path in one layer of its encoding.
@@ -70,7 +68,7 @@ fn check_form(form: &str, takes_absolute: bool, is_plain: bool) -> Result<(), Fi
     refuse_if(form.contains(|character: char| character.is_ascii_control()), CONTROL)?;
     text::check(form)?;
     let folded = text::fold(form);
-    segments::check(&folded, is_plain && folded == form)?;
+    shape::check_segments(&folded, is_plain && folded == form)?;
     shape::check(form, takes_absolute)
 }
 

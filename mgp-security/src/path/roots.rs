@@ -97,9 +97,8 @@ impl Roots {
 
     /// Opens the directories that `more` returns for a client that works in the given ones. It is asked only where
     /// nothing else opens a path.
-    pub fn with_more(mut self, more: impl Fn(&[PathBuf]) -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
-        self.more = Some(Arc::new(more));
-        self
+    pub fn with_more(self, more: impl Fn(&[PathBuf]) -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
+        Self { more: Some(Arc::new(more)), ..self }
     }
 
     /// Opens another directory. Paths in it must be absolute.
@@ -120,14 +119,8 @@ impl Roots {
 
     /// Checks `path` like [`check`](Self::check), for a client with these folders.
     pub(crate) fn check_for(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
-        let slashed;
-        let path = if cfg!(windows) {
-            slashed = path.replace('\\', "/");
-            &slashed
-        } else {
-            path
-        };
-        if self.is_named { self.locate_named(path, folders) } else { self.locate(path, folders) }
+        let path = if cfg!(windows) { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) };
+        if self.is_named { self.locate_named(&path, folders) } else { self.locate(&path, folders) }
     }
 
     fn locate(&self, path: &str, folders: CallFolders<'_>) -> Result<PathBuf, Finding> {
@@ -219,7 +212,7 @@ pub(super) fn local(path: &str) -> Cow<'_, str> {
         let plain =
             address.strip_prefix("//localhost").or_else(|| address.strip_prefix("//")).unwrap_or(address);
         let plain = plain.split(['?', '#']).next().unwrap_or(plain);
-        return super::encoding::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
+        return super::shape::decode(plain).ok().flatten().map_or(Cow::Borrowed(plain), Cow::Owned);
     }
     let below = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     match (below, std::env::home_dir()) {

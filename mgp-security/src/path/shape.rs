@@ -1,16 +1,15 @@
-//! Checks of the form of a path: variables, schemes, drives, streams, devices and system files. `shapes.txt` has most of
-//! them.
+//! Checks of the form of a path: segments that lead upwards, variables, schemes, drives, streams, devices and system files.
+//! `shapes.txt` has most of them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Captures, Regex, RegexSet};
 
-use crate::Finding;
-use crate::data_file::{Section, sections, split};
-
-use super::segments::{SEPARATORS, is_separator};
 use super::{Refusal, refuse_if};
+use crate::Finding;
+use crate::data_file::{Section, expression, sections, split};
 
 /// Refuses paths that do not begin in the directory they are resolved in, or do not end at an ordinary file in it.
 pub(super) fn check(path: &str, takes_absolute: bool) -> Result<(), Finding> {
@@ -68,3 +67,121 @@ static SHAPES: LazyLock<HashMap<&'static str, Vec<(Refusal, RegexSet)>>> = LazyL
     };
     sections(include_str!("shapes.txt")).into_iter().map(shapes).collect()
 });
+
+/// Checks that a path does not lead upwards, in any of the spellings that programs understand. A plainly written path
+/// may lead up again as far as it led down before; one that is encoded, or has characters that only look like dots and
+/// slashes, is not plain.
+pub(super) fn check_segments(path: &str, is_plain: bool) -> Result<(), Finding> {
+    check_dots(path, is_plain)?;
+    // `0x2e`, `0x2f` and `0x5c` can occur in ordinary names, so only the decoded path as a whole is judged.
+    let sign = |code: &Captures<'_>| if code[1].eq_ignore_ascii_case("2e") { "." } else { "/" };
+    match HEXADECIMAL.replace_all(path, sign) {
+        Cow::Borrowed(_) => Ok(()),
+        Cow::Owned(spelled) => check_dots(&spelled, false),
+    }
+}
+
+fn check_dots(path: &str, is_plain: bool) -> Result<(), Finding> {
+    let mut three_dots = 0;
+    let mut depth = 0_usize;
+    let mut segments = path.split(is_separator).peekable();
+    while let Some(segment) = segments.next() {
+        // A single segment of three dots is a pattern of Go, or an ordinary name. Several of them, or one before an
+        // empty or `.` segment, can become `..` when a filter removes two dots and a slash.
+        if is_plain && segment == ".." && depth > 0 && segments.peek().is_some_and(|next| !next.is_empty()) {
+            depth -= 1;
+            continue;
+        }
+        depth += usize::from(segment.chars().any(char::is_alphanumeric));
+        let three = segment == "...";
+        three_dots += usize::from(three);
+        let nested = three && segments.peek().is_some_and(|next| matches!(*next, "" | "."));
+        refuse_if(
+            three_dots > 1 || nested || (!three && segment.contains(['.', '?']) && UPWARD.is_match(segment)),
+            TRAVERSAL,
+        )?;
+    }
+    Ok(())
+}
+
+const TRAVERSAL: Refusal = ("traversal", "the path leads upwards: write it from the directory down");
+
+/// A segment that some program takes for the parent directory.
+static UPWARD: LazyLock<Regex> = LazyLock::new(|| {
+    expression(concat!(
+        // If the segment is appended to a prefix without its final slash, as in the alias of a server, two dots at its end
+        // lead upwards.
+        r"(?:^|[^.])\.\.\z|",
+        // Two or more dots, up to a character at which servers, shells or Windows cut a name off: parameters, queries,
+        // fragments, streams or commands can begin there.
+        r#"^[.\s]*\.[.\s]*\.[.\s]*(?:\z|[;?#&|:!,"'<>*%`$=])|"#,
+        // A pattern that matches the parent directory: `.?`, `.*`, `[.].`.
+        r"^(?:\?[.?]+|[.?]+\?[.?]*|[.\[\]]*\[\.\][.\[\]]*|\.\.?\*)\z|",
+        // Dots before an encoded separator that lost its percent sign in a filter: `..2f`.
+        r"(?i-u:^(?:\.\.|2e2e)(?:2f|5c))",
+    ))
+});
+
+static HEXADECIMAL: LazyLock<Regex> = LazyLock::new(|| expression("(?i)0x(2e|2f|5c)"));
+
+/// Returns whether the character is a slash, or looks like one so that some programs convert it to one.
+pub(super) fn is_separator(character: char) -> bool {
+    SEPARATORS.contains(&character)
+}
+
+/// The slashes, and the characters that look like one.
+const SEPARATORS: [char; 9] =
+    ['/', '\\', '\u{2044}', '\u{2215}', '\u{2216}', '\u{29f8}', '\u{29f9}', '\u{2571}', '\u{2572}'];
+
+/// Decodes one layer of encoding (`%2e`, `%u002e`, and nothing else); returns `None` if nothing was encoded.
+///
+/// Encodings that programs decode in different ways are refused: overlong and other sequences that are not UTF-8,
+/// escapes that are truncated or malformed in a way that lenient decoders repair, and character references.
+pub(crate) fn decode(form: &str) -> Result<Option<String>, Finding> {
+    if form.contains("&#") {
+        return Err(refused());
+    }
+    if !form.contains('%') {
+        return Ok(None);
+    }
+    let mut pieces = form.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    let (mut broken, mut changed) = (0, false);
+    for piece in pieces {
+        if let Some((unit, digits)) = encoded(piece) {
+            bytes.extend(unit);
+            bytes.extend_from_slice(&piece.as_bytes()[digits..]);
+            changed = true;
+        } else {
+            broken += usize::from(BROKEN.is_match(piece));
+            bytes.push(b'%');
+            bytes.extend_from_slice(piece.as_bytes());
+        }
+    }
+    if broken > 1 {
+        return Err(refused());
+    }
+    let decoded = String::from_utf8(bytes).map_err(|_| refused())?;
+    Ok(changed.then_some(decoded))
+}
+
+pub(super) fn refused() -> Finding {
+    Finding::new("encoding", "the path is encoded in a way that programs read differently: write it plainly")
+}
+
+/// Returns the bytes that the text behind a percent sign encodes, and the number of characters that encode them.
+fn encoded(text: &str) -> Option<(Vec<u8>, usize)> {
+    let found = ENCODED.captures(text)?;
+    let number = |group| u32::from_str_radix(found.get(group)?.as_str(), 16).ok();
+    let unit = match number(1) {
+        Some(code) => char::from_u32(code)?.to_string().into_bytes(),
+        None => vec![u8::try_from(number(2)?).ok()?],
+    };
+    Some((unit, found[0].len()))
+}
+
+static ENCODED: LazyLock<Regex> = LazyLock::new(|| expression("(?i-u)^(?:u([0-9a-f]{4})|([0-9a-f]{2}))"));
+
+/// Text behind a percent sign that some programs take for an encoding.
+static BROKEN: LazyLock<Regex> =
+    LazyLock::new(|| expression("(?i-u)^(?:[0-9a-f][0-9a-z]|[0-9a-z][0-9a-f]|[0-9a-f]$)"));

@@ -271,10 +271,8 @@ impl GrantBook {
             .and_then(|decisions| decisions.of(record.agent.as_ref()).filter(|old| old.kept).cloned());
         if let Some(old) = old.filter(|old| old.record.says_the_same(record, record.decided_at)) {
             // A grant for single sessions is none for a client without sessions, or for all of them.
-            let is_decided = match &ruling.session {
-                Some(session) => old.is_of_session(session),
-                None => old.sessions.is_empty(),
-            };
+            let is_decided =
+                ruling.session.as_ref().map_or(old.sessions.is_empty(), |session| old.is_of_session(session));
             if is_decided && !ruling.revoked {
                 return Ok(());
             }

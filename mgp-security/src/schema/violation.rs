@@ -97,9 +97,8 @@ impl Violation {
 
     /// Returns the fault as found by the validator of this name.
     #[must_use]
-    pub fn found_by(mut self, validator: &str) -> Self {
-        self.keyword = validator.to_owned().into();
-        self
+    pub fn found_by(self, validator: &str) -> Self {
+        Self { keyword: validator.to_owned().into(), ..self }
     }
 
     /// Returns the fault of all arguments together, as `explain` calls it.
@@ -163,6 +162,7 @@ impl Violation {
 /// Returns the fault and the ways to mend it; `owner` is the schema that makes the demand.
 fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) -> (String, Vec<String>) {
     let shown = shown(expected);
+    let bound = if keyword.starts_with("min") { "at least" } else { "at most" };
     let characters = || got.as_str().map_or(0, |text| text.chars().count());
     let limit = |keyword: &str| owner.and_then(|owner| owner.get(keyword));
     let size =
@@ -179,15 +179,10 @@ fn explain(keyword: &str, expected: &Value, owner: Option<&Value>, got: &Value) 
             format!("Pattern mismatch: expected {shown}"),
             pattern::suggestions(expected.as_str().unwrap_or_default()),
         ),
-        "minLength" => (
-            format!("Length mismatch: expected at least {shown} characters, got {}", characters()),
-            lengths(),
-        ),
-        "maxLength" => {
-            (format!("Length mismatch: expected at most {shown} characters, got {}", characters()), lengths())
+        "minLength" | "maxLength" => {
+            (format!("Length mismatch: expected {bound} {shown} characters, got {}", characters()), lengths())
         }
-        "minimum" => (format!("Range mismatch: expected at least {shown}"), vec![range()]),
-        "maximum" => (format!("Range mismatch: expected at most {shown}"), vec![range()]),
+        "minimum" | "maximum" => (format!("Range mismatch: expected {bound} {shown}"), vec![range()]),
         "enum" | "const" => {
             let choices = if keyword == "enum" { choices(expected) } else { shown.into_owned() };
             (format!("Value mismatch: expected one of {choices}"), vec![format!("Use one of {choices}")])

@@ -1,24 +1,73 @@
 //! The book of scopes: who may have which, who has which now, and whether that suffices for a tool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
 use mgp_types::ext::scope::{
-    DeniedScope, NegotiateScopes, ScopeSession, Scopes, ScopesNegotiated, missing_scopes_details, temporary,
+    DeniedScope, InvalidScopes, NegotiateScopes, ScopeSession, Scopes, ScopesNegotiated,
+    missing_scopes_details, temporary,
 };
 use mgp_types::mgp::{Recovery, ResolvedTool};
-use mgp_types::{Error, Principal, Request, code, random_name};
+use mgp_types::{Error, Principal, Request, agent_family, code, random_name};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::ScopeRules;
-use super::sessions::{INACTIVITY, ScopeEnd, ScopeSessions, StoredSession};
-use super::token::{SecretDigest, shown_by};
+use super::sessions::{INACTIVITY, ScopeEnd, ScopeSessions, SecretDigest, StoredSession, shown_by};
 use crate::Clock;
 use crate::refusal::refusal;
+
+/// The scopes that agents may have, and those that tools need besides the ones in their definitions.
+#[derive(Debug, Clone, Default)]
+pub struct ScopeRules {
+    agents: HashMap<Box<str>, Arc<Scopes>, RandomState>,
+    tools: HashMap<Box<str>, HashMap<Box<str>, Scopes, RandomState>, RandomState>,
+}
+
+impl ScopeRules {
+    /// Holds the agent of this id to `scopes`.
+    #[must_use]
+    pub fn with_agent(mut self, agent: &str, scopes: Scopes) -> Self {
+        self.agents.insert(agent.into(), Arc::new(scopes));
+        self
+    }
+
+    /// Adds to the scopes that a call of `tool` on `server` needs.
+    #[must_use]
+    pub fn with_tool(mut self, server: &str, tool: &str, scopes: Scopes) -> Self {
+        self.tools.entry(server.into()).or_default().insert(tool.into(), scopes);
+        self
+    }
+
+    fn holds_somebody(&self) -> bool {
+        !self.agents.is_empty()
+    }
+
+    /// Returns the scopes of an agent; `None` if it is held to none.
+    fn of_caller(&self, caller: &Principal) -> Option<&Arc<Scopes>> {
+        let id = caller.access_id();
+        self.agents.get(&*id).or_else(|| self.agents.get(agent_family(&id)?))
+    }
+
+    /// Returns the scopes that a call of `tool` needs and `held` does not have.
+    ///
+    /// # Errors
+    /// Fails if the definition has something else than a list of scopes: what it needs is not known then.
+    fn missing(&self, tool: &ResolvedTool, held: &Scopes) -> Result<Vec<Box<str>>, InvalidScopes> {
+        let declared = match tool.definition.get("required_scopes").filter(|list| !list.is_null()) {
+            None => Scopes::new(),
+            Some(list) => list.to().map_err(|_| InvalidScopes::InvalidScope)?,
+        };
+        let mut missing = declared.missing_from(held);
+        let added = self.tools.get(tool.server.as_str()).and_then(|tools| tools.get(tool.name.as_str()));
+        let added = added.into_iter().flat_map(|added| added.missing_from(held));
+        missing.extend(added.filter(|scope| !declared.has(scope)));
+        Ok(missing)
+    }
+}
 
 /// The scopes of callers, and the sessions that they negotiated. Clones share them.
 ///

@@ -4,7 +4,7 @@ use mgp_types::mgp::Refusal;
 use mgp_types::{AskedRule, Error, Flow, Gate, Method, Request, code};
 
 use super::ScopeBook;
-use super::token::{SecretDigest, take_from};
+use super::sessions::{SecretDigest, take_from};
 use crate::refusal::refusal;
 
 /// A gate that refuses calls of tools for which the caller lacks a scope.

@@ -6,15 +6,12 @@
 
 mod book;
 mod gate;
-mod rules;
 mod sessions;
-mod token;
 
-pub use self::book::ScopeBook;
+pub use self::book::{ScopeBook, ScopeRules};
 pub use self::gate::ScopeGate;
-pub use self::rules::ScopeRules;
 #[cfg(feature = "auth")]
-pub(crate) use self::token::SecretDigest;
+pub(crate) use self::sessions::SecretDigest;
 
 #[cfg(test)]
 mod tests;

@@ -5,14 +5,11 @@
 //! be judged.
 
 mod compound;
-mod escape;
 mod parser;
-mod redirect;
 pub(crate) mod syntax;
 mod word;
 
-pub(crate) use escape::{decode_escapes, hides_letters, quoted};
 pub(crate) use parser::{Flaw, read};
 #[cfg(feature = "code-safety")]
 pub(crate) use parser::{Prose, assignment};
-pub(crate) use word::expand_braces;
+pub(crate) use word::{decode_escapes, expand_braces, hides_letters, quoted};

@@ -10,7 +10,6 @@ mod lexicon;
 mod nature;
 mod normalized_text;
 mod operation;
-mod rules;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -18,11 +17,10 @@ mod uri;
 
 pub use self::derive::Profile;
 pub(crate) use self::derive::{NameManner, hints};
-pub use self::effective::{describe, effective};
+pub use self::effective::{ToolRules, describe, effective};
 pub use self::nature::{ArgumentNature, ArgumentNatures};
 pub use self::operation::OperationsGate;
 pub(crate) use self::operation::subscriptions;
-pub use self::rules::ToolRules;
 pub(crate) use self::uri::UriReadings;
 pub(crate) use mgp_types::words;
 

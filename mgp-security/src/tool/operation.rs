@@ -11,9 +11,8 @@ use mgp_types::{
 };
 
 use super::derive::add_meanings;
-use super::effective::{add_rules, settle};
+use super::effective::{ToolRules, add_rules, settle};
 use super::nature::{ArgumentNature, ArgumentNatures, FileUse};
-use super::rules::ToolRules;
 use super::uri::UriReadings;
 use crate::Finding;
 use crate::refusal::advice;

@@ -4,7 +4,6 @@
 //! query destroys unless its statement is known to read. Nothing of what a server says makes an effect better.
 
 mod command;
-mod member;
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -15,8 +14,8 @@ use mgp_types::mgp::{CallEffect, ResolvedTool};
 use serde_json::Value;
 
 use self::command::{of_code, of_command, of_vector};
-use self::member::{MemberList, MemberLists};
 use super::readonly::check_sql;
+use crate::data_file::{Named as _, named};
 use crate::tool::{ArgumentNature, ArgumentNatures, NameManner};
 use mgp_types::{WordLists, word_lists, words};
 
@@ -29,6 +28,48 @@ fn list(heading: &str) -> impl Iterator<Item = &'static str> {
 /// Returns whether a word is in the list of `effects.txt` with this heading.
 pub(super) fn is_listed(heading: &str, word: &str) -> bool {
     list(heading).any(|listed| listed == word)
+}
+
+named! {
+    /// A list in `effects.txt` of words in names of members.
+    enum MemberList {
+        "flag that destroys" => Destroys,
+        "flag that gives access" => GivesAccess,
+        "flag that hides" => Hides,
+        "member that invites" => Invites,
+        "member of a purchase" => Purchase,
+        "member that forwards" => Forwards,
+        "member of who sees" => WhoSees,
+        "member that chooses" => Chooses,
+        "count that destroys at zero" => DestroysAtZero,
+        "mount" => Mount,
+        "destination of a file" => Destination,
+        "source of a file" => Source,
+    }
+}
+
+/// The lists that a name stands in, with all or with one of its words. Names of declared arguments are looked up once,
+/// when a tool is prepared.
+#[derive(Debug, Clone, Copy, Default)]
+struct MemberLists(u16);
+
+impl MemberLists {
+    fn of(name: &str) -> Self {
+        let words = words(name);
+        let whole = words.concat();
+        let has = |kind: MemberList, word: &str| {
+            // What is chosen is named last: `mode`, but not `mode_of_transport`.
+            let from = if kind == MemberList::Chooses { words.len().saturating_sub(1) } else { 0 };
+            word == whole || words[from..].iter().any(|one| one == word)
+        };
+        let lists =
+            MemberList::NAMES.iter().filter(|(heading, kind)| list(heading).any(|word| has(*kind, word)));
+        Self(lists.fold(0, |bits, (_, kind)| bits | 1 << *kind as u16))
+    }
+
+    const fn has(self, list: MemberList) -> bool {
+        self.0 & 1 << list as u16 != 0
+    }
 }
 
 /// The rules for the effects of calls of one tool.

@@ -73,33 +73,7 @@ impl ValidateGate {
             CallFolders::of(&request.context, is_asked, self.has_named_roots),
         ))
     }
-}
 
-impl Gate for ValidateGate {
-    type Pass = ();
-
-    fn enter(&self, request: &mut Request) -> Flow {
-        let is_long = request.params.bytes("arguments").is_some_and(|bytes| bytes.len() > MAX_AT_ONCE_BYTES);
-        let judged = if is_long { None } else { Some(self.judge(request, false)) };
-        match judged {
-            Some(judged) if !is_unasked(&judged) => decided(request, judged).into(),
-            judged => {
-                let (request, gate) = (request.take(), self.clone());
-                Flow::wait(gate.judge_waiting(request, judged))
-            }
-        }
-    }
-
-    /// Judges arguments of any length at once, and does not ask the client for its roots.
-    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
-        let judged = self.judge(request, false);
-        let effect = decided(request, judged).map(|()| request.context.effect);
-        let phrase = effect.map(|effect| effect.map(|effect| format!("the call {}", effect.phrase())));
-        answers.push(AskedRule::judged("arguments", phrase.map(Option::unwrap_or_default)));
-    }
-}
-
-impl ValidateGate {
     /// Judges arguments that take long, or that depend on the roots of the client, while other requests go on.
     async fn judge_waiting(self, request: Request, judged: Option<Judged>) -> (Request, Flow) {
         let (mut request, mut judged) = match judged {
@@ -129,6 +103,30 @@ impl ValidateGate {
         judging
             .await
             .unwrap_or_else(|_| (request, Err(Error::internal("the arguments could not be checked"))))
+    }
+}
+
+impl Gate for ValidateGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let is_long = request.params.bytes("arguments").is_some_and(|bytes| bytes.len() > MAX_AT_ONCE_BYTES);
+        let judged = if is_long { None } else { Some(self.judge(request, false)) };
+        match judged {
+            Some(judged) if !is_unasked(&judged) => decided(request, judged).into(),
+            judged => {
+                let (request, gate) = (request.take(), self.clone());
+                Flow::wait(gate.judge_waiting(request, judged))
+            }
+        }
+    }
+
+    /// Judges arguments of any length at once, and does not ask the client for its roots.
+    fn explain(&self, request: &mut Request, answers: &mut Vec<AskedRule>) {
+        let judged = self.judge(request, false);
+        let effect = decided(request, judged).map(|()| request.context.effect);
+        let phrase = effect.map(|effect| effect.map(|effect| format!("the call {}", effect.phrase())));
+        answers.push(AskedRule::judged("arguments", phrase.map(Option::unwrap_or_default)));
     }
 }
 

@@ -7,12 +7,9 @@
 mod call;
 mod effect;
 mod gate;
-mod names;
-mod path_argument;
 mod prepared;
 mod readonly;
 pub mod sandbox;
-mod source;
 mod standard;
 #[cfg(test)]
 mod tests;

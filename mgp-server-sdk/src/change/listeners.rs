@@ -34,11 +34,10 @@ impl Listeners {
     pub(crate) fn open(&self, session: &Arc<Session>) {
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, listening| listening.session.strong_count() > 0);
+        let lists = [Change::Tools, Change::Prompts, Change::Resources];
         sessions.entry(address(session)).or_insert_with(|| ListeningSession {
             session: Arc::downgrade(session),
-            mailbox: Arc::new(PendingChanges::new(
-                [Change::Tools, Change::Prompts, Change::Resources].into(),
-            )),
+            mailbox: Arc::new(PendingChanges::new(lists.into())),
             runtime: Handle::try_current().ok(),
         });
     }

@@ -32,7 +32,7 @@ pub(crate) struct PendingChanges {
     wake: Notify,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct PendingChangesState {
     wanted: WantedChanges,
     waiting: BTreeSet<Change>,
@@ -45,8 +45,7 @@ pub(crate) type WantedChanges = BTreeSet<Change>;
 
 impl PendingChanges {
     fn new(wanted: WantedChanges) -> Self {
-        let state =
-            PendingChangesState { wanted, waiting: BTreeSet::new(), delivering: false, closed: false };
+        let state = PendingChangesState { wanted, ..PendingChangesState::default() };
         Self { state: Mutex::new(state), wake: Notify::new() }
     }
 

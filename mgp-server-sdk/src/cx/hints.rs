@@ -1,12 +1,12 @@
-//! The hints about the result of a call: what it cost, where it comes from, and which tool fits better.
+//! The hints about a call: what it cost, where its result comes from, which tool fits better, and what takes it back.
 
 use mgp_types::ext::{ExtensionId, Intent, MAX_SOURCES, Provenance, Quota, Suggestion};
 use mgp_types::mcp::Meta;
 use mgp_types::{Error, Object, RawJson};
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::Cx;
-use crate::step_undo::StepUndo;
 
 impl Cx {
     /// Returns the purpose of the call, if the caller told it. It is a claim: what the caller may do never depends on it.
@@ -91,6 +91,10 @@ pub(super) struct ResultHints {
     members: Vec<(ExtensionId, &'static str, RawJson)>,
     sources: Vec<Provenance>,
 }
+
+/// The place where a handler notes the arguments that take its effect back: an extension of the request of a step.
+#[derive(Debug, Default)]
+pub(crate) struct StepUndo(pub(crate) Mutex<Option<Object>>);
 
 /// The extensions of hints.
 pub(crate) const HINTS: [ExtensionId; 4] = [

@@ -4,8 +4,6 @@ mod ask;
 #[cfg(feature = "ext")]
 mod hints;
 #[cfg(feature = "ext")]
-mod progress;
-#[cfg(feature = "ext")]
 mod refer;
 mod tell;
 #[cfg(feature = "ext")]
@@ -20,9 +18,9 @@ use tokio::time::Instant;
 
 pub use self::ask::{Ask, AskAll};
 #[cfg(feature = "ext")]
-pub(crate) use self::hints::HINTS;
-#[cfg(feature = "ext")]
 use self::hints::ResultHints;
+#[cfg(feature = "ext")]
+pub(crate) use self::hints::{HINTS, StepUndo};
 use self::tell::ResultParts;
 use crate::server_context::ServerContext;
 use crate::task::TaskRun;

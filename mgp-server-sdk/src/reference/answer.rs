@@ -128,11 +128,8 @@ impl ReferenceStore {
             headers.push(("Content-Range", format!("bytes {}-{}/{size}", part.start, part.end - 1)));
         }
         let has_body = request.method == "GET" && !part.is_empty();
-        ReferenceAnswer {
-            status,
-            headers,
-            body: has_body.then_some(ReferenceBody { data: held.data, left: part }),
-        }
+        let body = has_body.then_some(ReferenceBody { data: held.data, left: part });
+        ReferenceAnswer { status, headers, body }
     }
 
     fn admits(&self, request: &ReferenceRequest<'_>, held: &HeldData, now: Timestamp) -> bool {
@@ -163,23 +160,16 @@ fn signed<'a>(request: &ReferenceRequest<'a>) -> Option<(SignedMembers<'a>, &'a 
         }
     }
     let exp = exp.filter(|exp: &&str| exp.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
-    let members = SignedMembers {
-        ref_id: request.ref_id,
-        exp,
-        aud: aud.unwrap_or_default(),
-        nonce: nonce.unwrap_or_default(),
-    };
-    Some((members, sig?))
+    let (aud, nonce) = (aud.unwrap_or_default(), nonce.unwrap_or_default());
+    Some((SignedMembers { ref_id: request.ref_id, exp, aud, nonce }, sig?))
 }
 
 /// Reads the header `Range` of a request for `size` bytes. A header that is malformed, or asks for several parts, asks for
 /// all.
 pub(super) fn asked(header: &str, size: u64) -> AskedRange {
     let number = |text: &str| -> Option<u64> {
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        Some(text.parse().unwrap_or(u64::MAX))
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse().unwrap_or(u64::MAX))
     };
     let part = header.strip_prefix("bytes=").and_then(|part| part.trim().split_once('-'));
     let Some((first, last)) = part else { return AskedRange::All };

@@ -155,10 +155,8 @@ impl ReferenceStore {
     /// 3021: there is no such reference; 3022: it is over, or was released; 3023: the name is none of a server.
     pub fn grant(&self, ref_id: &str, audience: &str) -> Result<ReferenceAccess, Error> {
         if !is_name(audience) {
-            return Err(Error::new(
-                code::REFERENCE_FORBIDDEN,
-                "an address is granted to one server, by its name",
-            ));
+            let why = "an address is granted to one server, by its name";
+            return Err(Error::new(code::REFERENCE_FORBIDDEN, why));
         }
         let held = self.live(ref_id)?;
         let access_url = self.address(ref_id, held.expires_at, audience).into();

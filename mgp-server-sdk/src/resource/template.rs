@@ -61,9 +61,7 @@ impl ParsedTemplate {
             let reach = at.find(['/', '?', '#']).unwrap_or(at.len());
             let end = if index + 1 == self.pieces.len() {
                 // The last variable reaches as far as the text behind it allows.
-                at.len()
-                    .checked_sub(next.len())
-                    .filter(|end| at.is_char_boundary(*end) && at[*end..] == *next)?
+                at.strip_suffix(next)?.len()
             } else {
                 at.find(next)?
             };

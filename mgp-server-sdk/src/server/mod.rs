@@ -1,10 +1,6 @@
 //! The builder of a server.
 
 #[cfg(feature = "ext")]
-mod documents;
-#[cfg(feature = "ext")]
-mod effects;
-#[cfg(feature = "ext")]
 mod envelopes;
 #[cfg(feature = "ext")]
 mod references;
@@ -55,13 +51,14 @@ use crate::tool::{Tool, ToolEntry, ToolHandler};
 /// fault.
 #[must_use = "a server does nothing until it is served"]
 pub struct Server<L = Identity> {
+    info: Implementation,
     parts: ServerParts,
     layers: L,
 }
 
-/// The parts of a server other than its layers.
+/// The parts of a server other than its description and its layers.
+#[derive(Default)]
 struct ServerParts {
-    info: Implementation,
     revisions: Option<Vec<Revision>>,
     mismatch: VersionMismatch,
     required: Vec<Box<str>>,
@@ -79,47 +76,33 @@ struct ServerParts {
 impl Server {
     /// Creates a server with this name and version, with an empty catalog, in every revision of MCP.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let parts = ServerParts {
-            info: Implementation::new(name, version),
-            revisions: None,
-            mismatch: VersionMismatch::default(),
-            required: Vec::new(),
-            mgp: None,
-            life: None,
-            catalog: Catalog::default(),
-            about: ServerDescription::default(),
-            tasks: TaskLimits::default(),
-            fallback: None,
-            sealing: None,
-            faults: Vec::new(),
-            handle: ServerHandle::default(),
-        };
-        Self { parts, layers: Identity::new() }
+        let info = Implementation::new(name, version);
+        Self { info, parts: ServerParts::default(), layers: Identity::new() }
     }
 }
 
 impl<L> Server<L> {
     /// Sets the name for people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.parts.info.title = Some(title.into());
+        self.info.title = Some(title.into());
         self
     }
 
     /// Sets the description of the server.
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.parts.info.description = Some(description.into());
+        self.info.description = Some(description.into());
         self
     }
 
     /// Sets the page of the server.
     pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.parts.info.website_url = Some(url.into());
+        self.info.website_url = Some(url.into());
         self
     }
 
     /// Adds an image for a user interface.
     pub fn icon(mut self, icon: Icon) -> Self {
-        self.parts.info.icons.get_or_insert_default().push(icon);
+        self.info.icons.get_or_insert_default().push(icon);
         self
     }
 
@@ -310,7 +293,7 @@ impl<L> Server<L> {
     /// Adds a layer around the server. The first layer added is the outermost; all of them sit behind the era, which
     /// has written `context.session` by then.
     pub fn layer<N>(self, layer: N) -> Server<Stack<N, L>> {
-        Server { parts: self.parts, layers: Stack::new(layer, self.layers) }
+        Server { info: self.info, parts: self.parts, layers: Stack::new(layer, self.layers) }
     }
 
     /// Returns the definitions of the tools so far, as the latest revision lists them, with the members of MGP: for a
@@ -332,8 +315,8 @@ impl<L> Server<L> {
     where
         L: Layer<ServerCore, Service: RpcService>,
     {
-        let Self { parts, layers } = self;
-        Ok(layers.layer(parts.build()?.0))
+        let Self { info, parts, layers } = self;
+        Ok(layers.layer(parts.build(info)?.0))
     }
 
     /// Returns the factory of services, one per connection, that any transport takes.
@@ -344,8 +327,8 @@ impl<L> Server<L> {
     where
         L: Layer<ServerCore, Service: RpcService + Sync>,
     {
-        let Self { parts, layers } = self;
-        let (core, identity) = parts.build()?;
+        let Self { info, parts, layers } = self;
+        let (core, identity) = parts.build(info)?;
         let service = TraceLayer::new().layer(layers.layer(core));
         Ok(ServerAccept { service, identity: Arc::new(identity) })
     }
@@ -359,7 +342,7 @@ impl ServerParts {
         }
     }
 
-    fn build(self) -> Result<(ServerCore, ServerIdentity), Error> {
+    fn build(self, info: Implementation) -> Result<(ServerCore, ServerIdentity), Error> {
         let mut faults = self.faults;
         faults.extend(dangling(&self.catalog));
         #[cfg(feature = "ext")]
@@ -368,9 +351,9 @@ impl ServerParts {
         faults.extend(without_undo(&self.catalog));
         Faults::check(faults)?;
         #[cfg(feature = "ext")]
-        let info = self.info.clone();
-        let name = self.info.name.clone();
-        let mut identity = ServerIdentity::new(self.info);
+        let described = info.clone();
+        let name = info.name.clone();
+        let mut identity = ServerIdentity::new(info);
         (identity.mgp, identity.mismatch, identity.required) = (self.mgp, self.mismatch, self.required);
         if let Some(revisions) = self.revisions {
             identity = identity.with_revisions(revisions);
@@ -378,7 +361,7 @@ impl ServerParts {
         let key = self.sealing.unwrap_or_else(SealingKey::random).for_server(&name);
         #[cfg(feature = "ext")]
         let about = {
-            let manifest = ManifestFacts { info: Some(info), ..self.about.manifest.clone() };
+            let manifest = ManifestFacts { info: Some(described), ..self.about.manifest.clone() };
             tokens::sealed_with(ServerDescription { manifest, ..self.about }, &self.catalog, &key)
         };
         #[cfg(not(feature = "ext"))]
@@ -405,10 +388,8 @@ impl ServerParts {
 fn without_undo(catalog: &Catalog) -> Vec<Fault> {
     let missing = catalog.tools.iter().filter_map(|tool| {
         let undo = tool.undone_by().filter(|undo| catalog.tools.get(undo).is_none())?;
-        Some(Fault::new(
-            format!("tool `{}`", tool.name()),
-            format!("there is no tool `{undo}` that takes it back"),
-        ))
+        let subject = format!("tool `{}`", tool.name());
+        Some(Fault::new(subject, format!("there is no tool `{undo}` that takes it back")))
     });
     missing.collect()
 }
@@ -432,4 +413,4 @@ fn dangling(catalog: &Catalog) -> Vec<Fault> {
     missing.collect()
 }
 
-mgp_types::partial_debug!([L] Server<L>, self => info: self.parts.info);
+mgp_types::partial_debug!([L] Server<L>, self => info: self.info);

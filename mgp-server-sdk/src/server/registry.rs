@@ -1,15 +1,18 @@
-//! The settings of a server for its registry of tools: validators, demands on schemas, time limits, and hints.
+//! The settings of a server for its registry of tools: checks, time limits, hints, documents, and calls in batches.
 
 use std::sync::Arc;
 
+use mgp_transport::BatchCallsLayer;
 use mgp_types::RawJson;
-use mgp_types::ext::ExtensionId;
+use mgp_types::ext::{ExtensionId, ServerRecommendation};
+use mgp_types::mgp::method;
+use tower_layer::Stack;
 
 use super::Server;
 use crate::catalog::Catalog;
 use crate::cx::HINTS;
 use crate::error::Fault;
-use crate::router::validate;
+use crate::router::{manifest, validate};
 use crate::server_context::ServerDescription;
 use crate::signature::{Timeouts, ToolValidator};
 
@@ -57,6 +60,27 @@ impl<L> Server<L> {
         self
     }
 
+    /// Serves `mgp/manifest/get`: one document with the server, its tools, what they [declare](crate::Tool::declare), the
+    /// scopes that they need, and the extensions that the server declares.
+    pub fn offer_manifest(self) -> Self {
+        let mut server = self.extension(ExtensionId::ServiceManifest.id(), RawJson::empty_object());
+        let methods = Arc::make_mut(&mut server.parts.catalog.methods);
+        methods.insert(method::MANIFEST_GET.into(), Arc::new(|input| Ok(Box::pin(manifest(input)))));
+        server
+    }
+
+    /// Recommends another server for related work: `recommendations` of the [manifest](Self::offer_manifest).
+    pub fn recommend(mut self, recommendation: ServerRecommendation) -> Self {
+        self.parts.about.manifest.recommendations.push(recommendation);
+        self
+    }
+
+    /// Serves `mgp/tools/batch`: up to 50 calls of tools in one request, each of which goes through all layers of the
+    /// server by itself. The layer of batches is always the outermost.
+    pub fn batch_calls(self) -> Server<Stack<L, BatchCallsLayer>> {
+        Server { info: self.info, parts: self.parts, layers: Stack::new(self.layers, BatchCallsLayer::new()) }
+    }
+
     /// Returns whether a tool takes binary arguments as parts of an HTTP request.
     #[cfg(feature = "http")]
     pub(crate) fn takes_parts(&self) -> bool {
@@ -71,10 +95,9 @@ pub(super) fn faults(catalog: &Catalog, about: &ServerDescription) -> Vec<Fault>
         tools.filter_map(|tool| tool.check_registration(&about.registry).err()).collect();
     let declares = |id: ExtensionId| about.extensions.get(id.id()).is_some();
     if declares(ExtensionId::Transactions) && !declares(ExtensionId::Idempotency) {
-        faults.push(Fault::new(
-            format!("extension `{}`", ExtensionId::Transactions.id()),
-            format!("it needs `{}`: declare both", ExtensionId::Idempotency.id()),
-        ));
+        let subject = format!("extension `{}`", ExtensionId::Transactions.id());
+        let fault = format!("it needs `{}`: declare both", ExtensionId::Idempotency.id());
+        faults.push(Fault::new(subject, fault));
     }
     if declares(ExtensionId::Envelopes) && !about.registry.requires_schemas {
         for tool in catalog.tools.iter().filter(|tool| !tool.describes_result()) {

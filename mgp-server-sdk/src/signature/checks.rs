@@ -152,11 +152,9 @@ impl SignatureChecks {
 fn check_defaults(judge: &ArgumentJudge, signature: &Signature) -> Result<(), String> {
     for field in &signature.inputs {
         let Some(default) = field.default() else { continue };
-        let found = judge.violations(&json!({ field.name.as_str(): default }));
-        if let Some(fault) = found
-            .into_iter()
-            .find(|fault| fault.field.as_ref() == Some(&field.name) && fault.keyword != "required")
-        {
+        let is_of =
+            |fault: &&Violation| fault.field.as_ref() == Some(&field.name) && fault.keyword != "required";
+        if let Some(fault) = judge.violations(&json!({ field.name.as_str(): default })).iter().find(is_of) {
             return Err(format!("the default of `{}` does not fit: {}", field.name, fault.reason));
         }
     }

@@ -16,11 +16,10 @@ impl Signature {
             let fitting = field.fitting_values().map_err(|reason| self.fault(reason))?;
             let Some(first) = fitting.first() else {
                 if field.is_required {
-                    let reason = format!(
-                        "no example of `{}` is known: add one with `InputField::example`",
-                        field.name
-                    );
-                    return Err(self.fault(reason));
+                    let name = &field.name;
+                    let fault =
+                        format!("no example of `{name}` is known: add one with `InputField::example`");
+                    return Err(self.fault(fault));
                 }
                 continue;
             };
@@ -57,9 +56,8 @@ fn candidates(kind: &FieldType, constraints: &[Constraint]) -> Vec<Value> {
     let mut candidates = found.values;
     match kind {
         FieldType::String => {
-            candidates.extend(
-                found.patterns.iter().flat_map(|pattern| pattern::samples(pattern)).map(Value::String),
-            );
+            let samples = found.patterns.iter().flat_map(|pattern| pattern::samples(pattern));
+            candidates.extend(samples.map(Value::String));
             candidates.push("example".into());
             let lengths =
                 found.lengths.iter().flat_map(|length| [*length, length + 1, length.saturating_sub(1)]);
@@ -68,16 +66,11 @@ fn candidates(kind: &FieldType, constraints: &[Constraint]) -> Vec<Value> {
         }
         FieldType::Integer | FieldType::Float => {
             found.numbers.truncate(MAX_NUMBERS);
-            let numbers = found
-                .numbers
-                .iter()
-                .chain(&[1.0, 0.0])
-                .flat_map(|number| [*number, number + 1.0, number - 1.0, number.ceil(), number.floor()]);
-            let between = found
-                .numbers
-                .iter()
-                .flat_map(|one| found.numbers.iter().map(move |other| (one + other) / 2.0));
-            candidates.extend(numbers.chain(between).filter_map(|number| to_number(number, kind)));
+            let known = &found.numbers;
+            let near = |number: &f64| [*number, number + 1.0, number - 1.0, number.ceil(), number.floor()];
+            let between = known.iter().flat_map(|one| known.iter().map(move |other| (one + other) / 2.0));
+            let numbers = known.iter().chain(&[1.0, 0.0]).flat_map(near).chain(between);
+            candidates.extend(numbers.filter_map(|number| to_number(number, kind)));
         }
         FieldType::Boolean => candidates.extend([true.into(), false.into()]),
         FieldType::Array(items) => {

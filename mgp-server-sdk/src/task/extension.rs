@@ -54,16 +54,9 @@ pub(crate) fn cancel(store: &Arc<TaskStore>, request: &Request) -> Result<Respon
 pub(super) fn created(task: &Task) -> Result<Response, Error> {
     let state = task.state();
     let (created, updated) = (task.created_at.to_string(), state.updated_at.to_string());
-    let result = CreateTaskResult::new(
-        ResultType::Task,
-        &*task.id,
-        state.status(),
-        created,
-        updated,
-        millis(task.ttl),
-    )
-    .with_poll_interval_ms(millis(task.poll_interval));
-    Response::with_body(&result)
+    let (status, ttl) = (state.status(), millis(task.ttl));
+    let result = CreateTaskResult::new(ResultType::Task, &*task.id, status, created, updated, ttl);
+    Response::with_body(&result.with_poll_interval_ms(millis(task.poll_interval)))
 }
 
 /// Returns the notification about the task for a request that listens.

@@ -163,13 +163,9 @@ impl TaskStore {
     /// Forgets tasks whose time is over.
     fn sweep(&self, tasks: &mut HashMap<Arc<str>, Arc<Task>>) {
         let now = Instant::now();
-        tasks.retain(|id, task| {
-            let keep = task.expires > now;
-            if !keep {
-                self.listeners.forget(id);
-            }
-            keep
-        });
+        for (id, _) in tasks.extract_if(|_, task| task.expires <= now) {
+            self.listeners.forget(&id);
+        }
     }
 
     /// Forgets the oldest finished task of those; returns whether there was one.

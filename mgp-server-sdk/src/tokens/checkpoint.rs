@@ -49,12 +49,8 @@ impl CallCheckpoints {
         if !supports && !request.params.contains("_meta") {
             return Ok(None);
         }
-        let declares = request
-            .context
-            .session
-            .as_ref()
-            .is_some_and(|session| session.extensions().has(ExtensionId::Streaming));
-        if !declares {
+        let session = request.context.session.as_ref();
+        if !session.is_some_and(|session| session.extensions().has(ExtensionId::Streaming)) {
             return Ok(None);
         }
         let meta = meta(&request.params);
@@ -62,37 +58,15 @@ impl CallCheckpoints {
             return if meta.contains(RESUME) { Err(unsupported(&tool.name)) } else { Ok(None) };
         }
         let binding = call_binding(TokenPurpose::Checkpoint, tool, request)?;
-        let mut checkpoints = Self {
-            keys: settings.keys()?.clone(),
-            binding,
-            operation: "".into(),
-            resumed: None,
-            first: 0,
-            sent: AtomicU64::new(0),
-        };
-        match Resume::read(&meta)? {
-            None => checkpoints.operation = mgp_types::random_name().into(),
-            Some(resume) => checkpoints.resume(&resume)?,
-        }
-        Ok(Some(checkpoints))
-    }
-
-    fn resume(&mut self, resume: &Resume) -> Result<(), Error> {
-        let key = &self.keys.sealing;
-        let content = key.open(&resume.checkpoint_token, &self.binding).map_err(|why| match why {
-            TokenError::Expired => {
-                let message = "the checkpoint is too old; make the call again without `_meta.resume`";
-                refusal(code::CHECKPOINT_EXPIRED, message)
+        let keys = settings.keys()?.clone();
+        let (operation, first, resumed) = match Resume::read(&meta)? {
+            None => (mgp_types::random_name().into(), 0, None),
+            Some(resume) => {
+                let sealed = opened(&keys, &binding, &resume)?;
+                (sealed.operation, sealed.next, Some(sealed.cursor))
             }
-            _ => invalid(),
-        })?;
-        let sealed: SealedCheckpoint =
-            RawJson::parse(content).ok().and_then(|content| content.to().ok()).ok_or_else(invalid)?;
-        if sealed.operation != resume.operation_id {
-            return Err(invalid());
-        }
-        (self.operation, self.first, self.resumed) = (sealed.operation, sealed.next, Some(sealed.cursor));
-        Ok(())
+        };
+        Ok(Some(Self { keys, binding, operation, resumed, first, sent: AtomicU64::new(0) }))
     }
 
     /// Returns the members by which a message tells of the checkpoint `cursor`, `ahead` parts after those that were sent.
@@ -130,6 +104,18 @@ impl CallCheckpoints {
 }
 
 mgp_types::partial_debug!(CallCheckpoints, self => operation: self.operation, first: self.first);
+
+fn opened(keys: &TokenKeys, binding: &TokenBinding, resume: &Resume) -> Result<SealedCheckpoint, Error> {
+    let content = keys.sealing.open(&resume.checkpoint_token, binding).map_err(|why| match why {
+        TokenError::Expired => {
+            let message = "the checkpoint is too old; make the call again without `_meta.resume`";
+            refusal(code::CHECKPOINT_EXPIRED, message)
+        }
+        _ => invalid(),
+    })?;
+    let sealed = RawJson::parse(content).ok().and_then(|content| content.to::<SealedCheckpoint>().ok());
+    sealed.filter(|sealed| sealed.operation == resume.operation_id).ok_or_else(invalid)
+}
 
 fn invalid() -> Error {
     let message = "the checkpoint is none of this call: its tool, its arguments or its caller differ, or it was \

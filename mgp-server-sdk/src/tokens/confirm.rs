@@ -59,16 +59,15 @@ fn by_token(
     let meta = meta(&request.params);
     let Some(token) = meta.get(CONFIRMATION_TOKEN) else {
         let question = question(declared, request)?;
-        let token = tokens
-            .seal(b"", &binding, TTL)
-            .map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))?;
+        let token = tokens.seal(b"", &binding, TTL);
+        let token =
+            token.map_err(|why| Error::internal("the confirmation cannot be sealed").with_source(why))?;
         return Ok(Confirmation::Required(Box::new(required(declared, &question, token))));
     };
     if meta.bytes(USER_CONFIRMED) != Some(b"true") {
-        return Err(refusal(
-            code::CONFIRMATION_INVALID,
-            "`_meta.user_confirmed` must be true beside the token: a person has to agree before the call is made",
-        ));
+        let form = "`_meta.user_confirmed` must be true beside the token: a person has to agree before the call \
+                    is made";
+        return Err(refusal(code::CONFIRMATION_INVALID, form));
     }
     let is_confirmed = token.to_text().is_some_and(|token| tokens.take(&token, &binding).is_ok());
     if is_confirmed { Ok(Confirmation::Given) } else { Err(invalid()) }

@@ -58,10 +58,8 @@ impl CallSession {
         let keys = settings.keys()?.clone();
         let session = Self { keys, binding, idle_timeout, progress: Mutex::default() };
         if let Some(token) = meta(&request.params).get(SESSION_STATE).filter(|token| !token.is_null()) {
-            let token = token
-                .to_text()
-                .ok_or_else(|| Error::invalid_params("`_meta.session_state` must be a string"))
-                .map_err(RefusedSession::from)?;
+            let form = || Error::invalid_params("`_meta.session_state` must be a string");
+            let token = token.to_text().ok_or_else(form)?;
             session.progress.lock().found = Some(session.open(&token)?);
         }
         Ok(Some(session))
@@ -126,13 +124,9 @@ impl CallSession {
         let flag =
             |name: &str, value: &'static str| Meta::new().with(name, RawJson::from_written(value.into()));
         if ended {
-            return match found {
-                Some(found) => {
-                    let event = SessionEvent::now(SessionChange::Invalidated, found.id);
-                    (flag(STATE_CHANGED, "true"), Some(event.with_reason("ended by the server")))
-                }
-                None => (Meta::new(), None),
-            };
+            let Some(found) = found else { return (Meta::new(), None) };
+            let event = SessionEvent::now(SessionChange::Invalidated, found.id);
+            return (flag(STATE_CHANGED, "true"), Some(event.with_reason("ended by the server")));
         }
         let changed = set.is_some();
         let change = if found.is_some() { SessionChange::Renewed } else { SessionChange::Created };

@@ -32,9 +32,8 @@ pub(crate) fn read<A: DeserializeOwned>(params: &Params) -> Result<A, ArgumentFa
 
 /// Returns the arguments as they came.
 pub(crate) fn raw(params: &Params) -> Result<RawJson, ArgumentFault> {
-    match params.get("arguments") {
+    match params.get("arguments").filter(|arguments| !arguments.is_null()) {
         None => Ok(RawJson::empty_object()),
-        Some(null) if null.is_null() => Ok(RawJson::empty_object()),
         Some(arguments) if arguments.is_object() => Ok(arguments),
         Some(_) => Err(not_an_object()),
     }

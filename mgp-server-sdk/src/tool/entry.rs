@@ -90,11 +90,8 @@ impl ToolEntry {
         let headers = MirroredArgument::all_of(&input_schema).map_err(|reason| fault(reason.into()))?;
         #[cfg(feature = "ext")]
         let is_checked = is_checked || extensions.signature.is_some();
-        let validator = if is_checked || !validated {
-            None
-        } else {
-            Some(schema::compile(&input_schema).map_err(fault)?)
-        };
+        let compiled = || schema::compile(&input_schema).map_err(fault);
+        let validator = (validated && !is_checked).then(compiled).transpose()?;
         // What a handler returns by type fits the schema of the type.
         #[cfg(feature = "ext")]
         let extensions = EntryExtensions::new(
@@ -126,12 +123,8 @@ impl ToolEntry {
 
     /// Checks the demands of the schema that reading the arguments does not check.
     pub(crate) fn check(&self, params: &Params) -> Result<(), ArgumentFault> {
-        match &self.validator {
-            None => Ok(()),
-            Some(validator) => {
-                validator.check(arguments::bytes(params)).map_err(|fault| ArgumentFault(fault.to_string()))
-            }
-        }
+        let Some(validator) = &self.validator else { return Ok(()) };
+        validator.check(arguments::bytes(params)).map_err(|fault| ArgumentFault(fault.to_string()))
     }
 
     /// Reads the arguments and makes the future of one call.
@@ -195,8 +188,6 @@ fn support(mode: TaskMode) -> Option<ToolExecution> {
 
 fn check_name(name: &str) -> Result<(), &'static str> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
-    if name.is_empty() || name.len() > 64 || !name.bytes().all(legal) {
-        return Err("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`");
-    }
-    Ok(())
+    let is_name = (1..=64).contains(&name.len()) && name.bytes().all(legal);
+    is_name.then_some(()).ok_or("a name has 1 to 64 letters, digits, or `_`, `.`, `/`, `-`")
 }

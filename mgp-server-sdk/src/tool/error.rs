@@ -100,11 +100,8 @@ impl<E: std::error::Error + 'static> From<E> for ToolError {
             return Self(ToolErrorReason::Protocol(Error::internal(busy.to_string()).with_recovery(again)));
         }
         let rejection = (&error as &dyn Any).downcast_ref::<CodeRejection>();
-        Self::new(
-            rejection
-                .and_then(|rejection| serde_json::to_string(rejection).ok())
-                .unwrap_or_else(|| error.to_string()),
-        )
+        let rejection = rejection.and_then(|rejection| serde_json::to_string(rejection).ok());
+        Self::new(rejection.unwrap_or_else(|| error.to_string()))
     }
 }
 

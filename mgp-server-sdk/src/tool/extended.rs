@@ -122,16 +122,10 @@ impl EntryExtensions {
         describes_arguments: bool,
     ) -> Result<Self, String> {
         let ToolExtensions { signature, declared, undone_by } = tool;
-        let checks = ArgumentChecks::new(input_schema.clone(), signature.as_deref())?;
+        let checks = Arc::new(ArgumentChecks::new(input_schema.clone(), signature.as_deref())?);
         let judge = output_schema.map(ArgumentJudge::compile).transpose();
         let judge = judge.map_err(|fault| format!("the schema of its result: {fault}"))?;
-        Ok(Self {
-            describes_arguments,
-            checks: Arc::new(checks),
-            declared,
-            result_judge: judge.map(Arc::new),
-            undone_by,
-        })
+        Ok(Self { describes_arguments, checks, declared, result_judge: judge.map(Arc::new), undone_by })
     }
 }
 

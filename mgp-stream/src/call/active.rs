@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::coop;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::complete::{cancellation_answer, cancelled_result};
+use super::complete::cancellation_answer;
 use super::content::StreamedContent;
 use super::pace::{ChunkDue, ChunkPacer};
 use super::resend::ResendBuffer;
@@ -73,15 +73,6 @@ pub(super) enum ForcedEnd {
     Cancelled(StreamedResult),
     /// The caller did not take the chunks in time.
     Failed(Error),
-}
-
-impl ForcedEnd {
-    pub(super) fn into_answer(self) -> Result<Response, Error> {
-        match self {
-            Self::Cancelled(streamed) => Ok(cancelled_result(&streamed)),
-            Self::Failed(error) => Err(error),
-        }
-    }
 }
 
 impl ActiveCall {
@@ -195,13 +186,11 @@ impl ActiveCall {
     ) -> BoxFuture<'a, Result<(), Error>> {
         let written = self.running().map(|state| write_chunk(state.streamed.summary.chunks_sent, &part));
         let numbered = written.and_then(|written| Ok((Object::from_raw(&written)?, written)));
-        let written = match numbered {
-            Ok((params, written)) => {
-                message.params = params;
-                written
-            }
+        let (params, written) = match numbered {
+            Ok(numbered) => numbered,
             Err(error) => return Box::pin(ready(Err(error))),
         };
+        message.params = params;
         let mut sending = self.pass_on(self.stream, message);
         match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => {
@@ -316,7 +305,10 @@ impl ActiveCall {
 
     /// Ends the call because the caller does not take its chunks.
     fn fail(&self) -> Error {
-        let error = stalled();
+        // A second try would fail in the same way, after the tool has done its work again.
+        let error =
+            Error::new(code::RESOURCE_EXHAUSTED, "the caller did not take the streamed chunks in time")
+                .with_recovery(Recovery::new(Category::Resource, false));
         let state = self.state.lock();
         if matches!(state.phase, Phase::Running) {
             tracing::debug!(limit = ?STALL_LIMIT, "the caller stopped taking chunks");
@@ -385,13 +377,6 @@ fn write_chunk(index: u64, part: &ResultPart) -> RawJson {
     }
     out.push(b'}');
     RawJson::from_written(out)
-}
-
-/// Returns the error for a caller that asked for chunks and does not take them. The error is not one to retry: a second
-/// try would fail in the same way, after the tool has done its work again.
-fn stalled() -> Error {
-    Error::new(code::RESOURCE_EXHAUSTED, "the caller did not take the streamed chunks in time")
-        .with_recovery(Recovery::new(Category::Resource, false))
 }
 
 /// The outbox that the handler of a tool sees: chunks are numbered, paced and kept; all other messages pass.

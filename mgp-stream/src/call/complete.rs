@@ -1,7 +1,9 @@
-//! The final result of a streamed call, with the summary that MGP adds to it, and the answers to a cancelled one (§12.7).
+//! The final result of a streamed call, with the summary that MGP adds to it and clients read, and the answers to a
+//! cancelled one (§12.7).
 
 use mgp_types::mgp::{MEMBER, StreamSummary};
 use mgp_types::{Object, RawJson, Response, ResultShape};
+use serde::Deserialize;
 
 use super::active::StreamedResult;
 use super::content::StreamedContent;
@@ -29,9 +31,8 @@ pub(super) fn complete(mut response: Response, streamed: &StreamedResult) -> Res
         return stamp(response, &summary);
     }
     if is_reported {
-        let mut own = result.object(MEMBER).unwrap_or_default();
+        let own = result.object_mut_or_new(MEMBER);
         own.set_all(&Object::from_value(&summary).unwrap_or_default());
-        result.set(MEMBER, own.to_raw());
     }
     if filled || is_reported {
         response.result = result.to_raw().into();
@@ -92,6 +93,30 @@ pub(super) fn cancelled_result(streamed: &StreamedResult) -> Response {
     write_summary(&mut out, &if streamed.content.truncated { summary.truncated() } else { summary });
     out.push(b'}');
     Response::plain(RawJson::from_written(out))
+}
+
+/// Returns the summary of a stream that a result carries (§12.5): its member `_mgp`.
+///
+/// Some servers write the summary into the JSON that is the text of the first block; that text is read if the result
+/// has no such member. An incomplete summary counts as missing.
+pub fn summary(response: &Response) -> Option<StreamSummary> {
+    let result = Object::from_raw(&response.to_raw()).ok()?;
+    if let Some(own) = result.get(MEMBER) {
+        return own.to().ok();
+    }
+    let text = first_text(&result.get("content")?)?;
+    if !text.trim_ascii_start().starts_with('{') {
+        return None;
+    }
+    Object::parse(text).ok()?.get(MEMBER)?.to().ok()
+}
+
+fn first_text(content: &RawJson) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Block {
+        text: Option<String>,
+    }
+    content.to::<Vec<Block>>().ok()?.into_iter().next()?.text
 }
 
 #[cfg(test)]
@@ -158,5 +183,31 @@ mod tests {
     fn the_era_cannot_write_over_the_summary() {
         let response = Response::plain(RawJson::parse(r#"{"content":[1]}"#).unwrap());
         assert_eq!(complete(response, &streamed(2)).context.shape, ResultShape::Opaque);
+    }
+
+    fn read(json: &str) -> Option<StreamSummary> {
+        summary(&Response::new(RawJson::parse(json.to_owned()).unwrap()))
+    }
+
+    // covers: MGP-12.5-02..04
+    #[test]
+    fn a_summary_is_the_member_of_the_result() {
+        let json = r#"{"content":[],"_mgp":{"streamed":true,"chunks_sent":15,"duration_ms":3200}}"#;
+        assert_eq!(read(json), Some(StreamSummary::new(15, 3200)));
+    }
+
+    #[test]
+    fn what_is_no_summary_is_none() {
+        for json in [
+            r#"{"content":[{"type":"text","text":"plain"}]}"#,
+            r#"{"content":[{"type":"text","text":"{\"_mgp\":{}}"}]}"#,
+            r#"{"content":[{"type":"image"},{"type":"text","text":"{\"_mgp\":{\"streamed\":true,\"chunks_sent\":8}}"}]}"#,
+            r#"{"content":"{}","_mgp":null}"#,
+            r#"{"content":[]}"#,
+            "{}",
+            "[]",
+        ] {
+            assert_eq!(read(json), None, "{json}");
+        }
     }
 }

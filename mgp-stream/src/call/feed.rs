@@ -144,10 +144,8 @@ impl CallFeed {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
-            news = match self.offer(news) {
-                None => return Ok(()),
-                Some(news) => news,
-            };
+            let Some(refused) = self.offer(news) else { return Ok(()) };
+            news = refused;
             if timeout_at(limit, room).await.is_err() {
                 tracing::debug!(
                     "a chunk or progress message was left out: the reader of the stream does not keep up"

@@ -1,18 +1,18 @@
 //! The layer that streams the results of tools and cancels calls.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mgp_types::mgp::{CallOptions, Extension, StreamCancelled, StreamGap, StreamPace, method, written};
 use mgp_types::{BoxFuture, Error, Method, Outbox, Request, RequestKind, Response, RpcService, StreamId};
+use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use super::active::ActiveCall;
-use super::future::StreamFuture;
-use super::quiet_call::QuietWork;
-use super::registry::{CallRegistry, StreamingWork};
+use super::registry::{CallRegistry, QuietWork, StreamingWork};
 use super::resend;
 use crate::session::negotiated;
 
@@ -86,8 +86,14 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        StreamFuture { state: self.begin(request) }
+    }
+}
+
+impl<S: RpcService> StreamService<S> {
+    fn begin(&mut self, request: Request) -> State<S::Future> {
         if !negotiated(request.context.session.as_deref(), &Extension::Streaming) {
-            return StreamFuture::passed(self.inner.call(request));
+            return State::Passed { future: self.inner.call(request) };
         }
         let stream = request.context.outbox.stream();
         match (request.kind, request.method.as_str()) {
@@ -99,38 +105,36 @@ impl<S: RpcService> Service<Request> for StreamService<S> {
                 }
                 let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
                 let work = QuietWork { registry, stream, trail, entered: None };
-                StreamFuture::quiet(self.inner.call(request), work)
+                State::Quiet { future: self.inner.call(request), work }
             }
             (RequestKind::Call, method::STREAM_CANCEL) => match &self.layer.upstream {
                 Some(upstream) if self.layer.registry.begin_asking(stream) => {
                     // A call that its server did not cancel is cancelled here.
                     let (calls, asked) = (Arc::clone(&self.layer.registry), upstream.cancel(request));
-                    StreamFuture::waiting(async move {
-                        asked.await.map_or_else(|| cancel_here(&calls, stream), Ok)
-                    })
+                    let cancelled =
+                        async move { asked.await.map_or_else(|| cancel_here(&calls, stream), Ok) };
+                    State::Waiting { future: Box::pin(cancelled) }
                 }
-                _ => StreamFuture::answered(cancel_here(&self.layer.registry, stream)),
+                _ => State::answered(cancel_here(&self.layer.registry, stream)),
             },
-            _ if self.layer.upstream.is_some() => StreamFuture::passed(self.inner.call(request)),
+            _ if self.layer.upstream.is_some() => State::Passed { future: self.inner.call(request) },
             (RequestKind::Notify, method::STREAM_PACE) => {
                 self.pace(&request);
-                StreamFuture::answered(Ok(Response::empty()))
+                State::answered(Ok(Response::empty()))
             }
             (RequestKind::Notify, method::STREAM_GAP) => {
                 match (self.layer.registry.find(stream), request.body()) {
                     (Some(active), Ok(StreamGap { missing_indices, .. })) => {
-                        StreamFuture::waiting(resend::answer(active, missing_indices))
+                        State::Waiting { future: Box::pin(resend::answer(active, missing_indices)) }
                     }
-                    _ => StreamFuture::answered(Ok(Response::empty())),
+                    _ => State::answered(Ok(Response::empty())),
                 }
             }
-            _ => StreamFuture::passed(self.inner.call(request)),
+            _ => State::Passed { future: self.inner.call(request) },
         }
     }
-}
 
-impl<S: RpcService> StreamService<S> {
-    fn watch(&mut self, mut request: Request) -> StreamFuture<S::Future> {
+    fn watch(&mut self, mut request: Request) -> State<S::Future> {
         let outbox = std::mem::take(&mut request.context.outbox);
         let stream = outbox.stream();
         let port = outbox.into_parts().map(|(port, _)| port);
@@ -140,7 +144,7 @@ impl<S: RpcService> StreamService<S> {
             if open { Outbox::new(Arc::<ActiveCall>::clone(&active), stream) } else { Outbox::on(stream) };
         let (registry, trail) = (Arc::clone(&self.layer.registry), request.context.trail.clone());
         let work = StreamingWork { registry, active, trail, entered: false };
-        StreamFuture::watched(self.inner.call(request), work)
+        State::Watched { future: self.inner.call(request), work }
     }
 
     fn pace(&self, request: &Request) {
@@ -153,6 +157,75 @@ impl<S: RpcService> StreamService<S> {
 }
 
 mgp_types::partial_debug!([S: fmt::Debug] StreamService<S>, self => inner: self.inner);
+
+pin_project! {
+    /// The future of [`StreamService`]: the future of the inner service, watched or not, or an answer of the
+    /// layer's own.
+    ///
+    /// Dropping the future drops the handler; the content streamed so far is lost with it.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct StreamFuture<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<F> {
+        Passed { #[pin] future: F },
+        Watched { #[pin] future: F, work: StreamingWork },
+        Quiet { #[pin] future: F, work: QuietWork },
+        Answered { answer: Option<Result<Response, Error>> },
+        Waiting { future: BoxFuture<'static, Result<Response, Error>> },
+    }
+}
+
+impl<F> State<F> {
+    const fn answered(answer: Result<Response, Error>) -> Self {
+        Self::Answered { answer: Some(answer) }
+    }
+}
+
+impl<F: Future<Output = Result<Response, Error>>> Future for StreamFuture<F> {
+    type Output = Result<Response, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        let answer = match state.as_mut().project() {
+            StateProj::Passed { future } => return future.poll(cx),
+            StateProj::Waiting { future } => return future.as_mut().poll(cx),
+            StateProj::Answered { answer } => {
+                return Poll::Ready(answer.take().expect("a future is not polled again after it was ready"));
+            }
+            StateProj::Watched { future, work } => match work.ended(cx) {
+                Some(answer) => answer,
+                None => match future.poll(cx) {
+                    Poll::Ready(outcome) => work.finish(outcome),
+                    Poll::Pending => {
+                        work.enter();
+                        return Poll::Pending;
+                    }
+                },
+            },
+            StateProj::Quiet { future, work } => match work.stopped(cx) {
+                Some(answer) => Ok(answer),
+                None => match future.poll(cx) {
+                    Poll::Ready(outcome) => work.finish(outcome),
+                    Poll::Pending => {
+                        work.enter(cx);
+                        return Poll::Pending;
+                    }
+                },
+            },
+        };
+        // The handler is dropped at once, and not only when the connection drops this future.
+        state.set(State::Answered { answer: None });
+        Poll::Ready(answer)
+    }
+}
+
+mgp_types::partial_debug!([F] StreamFuture<F>);
 
 /// A gateway's way to cancel calls at the servers behind it.
 pub trait CancelsUpstream: Send + Sync + 'static {

@@ -51,23 +51,19 @@ mod complete;
 mod content;
 mod feed;
 mod flow;
-mod future;
 mod layer;
 mod pace;
 mod progress;
-mod quiet_call;
 mod reader;
 mod registry;
 mod resend;
-mod summary;
 
 pub use self::active::FIRST_INDEX;
 pub use self::assembly::{ChunkAssembly, StreamPart};
-pub use self::future::StreamFuture;
-pub use self::layer::{CancelsUpstream, StreamLayer, StreamService};
+pub use self::complete::summary;
+pub use self::layer::{CancelsUpstream, StreamFuture, StreamLayer, StreamService};
 pub use self::progress::{Progress, ProgressForms};
 pub use self::reader::StreamReader;
-pub use self::summary::summary;
 
 #[cfg(test)]
 mod tests;

@@ -17,9 +17,9 @@ use mgp_types::{
 use tokio::time::{Instant, Sleep};
 
 use super::assembly::StreamPart;
+use super::complete::summary;
 use super::feed::{CallFeed, FeedRead};
 use super::flow::FlowControl;
-use super::summary::summary;
 
 /// A call whose result is read while it is made: a [`Stream`] of its parts, and its final result.
 ///

@@ -9,7 +9,8 @@ use std::time::Duration;
 use mgp_types::mcp::LoggingMessageParams;
 use mgp_types::mgp::{CallbackAnswer, CallbackRespond, Extension, method};
 use mgp_types::{
-    Context, Error, Method, Object, Outbox, RawJson, Request, Response, Severity, code, random_name,
+    Context, Error, Flow, Gate, GateLayer, Gated, Method, Object, Outbox, RawJson, Request, Response,
+    Severity, code, random_name,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -23,8 +24,6 @@ use crate::session::{SessionOwner, negotiated};
 
 /// The questions that a server has asked its clients. Clones share the questions; a [`CallbackLayer`] brings the
 /// answers.
-///
-/// [`CallbackLayer`]: super::CallbackLayer
 #[derive(Clone, Default)]
 pub struct Callbacks {
     open: Arc<Mutex<OpenCallbacks>>,
@@ -77,7 +76,7 @@ impl Callbacks {
                 let owner = SessionOwner::of(context);
                 self.open.lock().remember(id.clone(), owner, None, Instant::now());
                 context.outbox.notify(message(&question, id)).await?;
-            } else if session.wants_log(information()) {
+            } else if Severity::named(LEVEL).is_some_and(|level| session.wants_log(level)) {
                 context.outbox.notify(Request::notify(Method::MESSAGE, log(&question.message))).await?;
             }
             let nothing = (question.reading.response)(&question.options, &RawJson::null());
@@ -157,6 +156,28 @@ impl Callbacks {
 
 mgp_types::partial_debug!(Callbacks);
 
+/// Takes the answers to the questions that a server asks. The layer makes [`CallbackService`]s.
+pub type CallbackLayer = GateLayer<Callbacks>;
+
+/// The service of [`CallbackLayer`].
+///
+/// The service sits behind the layers that authenticate and record, anywhere in front of the router. The service
+/// answers `mgp/callback/respond` where callbacks were negotiated and lets everything else go on. The service reads
+/// `context.session` and `context.principal`: only the client that was asked may answer; for all others the callback
+/// does not exist. The service writes nothing, allocates and locks for its own method only, and never waits, so that
+/// dropping the future changes nothing.
+pub type CallbackService<S> = Gated<Callbacks, S>;
+
+impl Gate for Callbacks {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let is_ours = request.method == *method::CALLBACK_RESPOND
+            && negotiated(request.context.session.as_deref(), &Extension::Callbacks);
+        if is_ours { Flow::Answer(self.answer(request)) } else { Flow::Pass(()) }
+    }
+}
+
 /// Sends the question until there is an answer, and ends only if the question cannot be sent.
 async fn keep_sending(outbox: &Outbox, request: Request) -> Error {
     for _ in 0..=RESENDS {
@@ -195,8 +216,4 @@ const LEVEL: &str = "info";
 fn log(message: &str) -> Object {
     let log = LoggingMessageParams::new(LEVEL, RawJson::from_text(message));
     Object::from_value(&log).unwrap_or_default()
-}
-
-fn information() -> Severity {
-    Severity::named(LEVEL).expect("`info` is one of the names of severities")
 }

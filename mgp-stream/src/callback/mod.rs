@@ -44,15 +44,13 @@
 mod answer;
 mod ask;
 mod elicit;
-mod layer;
 mod open;
 mod question;
 mod relay;
 mod responder;
 
 pub use self::answer::{Confirmation, SelectedOption};
-pub use self::ask::Callbacks;
-pub use self::layer::{CallbackLayer, CallbackService};
+pub use self::ask::{CallbackLayer, CallbackService, Callbacks};
 pub use self::question::Callback;
 pub use self::relay::{CallbackRelay, RoutedAnswer};
 pub use self::responder::{

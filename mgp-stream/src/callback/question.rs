@@ -42,16 +42,12 @@ impl Callback<Confirmation> {
     //= mgp §13.4
     //# Yes/no confirmation for dangerous operations
     pub fn confirmation(message: impl Into<String>) -> Self {
-        Self::new(
-            CallbackType::Confirmation,
-            message,
-            vec!["confirm".into(), "cancel".into()],
-            AnswerReader {
-                response: |words, response| Some(answer::confirmation(words, response)),
-                form: elicit::confirmation_form,
-                elicited: |_, result| Some(elicit::confirmation(result)),
-            },
-        )
+        let reading = AnswerReader {
+            response: |words, response| Some(answer::confirmation(words, response)),
+            form: elicit::confirmation_form,
+            elicited: |_, result| Some(elicit::confirmation(result)),
+        };
+        Self::new(CallbackType::Confirmation, message, vec!["confirm".into(), "cancel".into()], reading)
     }
 
     /// Sets other words for yes and no.
@@ -65,16 +61,12 @@ impl Callback<Confirmation> {
 impl Callback<Elicited<RawJson>> {
     /// Creates a question for a value that the user knows. An elicitation brings a text; a callback may bring any JSON.
     pub fn input(message: impl Into<String>) -> Self {
-        Self::new(
-            CallbackType::Input,
-            message,
-            Vec::new(),
-            AnswerReader {
-                response: |_, response| Some(answer::input(response)),
-                form: elicit::input_form,
-                elicited: |_, result| elicit::input(result),
-            },
-        )
+        let reading = AnswerReader {
+            response: |_, response| Some(answer::input(response)),
+            form: elicit::input_form,
+            elicited: |_, result| elicit::input(result),
+        };
+        Self::new(CallbackType::Input, message, Vec::new(), reading)
     }
 }
 
@@ -84,32 +76,24 @@ impl Callback<Elicited<SelectedOption>> {
         message: impl Into<String>,
         options: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
-        Self::new(
-            CallbackType::Selection,
-            message,
-            options.into_iter().map(Into::into).collect(),
-            AnswerReader {
-                response: answer::selection,
-                form: elicit::selection_form,
-                elicited: elicit::selection,
-            },
-        )
+        let reading = AnswerReader {
+            response: answer::selection,
+            form: elicit::selection_form,
+            elicited: elicit::selection,
+        };
+        Self::new(CallbackType::Selection, message, options.into_iter().map(Into::into).collect(), reading)
     }
 }
 
 impl Callback<()> {
     /// Creates a message to the user that needs no answer.
     pub fn notification(message: impl Into<String>) -> Self {
-        Self::new(
-            CallbackType::Notification,
-            message,
-            Vec::new(),
-            AnswerReader {
-                response: |_, _| Some(()),
-                form: |_| FormSchema::empty(),
-                elicited: |_, _| Some(()),
-            },
-        )
+        let reading = AnswerReader {
+            response: |_, _| Some(()),
+            form: |_| FormSchema::empty(),
+            elicited: |_, _| Some(()),
+        };
+        Self::new(CallbackType::Notification, message, Vec::new(), reading)
     }
 }
 

@@ -36,12 +36,8 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let most = text.floor_char_boundary(PIECE);
-        let end = if most == text.len() {
-            most
-        } else {
-            text[..most].rfind(' ').filter(|at| *at > 0).unwrap_or(most)
-        };
-        let (piece, rest) = text.split_at(end);
+        let space = text[..most].rfind(' ').filter(|at| *at > 0 && most < text.len());
+        let (piece, rest) = text.split_at(space.unwrap_or(most));
         text = rest;
         Some(piece)
     })

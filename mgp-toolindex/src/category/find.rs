@@ -54,13 +54,8 @@ fn search<'a>(
     if levels != [""] {
         for (name, below) in &node.below {
             path.push(name);
-            search(
-                below,
-                levels,
-                if path.len() == 1 { worth * NOT_FROM_THE_TOP } else { worth },
-                path,
-                found,
-            );
+            let worth = if path.len() == 1 { worth * NOT_FROM_THE_TOP } else { worth };
+            search(below, levels, worth, path, found);
             path.pop();
         }
     }

@@ -51,11 +51,8 @@ async fn result(
         }
         method::TOOLS_REQUEST => written(&request_tools(shared, request, &params).await?),
         method::TOOLS_SESSION => {
-            let snapshot = shared.index.snapshot();
-            written(
-                &shared
-                    .with_session(&snapshot, (&key, context), |session, _, settings| session.state(settings)),
-            )
+            let (snapshot, who) = (shared.index.snapshot(), (&key, &**context));
+            written(&shared.with_session(&snapshot, who, |session, _, settings| session.state(settings)))
         }
         _ => {
             let evict = params::evict(&params)?;
@@ -122,16 +119,13 @@ pub(super) async fn discover(
     let result = snapshot.search(&search).await;
     let time = began.elapsed();
     let names = shared.names(context);
-    let tools: Vec<FoundTool> = result
-        .hits
-        .iter()
-        .map(|hit| {
-            let mut tool = found(&snapshot, &hit.tool, names);
-            tool.relevance_score = Some(hit.score);
-            tool.evidence = explain.then_some(hit.evidence);
-            tool
-        })
-        .collect();
+    let tools = result.hits.iter().map(|hit| {
+        let mut tool = found(&snapshot, &hit.tool, names);
+        tool.relevance_score = Some(hit.score);
+        tool.evidence = explain.then_some(hit.evidence);
+        tool
+    });
+    let tools: Vec<FoundTool> = tools.collect();
     let is_of = |found: &FoundTool, tool: &Tool| {
         found.server_id == tool.server && found.name == snapshot.shown_name(tool, names)
     };
@@ -155,12 +149,8 @@ pub(super) async fn discover(
 /// Returns a tool as it stands in an answer, with all that is needed to call it.
 pub(super) fn found(snapshot: &Snapshot, tool: &Tool, names: NameStyle) -> FoundTool {
     let members = tool.members();
-    let schema = members.get("inputSchema").filter(RawJson::is_object);
-    let mut found = FoundTool::new(
-        snapshot.shown_name(tool, names),
-        tool.server.clone(),
-        schema.unwrap_or_else(RawJson::empty_object),
-    );
+    let schema = members.get("inputSchema").filter(RawJson::is_object).unwrap_or_else(RawJson::empty_object);
+    let mut found = FoundTool::new(snapshot.shown_name(tool, names), tool.server.clone(), schema);
     found.description = tool.description();
     found.security = Some(security(tool));
     found
@@ -175,7 +165,7 @@ pub(super) fn loaded(
 ) -> FoundTool {
     let mut found = found(snapshot, tool, names);
     if let Some(definition) = definition.filter(|definition| definition.is_shortened())
-        && let Ok(members) = mgp_types::Object::from_raw(definition.json())
+        && let Ok(members) = Object::from_raw(definition.json())
     {
         found.description = members.text("description").map(Into::into).unwrap_or_default();
         found.input_schema = members.get("inputSchema").unwrap_or(found.input_schema);

@@ -27,7 +27,7 @@ struct KnownCallers {
     look_at: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct NamedCaller {
     session: Weak<Session>,
     /// The description of the caller, if each request carries one.
@@ -69,12 +69,7 @@ impl CallerNames {
         }
         let mut caller = like.unwrap_or_else(|| {
             known.named += 1;
-            NamedCaller {
-                session: Weak::new(),
-                description: None,
-                name: known.named.to_string().into(),
-                agents: Vec::new(),
-            }
+            NamedCaller { name: known.named.to_string().into(), ..NamedCaller::default() }
         });
         caller.session = Arc::downgrade(session);
         caller.description = description(session);

@@ -65,10 +65,8 @@ impl Gate for ToolDiscoveryGate {
             return Flow::answer_later(answer(Arc::clone(&self.0), asked, request.take()));
         }
         if request.method == Method::TOOLS_CALL {
-            return Flow::Pass(DiscoveredCall {
-                used: ToolUse::of(&self.0, request),
-                ..DiscoveredCall::default()
-            });
+            let used = ToolUse::of(&self.0, request);
+            return Flow::Pass(DiscoveredCall { used, ..DiscoveredCall::default() });
         }
         if request.kind == RequestKind::Call
             && request.method == Method::TOOLS_LIST

@@ -46,16 +46,12 @@ impl Gate for UnlistedCallGate {
 /// The arguments of the call are not such a name and such arguments; the error says which of them is wrong.
 pub(super) fn named(request: &Request) -> Result<(String, RawJson), Error> {
     let params = MethodForm::Tool.params(request)?;
-    let name = params.get("name").and_then(|name| name.to_text());
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
-        return Err(Error::invalid_params(
-            "`name` is missing: it is the name of the tool to call, as a search found it",
-        ));
-    };
+    let name = params.get("name").and_then(|name| name.to_text()).filter(|name| !name.is_empty());
+    let missing = "`name` is missing: it is the name of the tool to call, as a search found it";
+    let name = name.ok_or_else(|| Error::invalid_params(missing))?;
     if method::of_tool(&name) == Some(method::TOOLS_CALL) {
-        return Err(Error::invalid_params(format!(
-            "`name` is `{name}` itself: it has to be the tool to call"
-        )));
+        let why = format!("`name` is `{name}` itself: it has to be the tool to call");
+        return Err(Error::invalid_params(why));
     }
     if let Some((other, _)) = params.iter().find(|(member, _)| !matches!(&**member, "name" | "arguments")) {
         return Err(Error::invalid_params(format!(
@@ -70,10 +66,7 @@ pub(super) fn named(request: &Request) -> Result<(String, RawJson), Error> {
             None => Some(arguments),
         },
     };
-    match arguments.filter(RawJson::is_object) {
-        Some(arguments) => Ok((name, arguments)),
-        None => Err(Error::invalid_params(format!(
-            "`arguments` has to be an object: the arguments of the tool `{name}`"
-        ))),
-    }
+    let wrong = || format!("`arguments` has to be an object: the arguments of the tool `{name}`");
+    let arguments = arguments.filter(RawJson::is_object).ok_or_else(|| Error::invalid_params(wrong()))?;
+    Ok((name, arguments))
 }

@@ -189,13 +189,9 @@ impl Files {
         }
         let config: PoolingConfig = serde_json::from_slice(&read(&path)?)
             .map_err(|error| EmbedError::new(format!("{}: {error}", path.display())))?;
-        match config {
-            PoolingConfig { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false } => {
-                Ok(Pooling::Cls)
-            }
-            PoolingConfig { pooling_mode_cls_token: false, pooling_mode_mean_tokens: true } => {
-                Ok(Pooling::Mean)
-            }
+        match (config.pooling_mode_cls_token, config.pooling_mode_mean_tokens) {
+            (true, false) => Ok(Pooling::Cls),
+            (false, true) => Ok(Pooling::Mean),
             _ => Err(EmbedError::new("the model pools in an unknown way")),
         }
     }
@@ -230,11 +226,8 @@ fn environment(library: Option<&Path>) -> Result<Environment, EmbedError> {
             .ok_or_else(|| EmbedError::new("ORT_DYLIB_PATH is not set: set it to the path of onnxruntime"))?,
     };
     let builder = ort::init_from(library).map_err(|error| EmbedError::new(error.to_string()))?;
-    let made = builder
-        .with_name("mgp")
-        .with_telemetry(false)
-        .build()
-        .map_err(|error| EmbedError::new(error.to_string()))?;
+    let made = builder.with_name("mgp").with_telemetry(false).build();
+    let made = made.map_err(|error| EmbedError::new(error.to_string()))?;
     Ok(environment.insert(made).clone())
 }
 

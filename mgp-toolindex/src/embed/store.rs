@@ -169,16 +169,9 @@ fn prepared(connection: rusqlite::Result<Connection>) -> rusqlite::Result<Connec
 
 /// Returns whether the file itself is broken, and not the way to it.
 fn is_spoilt(error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(code) => matches!(
-            code,
-            ErrorCode::DatabaseCorrupt
-                | ErrorCode::NotADatabase
-                | ErrorCode::Unknown
-                | ErrorCode::TypeMismatch
-        ),
-        None => true,
-    }
+    use ErrorCode::{DatabaseCorrupt, NotADatabase, TypeMismatch, Unknown};
+    let code = error.sqlite_error_code();
+    code.is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase | Unknown | TypeMismatch))
 }
 
 fn put_aside(path: &Path) -> std::io::Result<PathBuf> {

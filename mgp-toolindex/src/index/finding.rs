@@ -19,10 +19,7 @@ impl Snapshot {
     /// Searches the tools of the snapshot.
     pub async fn search(&self, search: &Search<'_>) -> SearchResult {
         match search.strategy {
-            SearchStrategy::Keyword => {
-                let request = SearchRequest::whole(search.text, |_| None);
-                SearchResult { hits: self.by_words(search, &request), fallback: None }
-            }
+            SearchStrategy::Keyword => self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
             SearchStrategy::Semantic => {
                 let request = SearchRequest::whole(search.text, |text| self.translated(search, text));
                 self.by_meaning(search, request, None).await
@@ -43,8 +40,11 @@ impl Snapshot {
         in_words_of_tools(text, |word| self.words.is_in_a_name(word))
     }
 
-    fn by_words(&self, search: &Search<'_>, request: &SearchRequest) -> Vec<SearchHit> {
-        self.ranked(search, Some(&*self.words), None, request)
+    /// Searches by words, which another strategy falls back to.
+    fn by_words(&self, search: &Search<'_>, request: &SearchRequest) -> SearchResult {
+        let hits = self.ranked(search, Some(&*self.words), None, request);
+        let is_asked = search.strategy == SearchStrategy::Keyword;
+        SearchResult { hits, fallback: (!is_asked).then_some(SearchStrategy::Keyword) }
     }
 
     /// Searches by meaning, and by `words` if they are given; by words alone, if the meaning is not available.
@@ -56,10 +56,7 @@ impl Snapshot {
     ) -> SearchResult {
         let meanings = self.meanings(request.parts.iter().map(|part| &*part.meant)).await;
         if meanings.first().is_none_or(Option::is_none) {
-            return SearchResult {
-                hits: self.by_words(search, &request),
-                fallback: Some(SearchStrategy::Keyword),
-            };
+            return self.by_words(search, &request);
         }
         let of_parts: Vec<_> = meanings
             .iter()
@@ -76,10 +73,7 @@ impl Snapshot {
         let name = |slot| self.tools.get(slot).map_or("", |tool| tool.name.as_str());
         let found = self.categories.browse(search.text, search.limit, &fits, name);
         if found.is_empty() && !search.text.trim().is_empty() {
-            return SearchResult {
-                hits: self.by_words(search, &SearchRequest::whole(search.text, |_| None)),
-                fallback: Some(SearchStrategy::Keyword),
-            };
+            return self.by_words(search, &SearchRequest::whole(search.text, |_| None));
         }
         let ranked = |(slot, score)| RankedTool { slot, score, evidence: MatchEvidence::default() };
         SearchResult { hits: self.hits(found.into_iter().map(ranked)), fallback: None }
@@ -132,14 +126,11 @@ impl Snapshot {
         let categories: Vec<_> =
             filter.categories.iter().map(|category| CategoryPath::read(category)).collect();
         let fits = move |slot| {
+            let is_asked = |path: &CategoryPath| categories.iter().flatten().any(|wider| path.is_in(wider));
             self.tools.get(slot).is_some_and(|tool| {
                 filter.risk_level_max.is_none_or(|most| tool.risk <= most)
                     && self.server(tool.server.as_str()).is_some_and(|server| server.state == state)
-                    && (categories.is_empty()
-                        || categories
-                            .iter()
-                            .flatten()
-                            .any(|wider| tool.categories.iter().any(|path| path.is_in(wider))))
+                    && (categories.is_empty() || tool.categories.iter().any(is_asked))
             })
         };
         // Most searches have only this filter, and looking at the tool itself costs more than scoring it.

@@ -273,15 +273,12 @@ fn sent(
     if !server.has_trusted_vectors {
         return None;
     }
-    match sent_along(&listing.hints, embedder)? {
-        Ok(vector) => Some(vector),
-        Err(error) => {
-            if complained.insert(server.id.clone()) {
-                tracing::warn!(server = %server.id, tool = %listing.name, error, "a vector that a server sent is not used");
-            }
-            None
+    let sent = sent_along(&listing.hints, embedder)?.inspect_err(|error| {
+        if complained.insert(server.id.clone()) {
+            tracing::warn!(server = %server.id, tool = %listing.name, error, "a vector that a server sent is not used");
         }
-    }
+    });
+    sent.ok()
 }
 
 /// A change for the writer.

@@ -102,10 +102,8 @@ impl KeywordReader {
         found: &mut HashMap<Slot, f32, RandomState>,
         fits: &mut dyn FnMut(Slot) -> bool,
     ) {
-        let Ok(mut docs) = one.names.read_block_postings_from_terminfo(&one.term, IndexRecordOption::Basic)
-        else {
-            return;
-        };
+        let docs = one.names.read_block_postings_from_terminfo(&one.term, IndexRecordOption::Basic);
+        let Ok(mut docs) = docs else { return };
         while !docs.docs().is_empty() {
             for slot in docs.docs().iter().filter_map(|doc| self.slot(one.part, *doc)) {
                 if found.len() == limit {

@@ -107,11 +107,8 @@ impl<'a> KeywordQuery<'a> {
     /// Calls `each` for each word that a tool has: the number of the word, the position of the tool among `slots`, and
     /// the score.
     fn visit(&self, slots: &[Slot], mut each: impl FnMut(usize, usize, f32)) {
-        let mut places: Vec<(usize, u32, usize)> = slots
-            .iter()
-            .enumerate()
-            .filter_map(|(at, slot)| self.index.place(*slot).map(|(part, doc)| (part, doc, at)))
-            .collect();
+        let place = |(at, slot): (usize, &Slot)| self.index.place(*slot).map(|(part, doc)| (part, doc, at));
+        let mut places: Vec<(usize, u32, usize)> = slots.iter().enumerate().filter_map(place).collect();
         places.sort_unstable();
         for places in places.chunk_by(|a, b| a.0 == b.0) {
             let part = places[0].0;

@@ -82,12 +82,8 @@ impl Ranking<'_> {
         if limit == 0 {
             return Vec::new();
         }
-        let queries: Vec<QueryVector> = self
-            .meanings
-            .iter()
-            .flat_map(|(_, all)| all.iter().flatten())
-            .map(|one| one.query.clone())
-            .collect();
+        let meant = self.meanings.iter().flat_map(|(_, all)| all.iter().flatten());
+        let queries: Vec<QueryVector> = meant.map(|one| one.query.clone()).collect();
         let scores = self.meanings.map(|(vectors, _)| vectors.scan(&queries));
         let parts = self.search(request, limit, scores.as_ref(), may_be_found);
 
@@ -99,15 +95,12 @@ impl Ranking<'_> {
         candidates.sort_unstable();
         candidates.dedup();
 
-        let mut evidence: Vec<Vec<MatchEvidence>> = parts
-            .iter()
-            .zip(&request.parts)
-            .map(|(part, said)| {
-                let mut evidence = part.evidence(&candidates, &self.weights);
-                self.prefer_named_servers(&said.text, &candidates, &mut evidence);
-                evidence
-            })
-            .collect();
+        let evidence = parts.iter().zip(&request.parts).map(|(part, said)| {
+            let mut evidence = part.evidence(&candidates, &self.weights);
+            self.prefer_named_servers(&said.text, &candidates, &mut evidence);
+            evidence
+        });
+        let mut evidence: Vec<Vec<MatchEvidence>> = evidence.collect();
         let sums = |each: &Vec<MatchEvidence>| each.iter().map(MatchEvidence::sum).collect::<Vec<_>>();
         let needs: Vec<_> = evidence.iter().skip(1).map(sums).collect();
         let whole = evidence.swap_remove(0);

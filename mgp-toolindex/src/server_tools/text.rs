@@ -32,15 +32,12 @@ impl<'a> ToolText<'a> {
     /// Returns the words of a tool that `server` lists.
     pub(crate) fn of(listing: &'a ToolListing, server: &'a Server) -> Self {
         let text = |member| listing.members.text(member).unwrap_or_default();
+        let schema = listing.members.get("inputSchema");
         Self {
             name: Cow::Borrowed(listing.name.as_str()),
             title: text("title"),
             description: text("description"),
-            parameters: listing
-                .members
-                .get("inputSchema")
-                .map(|schema| parameters(&schema))
-                .unwrap_or_default(),
+            parameters: schema.map(|schema| parameters(&schema)).unwrap_or_default(),
             server: Cow::Borrowed(server.id.as_str()),
             server_description: Cow::Borrowed(&server.description),
             keywords: Cow::Borrowed(&listing.hints.keywords),
@@ -79,10 +76,8 @@ fn collect(schema: &RawJson, depth: usize, found: &mut Vec<ToolParameter>) {
             if found.len() == MAX_ARGUMENTS {
                 return;
             }
-            let description = Object::from_raw(&property)
-                .ok()
-                .and_then(|members| members.text("description").map(Into::into))
-                .unwrap_or_default();
+            let members = Object::from_raw(&property).unwrap_or_default();
+            let description = members.text("description").unwrap_or_default().into_owned();
             found.push(ToolParameter { name: name.into_owned(), description });
             inner.push(property);
         }

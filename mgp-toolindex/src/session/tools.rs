@@ -254,14 +254,11 @@ impl SessionTools {
     }
 
     pub(super) fn listed(&mut self, settings: &SessionSettings) -> ToolList {
+        let cached = self.cached.iter().map(|held| (Arc::clone(&held.listed.tool), held.listed.name.clone()));
         self.given = Some(GivenList {
             fingerprint: self.fingerprint(),
             pinned: fingerprint(definitions(&self.pinned)),
-            cached: self
-                .cached
-                .iter()
-                .map(|held| (Arc::clone(&held.listed.tool), held.listed.name.clone()))
-                .collect(),
+            cached: cached.collect(),
         });
         ToolList {
             tools: self.pinned.iter().chain(&self.cached).map(|held| held.listed.clone()).collect(),
@@ -395,18 +392,16 @@ impl SessionTools {
 
     fn recount(&mut self, view: &ToolView<'_>, settings: &SessionSettings) {
         let room = self.cache_room(settings);
-        self.cached = std::mem::take(&mut self.cached)
-            .into_iter()
-            .filter_map(|mut held| {
-                let tool = view.tool(&held.listed.tool.server, &held.listed.tool.name)?;
-                let name = view.shown_name(tool);
-                if name != held.listed.name || tool.definition != held.listed.tool.definition {
-                    held.listed.definition = cached_definition(tool, &name, room, room, settings)?;
-                }
-                (held.listed.tool, held.listed.name) = (Arc::clone(tool), name);
-                Some(held)
-            })
-            .collect();
+        let cached = std::mem::take(&mut self.cached).into_iter().filter_map(|mut held| {
+            let tool = view.tool(&held.listed.tool.server, &held.listed.tool.name)?;
+            let name = view.shown_name(tool);
+            if name != held.listed.name || tool.definition != held.listed.tool.definition {
+                held.listed.definition = cached_definition(tool, &name, room, room, settings)?;
+            }
+            (held.listed.tool, held.listed.name) = (Arc::clone(tool), name);
+            Some(held)
+        });
+        self.cached = cached.collect();
     }
 
     fn cache_room(&self, settings: &SessionSettings) -> u32 {

@@ -45,13 +45,10 @@ impl<'a> ToolView<'a> {
 
     /// Returns whether the definitions of the visible tools take no more than `most` tokens.
     pub fn fits(&self, most: u32, tokens: &dyn TokenCounter) -> bool {
-        let mut left = most;
-        self.tools().all(|tool| {
-            let size = ListedDefinition::of(tool, &self.shown_name(tool), tokens).tokens();
-            let is_within = size <= left;
-            left = left.saturating_sub(size);
-            is_within
-        })
+        let left = self.tools().try_fold(most, |left, tool| {
+            left.checked_sub(ListedDefinition::of(tool, &self.shown_name(tool), tokens).tokens())
+        });
+        left.is_some()
     }
 
     /// Returns the visible tools: the first one of each server, in the order of their ids, then the second ones and so
@@ -62,14 +59,12 @@ impl<'a> ToolView<'a> {
             (tool.standing.is_deprecated, tool.standing.manner == Some(ToolEffect::Destroys))
         });
         let mut places: HashMap<&ServerId, usize, RandomState> = HashMap::default();
-        let mut ordered: Vec<_> = tools
-            .into_iter()
-            .map(|tool| {
-                let place = places.entry(&tool.server).or_default();
-                *place += 1;
-                (*place, tool)
-            })
-            .collect();
+        let numbered = tools.into_iter().map(|tool| {
+            let place = places.entry(&tool.server).or_default();
+            *place += 1;
+            (*place, tool)
+        });
+        let mut ordered: Vec<_> = numbered.collect();
         ordered.sort_by(|(place, tool), (other_place, other)| {
             place.cmp(other_place).then_with(|| tool.server.cmp(&other.server))
         });

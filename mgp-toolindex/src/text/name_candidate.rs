@@ -45,13 +45,9 @@ const MAX_WORDS: usize = 24;
 
 /// Returns the parts of a query that may be names of tools, each once, the surest first.
 pub(crate) fn called(text: &str) -> Vec<NameCandidate> {
-    let words: Vec<&str> = cut(text, LONGEST_READ)
-        .split(|c: char| {
-            c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}')
-        })
-        .filter(|word| word.contains(char::is_alphanumeric))
-        .take(MAX_WORDS)
-        .collect();
+    let parts = |c: char| c.is_whitespace() || ",;\"'`()[]{}".contains(c);
+    let words = cut(text, LONGEST_READ).split(parts).filter(|word| word.contains(char::is_alphanumeric));
+    let words: Vec<&str> = words.take(MAX_WORDS).collect();
     let says: Vec<bool> = words.iter().map(|word| !is_function_word(&word.to_lowercase())).collect();
     let all = says.iter().filter(|says| **says).count();
     let mut found: Vec<NameCandidate> = Vec::new();

@@ -13,7 +13,7 @@ use tokio::process::{ChildStdout, Command};
 
 use super::group::ProcessGroup;
 use super::pipes::{self, ChildStdin, StderrTarget};
-use super::process::{AwaitedChild, ChildProcess, ExitSlot, ShutdownPatience};
+use super::process::{AwaitedChild, ChildProcess, ExitSlot};
 
 /// The command of a server that runs as a child process.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ use super::process::{AwaitedChild, ChildProcess, ExitSlot, ShutdownPatience};
 pub struct ChildCommand {
     command: Command,
     stderr: StderrTarget,
-    patience: ShutdownPatience,
+    exit_timeout: Duration,
+    terminate_timeout: Duration,
     id_into: Option<Arc<AtomicU32>>,
     exit_into: Option<ExitSlot>,
 }
@@ -32,7 +33,8 @@ impl ChildCommand {
         Self {
             command: Command::new(program),
             stderr: StderrTarget::default(),
-            patience: ShutdownPatience::default(),
+            exit_timeout: Duration::from_secs(2),
+            terminate_timeout: Duration::from_secs(2),
             id_into: None,
             exit_into: None,
         }
@@ -94,13 +96,13 @@ impl ChildCommand {
 
     /// Sets the time that a server has to exit once its stdin is closed. Default: 2 s.
     pub fn exit_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.exit = timeout;
+        self.exit_timeout = timeout;
         self
     }
 
     /// Sets the time that a server has to exit once it got SIGTERM. Default: 2 s.
     pub fn terminate_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.terminate = timeout;
+        self.terminate_timeout = timeout;
         self
     }
 
@@ -128,10 +130,16 @@ impl ChildCommand {
         let (Some(stdin), Some(stdout)) = pipes else { return Err(io::ErrorKind::BrokenPipe.into()) };
         let stderr = child.stderr.take().and_then(|pipe| pipes::read(pipe, self.stderr));
         let (stdin, pipe) = pipes::closable(stdin);
-        let awaited = child.id().map(AwaitedChild::new);
-        let (patience, exit_into) = (self.patience, self.exit_into);
-        let process =
-            ChildProcess { group, child, _awaited: awaited, stdin: pipe, stderr, patience, exit_into };
+        let process = ChildProcess {
+            group,
+            _awaited: child.id().map(AwaitedChild::new),
+            child,
+            stdin: pipe,
+            stderr,
+            exit_timeout: self.exit_timeout,
+            terminate_timeout: self.terminate_timeout,
+            exit_into: self.exit_into,
+        };
         Ok((process, stdout, stdin))
     }
 }

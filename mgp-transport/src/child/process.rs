@@ -22,7 +22,8 @@ pub struct ChildProcess {
     pub(super) _awaited: Option<AwaitedChild>,
     pub(super) stdin: Arc<StdinPipe>,
     pub(super) stderr: Option<StderrReader>,
-    pub(super) patience: ShutdownPatience,
+    pub(super) exit_timeout: Duration,
+    pub(super) terminate_timeout: Duration,
     pub(super) exit_into: Option<ExitSlot>,
 }
 
@@ -51,19 +52,6 @@ pub enum ExitCause {
     Terminated,
     /// The server was killed.
     Killed,
-}
-
-/// The time that each step of the shutdown may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ShutdownPatience {
-    pub(super) exit: Duration,
-    pub(super) terminate: Duration,
-}
-
-impl Default for ShutdownPatience {
-    fn default() -> Self {
-        Self { exit: Duration::from_secs(2), terminate: Duration::from_secs(2) }
-    }
 }
 
 impl ChildProcess {
@@ -108,12 +96,12 @@ impl ChildProcess {
             return ExitReport { how: ExitCause::ByItself, status: Some(status) };
         }
         self.stdin.close();
-        if let Ok(status) = timeout(self.patience.exit, self.child.wait()).await {
+        if let Ok(status) = timeout(self.exit_timeout, self.child.wait()).await {
             return ExitReport { how: ExitCause::StdinClosed, status: status.ok() };
         }
         self.group.terminate();
         if cfg!(unix)
-            && let Ok(status) = timeout(self.patience.terminate, self.child.wait()).await
+            && let Ok(status) = timeout(self.terminate_timeout, self.child.wait()).await
         {
             return ExitReport { how: ExitCause::Terminated, status: status.ok() };
         }

@@ -1,6 +1,5 @@
 //! The stop of a connection or stream that waits for slow callers, and the time limit of that wait.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};

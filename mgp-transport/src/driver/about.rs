@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use mgp_types::mgp::{StreamCancelled, method, written};
-use mgp_types::{Id, Method, Outbox, Params, Request, RequestKind, RpcService, StreamId, frame};
+use mgp_types::{Id, Method, Outbox, Params, RpcService, StreamId, frame};
 
 use super::incoming::IncomingDispatcher;
 use super::outgoing::WriteBuffer;
@@ -35,9 +35,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         let Some(outbox) = self.theirs(&mut params) else {
             return tracing::debug!(%method, "dropping a notification about a call that it does not name");
         };
-        let mut request = Request::new(RequestKind::Notify, method, params);
-        request.context.outbox = outbox;
-        self.notified(request, cx);
+        self.notified(method, params, outbox, cx);
     }
 
     /// Handles a notification about a call of ours that took `bytes` bytes on the wire.
@@ -66,9 +64,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             Some(call) => self.way_back(call.outbox().stream()),
             None => self.way_back(StreamId::STANDALONE),
         };
-        let mut request = Request::new(RequestKind::Notify, method, params);
-        request.context.outbox = outbox;
-        self.notified(request, cx);
+        self.notified(method, params, outbox, cx);
     }
 
     /// Hands a message of the peer for a listening call to its caller, if the call is followed; all other messages go
@@ -84,7 +80,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         let listener = waiter.filter(|waiter| waiter.method == Method::LISTEN);
         let followed = listener.and_then(|waiter| waiter.answer.deliveries());
         let Some(call) = followed.filter(|call| call.outbox().is_open()) else {
-            return self.notified(Request::new(RequestKind::Notify, method, params), cx);
+            return self.notified(method, params, Outbox::CLOSED, cx);
         };
         about::take_subscription_out(&mut params);
         self.stalls.put(call, method, params, bytes);
@@ -93,7 +89,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     /// Returns ready when frames may be read. A caller that takes too long loses its call; then the value is true, as
     /// after any wait: a message may have been written.
     #[inline]
-    pub(super) fn poll_stalls(&mut self, cx: &mut Context<'_>, writes: &mut WriteBuffer) -> Poll<bool> {
+    pub(super) fn poll_stalls(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         if self.stalls.is_reading() {
             return Poll::Ready(false);
         }
@@ -101,17 +97,14 @@ impl<S: RpcService> IncomingDispatcher<S> {
             let is_of =
                 |waiter: &Waiter| waiter.answer.deliveries().is_some_and(|call| Arc::ptr_eq(call, &failed));
             if let Some(id) = self.waiting.find_ours(is_of) {
-                self.take_back(id, writes);
+                self.take_back(id);
             }
         }
         Poll::Ready(true)
     }
 
     fn way_back(&self, stream: StreamId) -> Outbox {
-        match &self.port {
-            Some(port) => Outbox::new(Arc::clone(port), stream),
-            None => Outbox::on(stream),
-        }
+        self.port.as_ref().map_or_else(|| Outbox::on(stream), |port| Outbox::new(Arc::clone(port), stream))
     }
 }
 

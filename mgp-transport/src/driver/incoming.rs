@@ -16,13 +16,13 @@ use tower_service::Service;
 use super::about::{not_active, write_about};
 use super::correlate::{BatchId, Batches, Correlation, PeerRequest, RequestStreams};
 use super::outgoing::WriteBuffer;
-use super::overlong::UnclearMessage;
 use super::queue::{ConnectionReport, Queue, RequestWork};
 use super::wire::{OutgoingMessage, Waiter, closed};
 use crate::about::{self, UNNAMED};
 use crate::deliveries::ReadStalls;
 use crate::era::{tag_result, tag_subscription};
-use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames};
+use crate::skipped_message::{MessageHead, head, id_at_end};
+use crate::{Accept, CatchPanic, ConnectionLimits, SettingNames, TooLong};
 
 /// A function that takes a line that is no message, or returns false.
 type StrayTaker = dyn Fn(&[u8]) -> bool + Send + Sync;
@@ -46,9 +46,18 @@ pub(super) struct IncomingDispatcher<S: RpcService> {
     json: json::Limits,
     max_in_flight: usize,
     /// The names by which errors call the settings for long messages.
-    pub(super) setting_names: SettingNames,
+    setting_names: SettingNames,
+    /// The messages that wait to be written.
+    pub(super) writes: WriteBuffer,
     /// The known facts about a message that is skipped.
-    pub(super) unclear: Option<UnclearMessage>,
+    unclear: Option<UnclearMessage>,
+}
+
+/// The known facts about a message that is being skipped, until its last bytes tell the rest.
+struct UnclearMessage {
+    why: TooLong,
+    /// True if the message is a request or a notification; else its kind is unknown.
+    is_request: bool,
 }
 
 impl<S: RpcService> IncomingDispatcher<S> {
@@ -75,6 +84,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             json: limits.json,
             max_in_flight: limits.max_in_flight,
             setting_names: limits.setting_names,
+            writes: WriteBuffer::default(),
             unclear: None,
         }
     }
@@ -84,53 +94,48 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Handles a frame.
-    pub(super) fn frame(&mut self, bytes: &Bytes, cx: &mut Context<'_>, writes: &mut WriteBuffer) {
+    pub(super) fn frame(&mut self, bytes: &Bytes, cx: &mut Context<'_>) {
         match frame::decode(bytes, self.json) {
             Frame::Single(Err(malformed))
                 if malformed.answerable && malformed.id.is_none() && (self.take_stray)(bytes) =>
             {
                 tracing::debug!(error = %malformed.error, "the peer wrote a line that is no message");
             }
-            Frame::Single(message) => self.message(message, bytes.len(), None, cx, writes),
+            Frame::Single(message) => self.message(message, bytes.len(), None, cx),
             Frame::Batch(_) if !self.batches_allowed => {
                 let error = Error::invalid_request("batches are not part of this protocol version");
-                writes.message(|out| frame::write_error(out, None, &error));
+                self.writes.message(|out| frame::write_error(out, None, &error));
             }
             Frame::Batch(messages) => {
                 let batch = self.batches.open();
                 let share = bytes.len() / messages.len().max(1);
                 for message in messages {
-                    self.message(message, share, Some(batch), cx, writes);
+                    self.message(message, share, Some(batch), cx);
                 }
-                self.answer_batch(batch, writes, |_| {});
+                self.write_answer(Some(batch), |_| {});
             }
         }
     }
 
     /// Writes the messages of our side, as long as fewer than `enough` bytes wait to be written. Returns whether there
     /// may be more.
-    pub(super) fn poll_queue(
-        &mut self,
-        cx: &mut Context<'_>,
-        writes: &mut WriteBuffer,
-        enough: usize,
-    ) -> bool {
-        if writes.unwritten() >= enough {
+    pub(super) fn poll_queue(&mut self, cx: &mut Context<'_>, enough: usize) -> bool {
+        if self.writes.unwritten() >= enough {
             return true;
         }
         while let Some(report) = self.queue.due() {
-            self.report(report, writes);
+            self.report(report);
         }
         while let Poll::Ready(report) = self.queue.poll_report(cx) {
-            self.report(report, writes);
+            self.report(report);
         }
-        while writes.unwritten() < enough {
+        while self.writes.unwritten() < enough {
             match self.queue.poll_message(cx) {
-                Poll::Ready(message) => self.send(message, writes),
+                Poll::Ready(message) => self.send(message),
                 Poll::Pending => return false,
             }
             while let Some(report) = self.queue.due() {
-                self.report(report, writes);
+                self.report(report);
             }
         }
         true
@@ -138,31 +143,31 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Handles a report of finished work.
     #[inline]
-    fn report(&mut self, report: ConnectionReport, writes: &mut WriteBuffer) {
+    fn report(&mut self, report: ConnectionReport) {
         match report {
-            ConnectionReport::Done { id, stream, outcome } => self.finish(id, stream, outcome, writes),
-            ConnectionReport::Dropped { id } => self.take_back(id, writes),
+            ConnectionReport::Done { id, stream, outcome } => self.finish(id, stream, outcome),
+            ConnectionReport::Dropped { id } => self.take_back(id),
         }
     }
 
     /// Writes a message of our side.
-    fn send(&mut self, message: OutgoingMessage, writes: &mut WriteBuffer) {
+    fn send(&mut self, message: OutgoingMessage) {
         match message {
             OutgoingMessage::Notify { about: Some(own), method, params, .. } => {
                 let id = self.id_of_ours(own).map(Id::Number);
-                write_about(id.as_ref(), &method, &params, writes);
+                write_about(id.as_ref(), &method, &params, &mut self.writes);
             }
             OutgoingMessage::Notify { stream, method, params, .. }
                 if method.about_call() == Some(CallSide::Receiver) =>
             {
                 let id = self.streams.id(stream, || self.waiting.find(stream).cloned());
-                write_about(id, &method, &params, writes);
+                write_about(id, &method, &params, &mut self.writes);
             }
             OutgoingMessage::Notify { stream, method, mut params, .. } => {
                 if let Some(id) = self.streams.subscription(stream) {
                     tag_subscription(&mut params, id);
                 }
-                writes.message(|out| frame::write_notification(out, &method, &params));
+                self.writes.message(|out| frame::write_notification(out, &method, &params));
             }
             OutgoingMessage::Call { answer, .. } if self.port.is_none() => answer.answer(Err(closed())),
             OutgoingMessage::Call { id, method, mut params, about, answer } => {
@@ -170,7 +175,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
                     let Some(id) = self.id_of_ours(own) else { return answer.answer(not_active()) };
                     about::name(&mut params, &id.into());
                 }
-                writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
+                self.writes.message(|out| frame::write_call(out, &Id::Number(id), &method, &params));
                 self.waiting.ours.insert(id, Waiter { method, answer });
             }
         }
@@ -178,13 +183,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Answers a request of the peer whose work is done.
     #[inline]
-    fn finish(
-        &mut self,
-        id: Id,
-        stream: StreamId,
-        mut outcome: Result<Response, Error>,
-        writes: &mut WriteBuffer,
-    ) {
+    fn finish(&mut self, id: Id, stream: StreamId, mut outcome: Result<Response, Error>) {
         // A request that was taken back gets no answer, nor does another request that has its id by now.
         let Some((id, work)) = self.waiting.ended(id, stream) else { return };
         self.streams.ended(stream);
@@ -193,7 +192,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
             Ok(response) if work.method == Method::LISTEN => tag_result(response, &id),
             _ => {}
         }
-        self.answer(&id, &outcome, work.batch, writes);
+        self.answer(&id, &outcome, work.batch);
     }
 
     /// Notes that a side has opened a session; the sessions of one revision have batches.
@@ -204,7 +203,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Tells the peer that the caller no longer waits for its answer.
-    pub(super) fn take_back(&mut self, id: i64, writes: &mut WriteBuffer) {
+    pub(super) fn take_back(&mut self, id: i64) {
         let Some(waiter) = self.waiting.answered(&Id::Number(id)) else { return };
         // The specification forbids to cancel the opening of a session.
         if waiter.method == Method::INITIALIZE {
@@ -212,7 +211,7 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
         let mut params = Params::new();
         params.set("requestId", Id::Number(id).to_raw());
-        writes.message(|out| frame::write_notification(out, &Method::CANCELLED, &params));
+        self.writes.message(|out| frame::write_notification(out, &Method::CANCELLED, &params));
     }
 
     /// Fails all calls, because no answer of the peer will come any more.
@@ -237,17 +236,16 @@ impl<S: RpcService> IncomingDispatcher<S> {
         bytes: usize,
         batch: Option<BatchId>,
         cx: &mut Context<'_>,
-        writes: &mut WriteBuffer,
     ) {
         match message {
             Ok(Message::Call { id, method, params }) => {
                 if let Some(batch) = batch {
                     self.batches.expect(batch);
                 }
-                self.call(id, method, params, batch, cx, writes);
+                self.call(id, method, params, batch, cx);
             }
             Ok(Message::Notify { method, params }) if method == Method::CANCELLED => {
-                self.cancelled(&params, writes);
+                self.cancelled(&params);
             }
             Ok(Message::Notify { method, params }) => match method.about_call() {
                 None => self.deliver_notification(method, params, bytes, cx),
@@ -260,15 +258,12 @@ impl<S: RpcService> IncomingDispatcher<S> {
             }
             Err(malformed) if malformed.answerable => {
                 tracing::debug!(error = %malformed.error, "refusing a malformed message");
-                let write =
-                    |out: &mut Vec<u8>| frame::write_error(out, malformed.id.as_ref(), &malformed.error);
-                match batch {
-                    None => writes.message(write),
-                    Some(batch) => {
-                        self.batches.expect(batch);
-                        self.answer_batch(batch, writes, write);
-                    }
+                if let Some(batch) = batch {
+                    self.batches.expect(batch);
                 }
+                self.write_answer(batch, |out| {
+                    frame::write_error(out, malformed.id.as_ref(), &malformed.error);
+                });
             }
             Err(malformed) => {
                 tracing::warn!(error = %malformed.error, "the peer sent a malformed message");
@@ -280,24 +275,16 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    fn call(
-        &mut self,
-        id: Id,
-        method: Method,
-        params: Params,
-        batch: Option<BatchId>,
-        cx: &mut Context<'_>,
-        writes: &mut WriteBuffer,
-    ) {
+    fn call(&mut self, id: Id, method: Method, params: Params, batch: Option<BatchId>, cx: &mut Context<'_>) {
         if let Err(error) = self.admit(&id, &method, batch) {
-            return self.answer(&id, &Err(error), batch, writes);
+            return self.answer(&id, &Err(error), batch);
         }
         let stream = StreamId::fresh();
         let mut request = Request::call(method.clone(), params);
         if request.method.about_call() == Some(CallSide::Sender) {
             match self.theirs(&mut request.params) {
                 Some(outbox) => request.context.outbox = outbox,
-                None => return self.answer(&id, &Err(Error::invalid_params(UNNAMED)), batch, writes),
+                None => return self.answer(&id, &Err(Error::invalid_params(UNNAMED)), batch),
             }
         } else if let Some(port) = &self.port {
             request.context.outbox = Outbox::new(port.clone(), stream);
@@ -314,13 +301,13 @@ impl<S: RpcService> IncomingDispatcher<S> {
                         self.opened(&response.to_raw());
                     }
                     if !self.queue.is_empty() {
-                        self.send_before_answer(stream, &id, writes);
+                        self.send_before_answer(stream, &id);
                     }
-                    return self.answer(&id, &outcome, batch, writes);
+                    return self.answer(&id, &outcome, batch);
                 }
                 tokio::spawn(RequestWork::new(id.clone(), stream, future, self.reports.clone()))
             }
-            Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch, writes),
+            Poll::Ready(Err(error)) => return self.answer(&id, &Err(error), batch),
             // Without capacity the request waits in a task, and the connection goes on.
             Poll::Pending => {
                 let future = Box::pin(call_once(self.service.clone(), request));
@@ -335,10 +322,10 @@ impl<S: RpcService> IncomingDispatcher<S> {
 
     /// Writes the messages that a handler sent before it was done, so that they leave before its answer even if it was
     /// done at once.
-    fn send_before_answer(&mut self, stream: StreamId, id: &Id, writes: &mut WriteBuffer) {
+    fn send_before_answer(&mut self, stream: StreamId, id: &Id) {
         self.streams.named(stream, id.clone(), false);
         for message in self.queue.waiting() {
-            self.send(message, writes);
+            self.send(message);
         }
         self.streams.ended(stream);
     }
@@ -356,13 +343,15 @@ impl<S: RpcService> IncomingDispatcher<S> {
         Ok(())
     }
 
-    /// Hands a notification to the service.
-    pub(super) fn notified(&mut self, request: Request, cx: &mut Context<'_>) {
+    /// Hands a notification to the service, with its way back.
+    pub(super) fn notified(&mut self, method: Method, params: Params, outbox: Outbox, cx: &mut Context<'_>) {
         while self.notified.try_join_next().is_some() {}
         if self.notified.len() >= self.max_in_flight {
-            tracing::warn!(method = %request.method, "dropping a notification: too many are in work");
+            tracing::warn!(%method, "dropping a notification: too many are in work");
             return;
         }
+        let mut request = Request::notify(method, params);
+        request.context.outbox = outbox;
         match self.service.poll_ready(cx) {
             Poll::Ready(Ok(())) => {
                 let mut future = Box::pin(self.service.call(request));
@@ -378,13 +367,13 @@ impl<S: RpcService> IncomingDispatcher<S> {
     }
 
     /// Handles a cancellation: the peer takes a request of its own back, or ends a subscription of ours.
-    fn cancelled(&mut self, params: &Params, writes: &mut WriteBuffer) {
+    fn cancelled(&mut self, params: &Params) {
         let Some(id) = params.bytes("requestId").and_then(Id::from_json) else { return };
         if let Some(work) = self.waiting.theirs.remove(&id) {
             self.streams.ended(work.stream);
             work.task.abort();
-            if let Some(batch) = work.batch {
-                self.answer_batch(batch, writes, |_| {});
+            if work.batch.is_some() {
+                self.write_answer(work.batch, |_| {});
             }
         } else if self.waiting.waiter(&id).is_some_and(|waiter| waiter.method == Method::LISTEN)
             && let Some(waiter) = self.waiting.answered(&id)
@@ -393,41 +382,58 @@ impl<S: RpcService> IncomingDispatcher<S> {
         }
     }
 
-    pub(super) fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
+    fn replied(&mut self, id: &Id, outcome: Result<RawJson, Error>) {
         let Some(waiter) = self.waiting.answered(id) else {
             tracing::debug!(?id, "ignoring an answer nobody waits for");
             return;
         };
-        let outcome = outcome.and_then(|result| {
-            frame::check_result(&waiter.method, &result)?;
-            Ok(result)
-        });
+        let outcome =
+            outcome.and_then(|result| frame::check_result(&waiter.method, &result).map(|()| result));
         if let (true, Ok(result)) = (waiter.method == Method::INITIALIZE, &outcome) {
             self.opened(result);
         }
         waiter.answer.answer(outcome);
     }
 
-    fn answer(
-        &mut self,
-        id: &Id,
-        outcome: &Result<Response, Error>,
-        batch: Option<BatchId>,
-        writes: &mut WriteBuffer,
-    ) {
-        let write = |out: &mut Vec<u8>| match outcome {
+    fn answer(&mut self, id: &Id, outcome: &Result<Response, Error>, batch: Option<BatchId>) {
+        self.write_answer(batch, |out| match outcome {
             Ok(response) => frame::write_reply(out, id, response),
             Err(error) => frame::write_error(out, Some(id), error),
-        };
-        match batch {
-            None => writes.message(write),
-            Some(batch) => self.answer_batch(batch, writes, write),
+        });
+    }
+
+    /// Writes an answer, or adds it to those of its batch, which leave together.
+    fn write_answer(&mut self, batch: Option<BatchId>, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(batch) = batch else { return self.writes.message(write) };
+        if let Some(answers) = self.batches.answered(batch, write) {
+            self.writes.message(|out| out.extend_from_slice(&answers));
         }
     }
 
-    fn answer_batch(&mut self, batch: BatchId, writes: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) {
-        if let Some(answers) = self.batches.answered(batch, write) {
-            writes.message(|out| out.extend_from_slice(&answers));
+    /// Handles the beginning of a message that is skipped. Its waiter gets the error as soon as the bytes tell which
+    /// call it belongs to.
+    pub(super) fn too_long(&mut self, why: TooLong, first: &[u8]) {
+        match head(first) {
+            MessageHead::Answer(id) => self.replied(&id, Err(why.answer(self.setting_names))),
+            MessageHead::Request(Some(id)) => self.refuse(why, Some(&id)),
+            MessageHead::Request(None) => self.unclear = Some(UnclearMessage { why, is_request: true }),
+            MessageHead::Unclear => self.unclear = Some(UnclearMessage { why, is_request: false }),
         }
+    }
+
+    /// Handles the end of a message that was skipped.
+    pub(super) fn skipped(&mut self, last: &[u8]) {
+        let Some(UnclearMessage { why, is_request }) = self.unclear.take() else { return };
+        match id_at_end(last) {
+            Some(id) if !is_request => self.replied(&id, Err(why.answer(self.setting_names))),
+            // A notification gets no answer.
+            None if is_request => tracing::warn!(%why, "a notification is too long and was dropped"),
+            id => self.refuse(why, id.as_ref()),
+        }
+    }
+
+    fn refuse(&mut self, why: TooLong, id: Option<&Id>) {
+        let error = why.refusal(self.setting_names);
+        self.writes.message(|out| frame::write_error(out, id, &error));
     }
 }

@@ -5,11 +5,9 @@ mod correlate;
 mod incoming;
 mod lines;
 mod outgoing;
-mod overlong;
 mod queue;
 mod wire;
 
-use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -23,7 +21,6 @@ use tokio::time::{Sleep, sleep};
 
 use self::incoming::IncomingDispatcher;
 use self::lines::{FramedLine, LineFramer};
-use self::outgoing::WriteBuffer;
 use self::queue::Queue;
 pub use self::wire::Wire;
 use crate::{Accept, ConnectionLimits};
@@ -41,7 +38,6 @@ pub struct Connection<R, W, S: RpcService> {
     reader: R,
     writer: W,
     lines: LineFramer,
-    writes: WriteBuffer,
     incoming: IncomingDispatcher<S>,
     /// The time limit of a peer that reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -73,7 +69,6 @@ where
         reader,
         writer,
         lines: LineFramer::new(&limits),
-        writes: WriteBuffer::default(),
         incoming,
         stalled: None,
         drain: None,
@@ -113,15 +108,15 @@ where
     fn poll_frames(&mut self, cx: &mut Context<'_>) -> Result<bool, Error> {
         let mut any = false;
         loop {
-            while self.writes.unwritten() < self.limits.max_unwritten_bytes {
-                match self.incoming.poll_stalls(cx, &mut self.writes) {
+            while self.incoming.writes.unwritten() < self.limits.max_unwritten_bytes {
+                match self.incoming.poll_stalls(cx) {
                     Poll::Ready(has_waited) => any |= has_waited,
                     Poll::Pending => return Ok(any),
                 }
                 match self.lines.next() {
-                    FramedLine::Frame(frame) => self.incoming.frame(&frame, cx, &mut self.writes),
-                    FramedLine::TooLong(why, first) => self.incoming.too_long(why, &first, &mut self.writes),
-                    FramedLine::Skipped(last) => self.incoming.skipped(&last, &mut self.writes),
+                    FramedLine::Frame(frame) => self.incoming.frame(&frame, cx),
+                    FramedLine::TooLong(why, first) => self.incoming.too_long(why, &first),
+                    FramedLine::Skipped(last) => self.incoming.skipped(&last),
                     FramedLine::Endless => {
                         return Err(Error::misbehaved("the peer sends a line without end"));
                     }
@@ -129,7 +124,7 @@ where
                 }
                 any = true;
             }
-            let congested = self.writes.unwritten() >= self.limits.max_unwritten_bytes;
+            let congested = self.incoming.writes.unwritten() >= self.limits.max_unwritten_bytes;
             if any || congested || self.drain.is_some() {
                 return Ok(any);
             }
@@ -137,7 +132,7 @@ where
                 Poll::Pending => return Ok(false),
                 Poll::Ready(Ok(0)) => {
                     if let Some(frame) = self.lines.rest() {
-                        self.incoming.frame(&frame, cx, &mut self.writes);
+                        self.incoming.frame(&frame, cx);
                     }
                     self.end_reading(self.limits.drain_timeout);
                     return Ok(true);
@@ -150,14 +145,14 @@ where
 
     /// Writes the waiting messages. Fails when the peer has read nothing for too long; a slow peer is waited for.
     fn poll_writes(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        let waiting = self.writes.unwritten();
-        match self.writes.poll_drain(Pin::new(&mut self.writer), cx) {
+        let waiting = self.incoming.writes.unwritten();
+        match self.incoming.writes.poll_drain(Pin::new(&mut self.writer), cx) {
             Poll::Ready(result) => {
                 self.stalled = None;
                 Poll::Ready(result.map_err(broken))
             }
             Poll::Pending => {
-                if self.writes.unwritten() < waiting {
+                if self.incoming.writes.unwritten() < waiting {
                     self.stalled = None;
                 }
                 let timeout = self.limits.write_timeout;
@@ -167,12 +162,10 @@ where
         }
     }
 
-    fn poll_finished(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(patience) = &mut self.drain else { return Poll::Pending };
-        if self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(());
-        }
-        Poll::Pending
+    /// Returns whether nothing more is read, and the calls in work are done or had their time.
+    fn is_finished(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(patience) = &mut self.drain else { return false };
+        self.incoming.in_work() == 0 || patience.as_mut().poll(cx).is_ready()
     }
 }
 
@@ -189,13 +182,13 @@ where
         let mut more = true;
         loop {
             if more {
-                more = this.incoming.poll_queue(cx, &mut this.writes, this.limits.max_unwritten_bytes);
+                more = this.incoming.poll_queue(cx, this.limits.max_unwritten_bytes);
             }
             let written = this.poll_writes(cx)?.is_ready();
             if this.poll_frames(cx)? || (more && written) {
                 continue;
             }
-            if written && this.poll_finished(cx).is_ready() {
+            if written && this.is_finished(cx) {
                 return Pin::new(&mut this.writer).poll_shutdown(cx).map_err(broken);
             }
             return Poll::Pending;

@@ -1,7 +1,6 @@
 //! The messages and reports that a connection has to send, and the tasks that report.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -48,23 +47,16 @@ impl Queue {
     /// Returns the next report whose turn it is now.
     #[inline]
     pub(super) fn due(&mut self) -> Option<ConnectionReport> {
-        let (turn, _) = self.reported.front()?;
-        if *turn > self.taken {
-            return None;
-        }
+        self.reported.front().filter(|(turn, _)| *turn <= self.taken)?;
         self.reported.pop_front().map(|(_, report)| report)
     }
 
     /// Returns the next message.
     #[inline]
     pub(super) fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<OutgoingMessage> {
-        match self.messages.poll_recv(cx) {
-            Poll::Ready(Some(message)) => {
-                self.taken += 1;
-                Poll::Ready(message)
-            }
-            _ => Poll::Pending,
-        }
+        let Poll::Ready(Some(message)) = self.messages.poll_recv(cx) else { return Poll::Pending };
+        self.taken += 1;
+        Poll::Ready(message)
     }
 
     /// Returns whether no message waits.

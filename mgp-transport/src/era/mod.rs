@@ -37,18 +37,12 @@ pub(super) fn refused(error: Error) -> Error {
 
 /// Writes the subscription that a message belongs to into its `_meta`.
 pub(crate) fn tag_subscription(params: &mut Params, id: &Id) {
-    let mut meta = params.object("_meta").unwrap_or_default();
-    meta.set(key::SUBSCRIPTION_ID, id.to_raw());
-    params.set("_meta", meta.to_raw());
+    params.object_mut_or_new("_meta").set(key::SUBSCRIPTION_ID, id.to_raw());
 }
 
 /// Writes the subscription that a result belongs to into its `_meta`.
 pub(crate) fn tag_result(response: &mut Response, id: &Id) {
-    if let Ok(mut result) = Object::from_raw(&response.to_raw()) {
-        tag_subscription(&mut result, id);
-        response.result = result.to_raw().into();
-        response.context.stamp = None;
-    }
+    response.change_meta(|meta| meta.set(key::SUBSCRIPTION_ID, id.to_raw()));
 }
 
 /// Returns the error of a peer without these capabilities.

@@ -1,5 +1,6 @@
-//! The key that seals and opens tokens.
+//! The key that seals and opens tokens, and tokens that are accepted once.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use foldhash::fast::RandomState;
 use mgp_types::random_bytes;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -47,16 +50,16 @@ struct CipherKey {
 }
 
 /// The content of a token that was proved.
-pub(super) struct OpenedToken {
+struct OpenedToken {
     /// A number that no other token has.
-    pub(super) nonce: [u8; NONCE],
+    nonce: [u8; NONCE],
     /// The end of the token's time, in milliseconds since 1970.
-    pub(super) expiry: u64,
-    pub(super) content: Vec<u8>,
+    expiry: u64,
+    content: Vec<u8>,
 }
 
 const KEY_ID: usize = 4;
-pub(super) const NONCE: usize = 24;
+const NONCE: usize = 24;
 /// The bytes of a token around its content: the key's id, the nonce, the end of its time, and the proof.
 pub(super) const OVERHEAD: usize = KEY_ID + NONCE + 8 + 16;
 /// The first part of what is proved with a token; another form of tokens gets another one.
@@ -131,7 +134,7 @@ impl SealingKey {
         self.proven(token, binding).map(|opened| opened.content)
     }
 
-    pub(super) fn opened(&self, token: &str, binding: &TokenBinding) -> Result<OpenedToken, TokenError> {
+    fn opened(&self, token: &str, binding: &TokenBinding) -> Result<OpenedToken, TokenError> {
         let opened = self.proven(token, binding)?;
         if self.now() > opened.expiry { Err(TokenError::Expired) } else { Ok(opened) }
     }
@@ -181,6 +184,55 @@ impl CipherKey {
         Self { id, cipher: XChaCha20Poly1305::new(&key.into()) }
     }
 }
+
+/// Seals tokens that are accepted once, by the process that sealed them: which ones were used is remembered nowhere else,
+/// so that another process with the same key, or this one after a restart, takes none of them.
+pub struct SingleUseTokens {
+    key: SealingKey,
+    process: [u8; 16],
+    /// The numbers of the used tokens, with the end of their time.
+    spent: Mutex<HashMap<[u8; NONCE], u64, RandomState>>,
+}
+
+/// The number of used tokens that are remembered; more can be used once the time of these is over.
+const MAX_SPENT: usize = 65_536;
+
+impl SingleUseTokens {
+    /// Creates tokens that `key` seals.
+    ///
+    /// # Panics
+    /// The operating system gives no random bytes, so nothing secure can be done.
+    pub fn new(key: SealingKey) -> Self {
+        Self { key, process: random_bytes(), spent: Mutex::default() }
+    }
+
+    /// Seals `content` for one use within the time `ttl`.
+    ///
+    /// # Errors
+    /// [`TokenError::TooLarge`]: the token would be longer than its purpose allows.
+    pub fn seal(&self, content: &[u8], binding: &TokenBinding, ttl: Duration) -> Result<String, TokenError> {
+        self.key.seal(content, &binding.and(&self.process), ttl)
+    }
+
+    /// Uses up a token that was sealed for the use that `binding` says. Of several simultaneous uses one succeeds.
+    ///
+    /// # Errors
+    /// The errors of [`SealingKey::open`], and [`TokenError::Spent`] for a token that was used before.
+    pub fn take(&self, token: &str, binding: &TokenBinding) -> Result<Vec<u8>, TokenError> {
+        let opened = self.key.opened(token, &binding.and(&self.process))?;
+        let mut spent = self.spent.lock();
+        if spent.len() >= MAX_SPENT {
+            let now = self.key.now();
+            spent.retain(|_, expiry| now <= *expiry);
+        }
+        if spent.len() >= MAX_SPENT || spent.insert(opened.nonce, opened.expiry).is_some() {
+            return Err(TokenError::Spent);
+        }
+        Ok(opened.content)
+    }
+}
+
+mgp_types::partial_debug!(SingleUseTokens, self => spent: self.spent.lock().len());
 
 fn time_of_day() -> u64 {
     millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())

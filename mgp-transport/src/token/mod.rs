@@ -13,11 +13,9 @@
 
 mod binding;
 mod key;
-mod single_use;
 
 pub use self::binding::TokenBinding;
-pub use self::key::SealingKey;
-pub use self::single_use::SingleUseTokens;
+pub use self::key::{SealingKey, SingleUseTokens};
 
 #[cfg(test)]
 mod tests;

@@ -40,8 +40,7 @@ fn check(text: &str) -> Result<(), InvalidEffectId> {
 
 /// Reads the id that stands under `name` in the metadata of a call.
 pub(super) fn id_in<T: DeserializeOwned>(meta: &Object, name: &str) -> Result<Option<T>, Error> {
-    let id = meta.get(name).map(|id| id.to()).transpose();
-    id.map_err(|_| {
+    meta.get(name).map(|id| id.to()).transpose().map_err(|_| {
         Error::invalid_params(format!(
             "`_meta.{name}` must be a string of 1 to 128 letters, digits or characters of `_-:.`"
         ))

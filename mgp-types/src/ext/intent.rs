@@ -129,12 +129,8 @@ impl Suggestion {
 pub fn max_units(meta: &Object) -> Result<Option<f64>, Error> {
     let Some(budget) = meta.get("budget") else { return Ok(None) };
     let units = Object::from_raw(&budget).ok().and_then(|budget| budget.get("max_units")?.to::<f64>().ok());
-    match units.filter(|units| *units >= 0.0) {
-        Some(units) => Ok(Some(units)),
-        None => Err(Error::invalid_params(
-            "`_meta.budget` must be {\"max_units\": N} with a number that is not negative",
-        )),
-    }
+    let form = "`_meta.budget` must be {\"max_units\": N} with a number that is not negative";
+    units.filter(|units| *units >= 0.0).map(Some).ok_or_else(|| Error::invalid_params(form))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! extension is silent. Fields of a request travel in the `_meta` of its params, fields of a result in its `_meta`,
 //! and what a tool declares stands on the top level of its definition.
 
-mod advice;
 mod checkpoint;
 mod compensation;
 mod confirmation;
@@ -16,7 +15,6 @@ mod id;
 mod idempotency;
 mod intent;
 mod manifest;
-mod manifest_of_tools;
 mod projection;
 mod provenance;
 mod recommendation;
@@ -31,7 +29,7 @@ pub mod transaction;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub(crate) use self::advice::recovery_of;
+pub(crate) use self::registry_error::recovery_of;
 use crate::RawJson;
 
 pub use self::checkpoint::*;
@@ -48,7 +46,7 @@ pub use self::projection::*;
 pub use self::provenance::*;
 pub use self::recommendation::*;
 pub use self::reference::*;
-pub use self::registry_error::*;
+pub use self::registry_error::registry_error_data;
 pub use self::session_state::*;
 pub use self::structured_error::*;
 pub use self::subscription::*;

@@ -37,9 +37,7 @@ record! {
         /// The fragment of an address.
         optional url_fragment: Box<str>;
     }
-}
 
-record! {
     /// The source of a value, as the server tells it.
     pub struct Provenance: Eq {
         /// The document, the database or the system.

@@ -284,9 +284,7 @@ record! {
         /// The number of the last event so far.
         required last_seq: u64;
     }
-}
 
-record! {
     /// The result of `mgp/events/list`: the subscriptions of the caller, and all events that it may subscribe to.
     #[expect(clippy::exhaustive_structs, reason = "a list and what it is made from")]
     pub struct OwnSubscriptions as exhaustive: Default {

@@ -41,9 +41,7 @@ words! {
         /// Somebody has to agree to the costs of each call.
         RequiresApproval = "requires_approval",
     }
-}
 
-words! {
     /// The harm that a call can do, in the words of service manifests.
     Impact {
         /// Nothing is changed.
@@ -116,9 +114,7 @@ record! {
         #[serde(skip_serializing_if = "Option::is_none")]
         required resets_at: Option<Timestamp>;
     }
-}
 
-record! {
     /// The members by which a tool declares its costs, its scopes and its media, on the top level of its definition.
     ///
     /// ```

@@ -58,9 +58,7 @@ record! {
         /// The id of the transaction.
         plain transaction_id: TransactionId;
     }
-}
 
-record! {
     /// The params of `transaction/rollback`.
     pub struct RollbackTransaction: Eq {
         /// The id of the transaction.

@@ -1,8 +1,8 @@
 //! The macros for the sets of words in the specifications.
 
-/// Defines a closed set of words, which are read in any case and ordered as they are listed.
+/// Defines closed sets of words, which are read in any case and ordered as they are listed.
 macro_rules! words {
-    ($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($($(#[$attribute:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ })+) => {$(
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(clippy::exhaustive_enums, reason = "there are no other words")]
@@ -36,15 +36,15 @@ macro_rules! words {
                     .ok_or_else(|| serde::de::Error::unknown_variant(&word.0, &[$($word),+]))
             }
         }
-    };
+    )+};
 }
 pub(crate) use words;
 
-/// Defines a closed set of words, ordered as they are listed; any other word stands for the value behind `else`.
+/// Defines closed sets of words, ordered as they are listed; any other word stands for the value behind `else`.
 macro_rules! levels {
-    ($(#[$attribute:meta])* $name:ident else $safe:ident {
+    ($($(#[$attribute:meta])* $name:ident else $safe:ident {
         $($(#[$doc:meta])* $variant:ident = $word:literal $(| $alias:literal)*,)+
-    }) => {
+    })+) => {$(
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $(#[$attribute])*
         #[expect(clippy::exhaustive_enums, reason = "closed by the specification")]
@@ -70,7 +70,7 @@ macro_rules! levels {
         }
 
         $crate::macros::text_traits!($name: Display, Serialize, Deserialize(Self::read));
-    };
+    )+};
 }
 pub(crate) use levels;
 

@@ -29,9 +29,7 @@ body! {
         /// Elicitation by a page that the user visits.
         optional url: Marker = "url" [since V2025_11_25] => with_url;
     }
-}
 
-body! {
     /// Tasks of the revision 2025-11-25, as a client supports them.
     pub struct ClientTasksCapability {
         /// The support of `tasks/list`.

@@ -150,9 +150,7 @@ body! {
         /// Metadata.
         optional meta: Meta = "_meta" [since V2025_06_18] => with_meta;
     }
-}
 
-body! {
     /// A link to a resource that can be read, not necessarily one of the server's list.
     pub struct ResourceLink("type": "resource_link") {
         /// The URI of the resource.

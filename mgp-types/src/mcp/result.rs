@@ -21,9 +21,7 @@ open_enum! {
         /// The request goes on as a task of the tasks extension.
         Task = "task",
     }
-}
 
-open_enum! {
     /// The audience that may share a cached result.
     pub enum CacheScope {
         /// Any requester may share the result.

@@ -149,9 +149,7 @@ open_enum! {
         /// The context of all servers.
         AllServers = "allServers",
     }
-}
 
-open_enum! {
     /// The freedom of the model to call tools.
     pub enum ToolChoiceMode {
         /// The model decides.

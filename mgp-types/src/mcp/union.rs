@@ -141,12 +141,12 @@ fn member<'de>(object: &'de str, name: &str) -> Result<Option<&'de [u8]>, JsonEr
     Ok(found)
 }
 
-/// Defines an [open set of words](crate::macros::words::open_words) that stands in the bodies of MCP.
+/// Defines [open sets of words](crate::macros::words::open_words) that stand in the bodies of MCP.
 macro_rules! open_enum {
-    ($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* }) => {
+    ($($(#[$attribute:meta])* pub enum $name:ident { $($variants:tt)* })+) => {$(
         $crate::macros::words::open_words!($(#[$attribute])* pub enum $name { $($variants)* });
         $crate::mcp::body::plain!($name);
-    };
+    )+};
 }
 pub(super) use open_enum;
 

@@ -131,9 +131,7 @@ record! {
         /// The greatest size of accepted code in bytes, if there is a limit.
         optional max_code_size_bytes: u64;
     }
-}
 
-record! {
     /// The place of a violation in the code.
     pub struct CodeLocation as exhaustive: Eq {
         /// The line, counted from 1.

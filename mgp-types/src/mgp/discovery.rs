@@ -77,9 +77,7 @@ record! {
         /// The trust in the server.
         required trust_level: TrustLevel;
     }
-}
 
-record! {
     /// The parameters of `mgp/discovery/register` (§15.4).
     pub struct RegisterServer shows by_hand: Eq {
         /// The id that the server is to have.

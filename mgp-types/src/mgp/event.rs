@@ -108,9 +108,7 @@ record! {
         /// The events that a resumed subscription lost.
         optional gap: EventGap;
     }
-}
 
-record! {
     /// The numbers of events of a subscription that the server has no more.
     #[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
     pub struct EventGap as exhaustive: Copy, Eq {
@@ -119,9 +117,7 @@ record! {
         /// The number of the last lost event.
         plain to: u64;
     }
-}
 
-record! {
     /// The parameters of `mgp/events/unsubscribe` (§13.2).
     pub struct EventUnsubscribe: Eq {
         /// The subscription to end.

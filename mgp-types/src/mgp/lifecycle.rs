@@ -52,9 +52,7 @@ words! {
         /// The server has errors, and still answers.
         Unhealthy = "unhealthy",
     }
-}
 
-words! {
     /// The reason why a server is to stop (§11.4).
     ShutdownReason {
         /// A human wants the server to stop.

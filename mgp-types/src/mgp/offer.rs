@@ -119,12 +119,10 @@ impl Offer {
             Some(list) => list.to().map_err(|_| "no list of names in `permissions_required`")?,
             None => Vec::new(),
         };
+        let extensions = object.get("extensions").and_then(|list| list.to().ok());
         Ok(Self {
             version: version.parse().map_err(|_| NO_VERSION)?,
-            extensions: object
-                .get("extensions")
-                .and_then(|list| list.to().ok())
-                .ok_or("no list of names in `extensions`")?,
+            extensions: extensions.ok_or("no list of names in `extensions`")?,
             permissions_required,
             server_id: object.text("server_id").map(Into::into),
             trust_level: present("trust_level")

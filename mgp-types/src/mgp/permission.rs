@@ -70,9 +70,7 @@ levels! {
         /// Only the permissions that the configuration lists are approved.
         ConfigOnly = "config_only",
     }
-}
 
-levels! {
     /// The decision about a permission (§3.6). An unknown word grants nothing.
     Decision else Denied {
         /// The permission is granted.

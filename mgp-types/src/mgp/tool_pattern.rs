@@ -173,9 +173,8 @@ impl FromStr for ToolPattern {
         let parts = text.split_once('/').or_else(|| text.rsplit_once('.'));
         match parts {
             Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Self::new(server, tool),
-            Some(_) => Err(ToolPatternError::Empty(text.into())),
-            None if text.is_empty() => Err(ToolPatternError::Empty(text.into())),
-            None => Err(ToolPatternError::OnePart(text.into())),
+            None if !text.is_empty() => Err(ToolPatternError::OnePart(text.into())),
+            _ => Err(ToolPatternError::Empty(text.into())),
         }
     }
 }
@@ -188,9 +187,7 @@ impl AgentPattern {
 
     /// Returns whether the pattern stands for `agent`.
     pub fn matches(&self, agent: &str) -> bool {
-        if let [only] = &*self.parts
-            && only.as_str() == "*"
-        {
+        if matches!(&*self.parts, [only] if only.as_str() == "*") {
             return true;
         }
         let parts = agent.split('.');

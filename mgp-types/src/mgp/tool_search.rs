@@ -92,9 +92,7 @@ record! {
         /// The way to call the tools, in words for a model.
         optional next: String;
     }
-}
 
-record! {
     /// A tool in the answer to a search or a request, with all facts that a call needs.
     pub struct FoundTool {
         /// The name by which the client calls the tool.
@@ -115,9 +113,7 @@ record! {
         /// True if the schema is shorter than the tool's own; it still holds all that a call needs.
         flag schema_shortened;
     }
-}
 
-record! {
     /// The evidence for a tool that was found: shares of one sum, by which tools are ordered. About 5 is one rare word.
     #[expect(clippy::exhaustive_structs, reason = "a sum is of these and of no others")]
     pub struct MatchEvidence as exhaustive: Copy, Default {

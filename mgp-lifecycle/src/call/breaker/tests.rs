@@ -278,3 +278,25 @@ proptest! {
         prop_assert_eq!(breaker.state, BreakerState::Closed);
     }
 }
+
+#[test]
+fn calls_are_forgotten_when_the_window_has_passed() {
+    let second = Duration::from_secs;
+    let mut window = Window::new(second(10));
+    window.count(second(0), true);
+    window.count(second(5), false);
+    assert_eq!(window.sums(second(5)), (1, 2));
+    assert_eq!(window.sums(second(9)), (1, 2));
+    assert_eq!(window.sums(second(10)), (0, 1));
+    window.count(second(20), true);
+    assert_eq!(window.sums(second(20)), (1, 1));
+    assert_eq!(window.sums(Duration::MAX), (0, 0));
+}
+
+#[test]
+fn a_window_without_length_counts_the_present() {
+    let mut window = Window::new(Duration::ZERO);
+    window.count(Duration::ZERO, true);
+    assert_eq!(window.sums(Duration::ZERO), (1, 1));
+    assert_eq!(window.sums(Duration::from_millis(1)), (0, 0));
+}

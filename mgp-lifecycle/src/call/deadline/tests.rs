@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mgp_types::{Object, Origin, RawJson, Response};
-use tokio::time::sleep;
+use tokio::time::{advance, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -162,4 +162,23 @@ async fn a_deadline_that_is_read_later_has_moved_with_the_time_that_others_took(
     let question = request.context.outbox.call(Request::call("elicitation/create", Object::new()));
     assert!(tokio::time::timeout(millis(150), question).await.is_err());
     assert_eq!(attached.left(Instant::now()), millis(100));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_wait_together_count_once() {
+    let (asked, second) = (Asked::default(), Duration::from_secs(1));
+    asked.begin();
+    advance(second).await;
+    asked.begin();
+    advance(second).await;
+    asked.end();
+    assert!(asked.until(Instant::now()).is_open);
+    advance(second).await;
+    asked.end();
+    assert!(!asked.until(Instant::now()).is_open);
+    advance(second).await;
+    assert_eq!(asked.until(Instant::now()).total, second * 3);
+    asked.begin();
+    advance(second).await;
+    assert_eq!(asked.until(Instant::now()).total, second * 4);
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use mgp_types::mgp::{Recovery, RetryStrategy};
 
-use crate::random_source::share;
+use crate::span::share;
 
 /// The extent to which the advice of errors is followed (§14.6): the caps on what servers ask for, and what holds where
 /// they do not say.

@@ -12,13 +12,11 @@ use mgp_types::{BoxFuture, Error, Method, Request, RequestKind, Response, RpcSer
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::SendingLayer;
-use crate::call::attempt::AttemptLimit;
 use crate::call::breaker::{CallEnd, Pass, SharedBreaker};
 use crate::call::concurrency::{ConcurrencyLimit, Place};
-use crate::call::deadline::{Attached, Term};
+use crate::call::deadline::{Attached, AttemptLimit, Term};
 use crate::call::monitor::{CallMonitor, Watch};
 use crate::call::retry;
-use crate::random_source;
 use crate::refusal::timed_out;
 use crate::span::{self, later};
 
@@ -233,10 +231,8 @@ impl Attempts {
             match self.bounded(record, StepEnd::Open).await {
                 Ok(Ok(())) => {}
                 Ok(Err(cause)) => {
-                    tracing::warn!(
-                        code = cause.code(),
-                        "a call is not made again because that could not be recorded"
-                    );
+                    let code = cause.code();
+                    tracing::warn!(code, "a call is not made again because that could not be recorded");
                     return Err(failed);
                 }
                 Err(_) => return Err(self.give_up()),
@@ -381,7 +377,7 @@ impl Attempts {
     fn pause_after(&self, error: &Error, request: &Request, now: Instant) -> Option<(Duration, u32)> {
         let policy = self.settings.retries.as_ref()?;
         let recovery = error.recovery()?;
-        let pause = policy.pause(&recovery, self.retries, random_source::draw())?;
+        let pause = policy.pause(&recovery, self.retries, span::draw())?;
         let is_in_time = self.deadline.as_ref().is_none_or(|deadline| pause < deadline.left(now));
         let has_shown = self.monitor.as_ref().is_some_and(|monitor| monitor.has_shown());
         let may_come_again = !has_shown && is_in_time && retry::is_repeatable(request, error);

@@ -16,9 +16,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use self::attempts::Attempts;
-use super::attempt::AttemptLimit;
 use super::breaker::SharedBreaker;
 use super::concurrency::ConcurrencyLimit;
+use super::deadline::AttemptLimit;
 use super::retry::{RetryBudget, RetryPolicy};
 use crate::span::LONGEST;
 

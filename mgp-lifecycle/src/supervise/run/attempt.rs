@@ -12,10 +12,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::{NextStep, SupervisorRun, caught, finish};
 use crate::ServerEnd;
 use crate::span::later;
-use crate::supervise::command::SupervisorCommand;
 use crate::supervise::connect::{Connect, ConnectedServer};
 use crate::supervise::supervisor::Plan;
-use crate::supervise::supervisor_shared::ReturnOutlook;
+use crate::supervise::supervisor_shared::{ReturnOutlook, SupervisorCommand};
 
 /// The wait before a server that demands a login is tried again by itself.
 const LOGIN_PAUSE: Duration = Duration::from_mins(5);

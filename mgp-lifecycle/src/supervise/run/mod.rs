@@ -14,11 +14,10 @@ use mgp_types::Error;
 use mgp_types::mgp::{EventType, Outcome, ServerState};
 use tokio::time::Instant;
 
-use super::command::SupervisorCommand;
 use super::connect::{Close, Connect};
 use super::lifecycle_tracker::LifecycleTracker;
 use super::supervisor::Plan;
-use super::supervisor_shared::{ReturnOutlook, SupervisorShared};
+use super::supervisor_shared::{ReturnOutlook, SupervisorCommand, SupervisorShared};
 use crate::ServerEnd;
 use crate::restart::{RestartDecision, RestartSettings, Restarts};
 use crate::span::later;

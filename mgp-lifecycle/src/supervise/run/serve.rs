@@ -11,14 +11,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{NextStep, SupervisorRun, caught, finish};
 use crate::ServerEnd;
-use crate::random_source::RandomSource;
-use crate::span::{later, millis};
-use crate::supervise::command::SupervisorCommand;
+use crate::span::{RandomSource, later, millis};
 use crate::supervise::connect::{Connect, ConnectedServer};
-use crate::supervise::health_tracker::{HealthTracker, ProbeResult, ServerHealth};
-use crate::supervise::live_server::LiveServer;
+use crate::supervise::probe::{HealthTracker, ProbeResult, ServerHealth};
 use crate::supervise::supervisor::{Plan, Probing};
-use crate::supervise::supervisor_shared::ReturnOutlook;
+use crate::supervise::supervisor_shared::{LiveServer, ReturnOutlook, SupervisorCommand};
 
 /// The cause for which a server serves no longer.
 enum ServeEnd {

@@ -2,11 +2,9 @@
 
 mod chain;
 mod entry;
-mod export;
 mod open_calls;
 mod queue;
 mod reader;
-mod retention;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -24,8 +22,7 @@ use tokio::sync::{oneshot, watch};
 pub use self::chain::LogHead;
 pub use self::entry::{EventFacets, LogEntry};
 pub use self::reader::{Filter, LogSubscription, Order, Query};
-pub use self::retention::{PRUNED, Retention};
-pub use self::store::LogStore;
+pub use self::store::{LogStore, PRUNED, Retention};
 pub use self::verify::{LogFlaw, VerifiedLog, VerifyError};
 pub use self::writer::{GAP, KERNEL_LOST};
 
@@ -145,9 +142,8 @@ impl AuditLog {
 
     /// Returns a handle to the same log with another durability.
     #[must_use]
-    pub fn with_durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
     }
 
     /// Returns the head of the log as far as it is durable.

@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use super::chain::LogHead;
-use super::retention::Retention;
+use super::store::Retention;
 
 /// The state that the writer and the callers that record events share.
 #[derive(Debug)]

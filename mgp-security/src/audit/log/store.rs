@@ -1,19 +1,20 @@
 //! The store of an audit log.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use mgp_types::canonical::Digest;
-use mgp_types::mgp::{AgentId, EventType, Outcome, ServerId, Timestamp};
+use mgp_types::mgp::{AgentId, AuditEvent, EventType, Outcome, ServerId, Timestamp};
 use mgp_types::{LOCAL_AGENT, RawJson};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql, named_params, params};
 
 use super::chain::LogHead;
-use super::entry::{EventFacets, LogEntry};
+use super::entry::{EventFacets, LogEntry, own_event};
 use super::reader::{Filter, Order, Query};
-use super::retention::{Checkpoint, Retention};
 use crate::StoreError;
 use crate::sqlite::Database;
 
@@ -30,6 +31,39 @@ pub struct LogStore {
     reader: Database,
     /// The file, if the store opened it itself.
     file: Option<Arc<LogFile>>,
+}
+
+/// A rule for which events of a log are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Retention {
+    /// Events younger than this duration are kept, and all events behind the first of them.
+    TimeBased(Duration),
+    /// The last events are kept, up to this number of bytes. The file is about twice as large, and grows no further.
+    SizeBased(u64),
+}
+
+impl Retention {
+    /// Returns the word for the rule, as the events say it by which removals are reported.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::TimeBased(_) => "time_based",
+            Self::SizeBased(_) => "size_based",
+        }
+    }
+}
+
+/// The record of removed entries, from which the rest of the chain is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    /// The place of the last entry that was removed.
+    pub(super) end: LogHead,
+    /// The number of entries that were removed with it.
+    pub(super) removed: u64,
+    /// The reason for the removal.
+    pub(super) reason: String,
+    /// The number of the event that reports the removal, which is in the chain like any other.
+    pub(super) told_by: u64,
 }
 
 /// The end of a log.
@@ -198,6 +232,30 @@ impl LogStore {
         Ok(entries)
     }
 
+    /// Returns how many events each span of `width` from `since` on has, and how many of them are no success: for the spans that
+    /// have any, by their numbers. Looks at the newest `at_most` events only.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub fn counts(
+        &self,
+        since: Timestamp,
+        width: Duration,
+        at_most: u64,
+    ) -> Result<BTreeMap<u64, (u64, u64)>, StoreError> {
+        let connection = self.reader.connection();
+        let mut statement = connection.prepare_cached(
+            "SELECT (millis - ?1) / ?2, count(*), sum(result <> 'SUCCESS') FROM audit_events INDEXED BY audit_facets
+             WHERE seq > (SELECT max(seq) FROM audit_events) - ?3 AND millis >= ?1 GROUP BY 1",
+        )?;
+        let width = u64::try_from(width.as_millis()).unwrap_or(u64::MAX).max(1);
+        let values = params![since.as_millis(), integer(width), integer(at_most)];
+        let counted = statement.query_map(values, |row| {
+            Ok((natural(row.get(0)?), (natural(row.get(1)?), natural(row.get(2)?))))
+        })?;
+        Ok(counted.collect::<Result<_, _>>()?)
+    }
+
     /// Returns the end and the number of the oldest entries that `rule` does not keep at the time `now`, at most `at_most` of
     /// them.
     pub(super) fn beyond(
@@ -246,6 +304,15 @@ impl LogStore {
             insert(transaction, std::slice::from_ref(note))
         })
     }
+}
+
+/// Returns the event that reports the removal of entries.
+pub(super) fn pruned(now: Timestamp, end: &LogHead, removed: u64, reason: &str) -> AuditEvent {
+    own_event(now, PRUNED, Outcome::Success)
+        .with_detail("through_seq", &end.seq)
+        .with_detail("through_hash", &end.hash)
+        .with_detail("removed", &removed)
+        .with_detail("reason", reason)
 }
 
 /// Adds entries and moves the noted head on, from the one that they continue.
@@ -372,7 +439,7 @@ fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn damaged(what: &str) -> StoreError {
+pub(super) fn damaged(what: &str) -> StoreError {
     StoreError::Damaged(what.into())
 }
 
@@ -381,6 +448,9 @@ fn unreadable(column: &str, error: impl std::error::Error + Send + Sync + 'stati
     // The index is used only in messages, and the column's name in the text says more.
     rusqlite::Error::FromSqlConversionFailure(0, kind, format!("{column}: {error}").into())
 }
+
+/// The type of the event that reports the removal of entries by retention.
+pub const PRUNED: &str = "dev.cloto.mgp.audit_pruned";
 
 /// The name under which the version of these tables is stored.
 const SECTION: &str = "audit";

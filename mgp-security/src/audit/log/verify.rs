@@ -6,9 +6,7 @@ use mgp_types::mgp::AuditEvent;
 use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry};
 use super::reader::{Filter, Query};
-use super::retention::Checkpoint;
-use super::retention::PRUNED;
-use super::store::{LogStore, Tail};
+use super::store::{Checkpoint, LogStore, PRUNED, Tail, damaged};
 use crate::StoreError;
 
 /// The result for a log in which nothing was changed, as far as its chain can tell.
@@ -119,7 +117,6 @@ impl LogStore {
 
 /// Returns the head from which the log may be continued.
 pub(super) fn end(tail: &Tail) -> Result<LogHead, StoreError> {
-    let damaged = |what: &str| StoreError::Damaged(what.into());
     match (&tail.head, &tail.last) {
         (None, None) if tail.checkpoint.is_none() => Ok(LogHead::start()),
         (Some(head), Some(last)) if *head == last.head() => {

@@ -12,8 +12,7 @@ use super::chain::LogHead;
 use super::entry::{EventFacets, LogEntry, own_event};
 use super::open_calls::OpenCalls;
 use super::queue::{AuditLogState, Job, MissingEvents, RecordJob};
-use super::retention::{Checkpoint, Retention, pruned};
-use super::store::LogStore;
+use super::store::{Checkpoint, LogStore, Retention, pruned};
 use crate::audit::clip::clip;
 use crate::{Clock, StoreError};
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::auth::AuthError;
-use crate::auth::store::KeyStore;
+use crate::auth::key_ring::KeyStore;
 use crate::rates::Rates;
 use crate::scope::SecretDigest;
 

@@ -9,9 +9,10 @@ use mgp_types::mgp::SafetyLevel::{Readonly, Standard, Strict};
 
 use super::finding::Findings;
 use super::names::Lists;
+use super::path_text;
 use super::pattern::{Token, blanked, find_declared, tokens_of};
 use super::policy::CodePolicy;
-use super::{other, path_text};
+use super::scan::check_other;
 use crate::network::is_metadata_url;
 use crate::shell::syntax::{
     Body, Direction, Item, Part, Redirect, Script, Simple, Span, Stage, Word, text_of,
@@ -25,7 +26,7 @@ pub(super) fn check(code: &str, policy: &CodePolicy, findings: &mut Findings) {
         None => {}
         // Shells may read code that this parser cannot: below strict its pieces are checked, from strict on it is
         // refused.
-        Some(Flaw::Grammar) if policy.level < Strict => other::check(code, policy, findings),
+        Some(Flaw::Grammar) if policy.level < Strict => check_other(code, policy, findings),
         // The places where commands begin and end are not certain.
         Some(_) => return findings.whole(format!("Code cannot be read as {}", policy.language)),
     }

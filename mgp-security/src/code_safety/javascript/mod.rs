@@ -12,10 +12,9 @@ use super::identifier::plain;
 use super::meaning::Meaning as _;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::Rules;
+use super::rules::{Rules, check_nodes};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
-use super::walk::check_nodes;
 
 /// The readings of JavaScript: as a program, as the method of a class, and as the body of a function or a member of an
 /// object; then with types, because runtimes strip them and people call both languages JavaScript.

@@ -18,10 +18,9 @@ use super::identifier::plain;
 use super::meaning::Meaning as _;
 use super::names::Lists;
 use super::policy::CodePolicy;
-use super::rules::{Rules, is_naming, shown};
+use super::rules::{Rules, check_nodes, check_text, is_naming, shown};
 use super::scan::{Import, Reading};
 use super::syntax::{Grammar, Node, Tree};
-use super::walk::{check_nodes, check_text};
 use crate::data_file::expression;
 
 /// The readings of Python: as a program, as the indented part of one, and as the method of a class.

@@ -235,10 +235,7 @@ impl DefinitionGuardShared {
     /// # Errors
     /// 1010 if a definition is held back, or the called tool is not listed; -32602 if the request does not say what it uses.
     fn admits(&self, request: &Request) -> Result<(), Error> {
-        match UsedDefinitions::by(request)? {
-            Some(used) => self.admit(request, &used),
-            None => Ok(()),
-        }
+        UsedDefinitions::by(request)?.map_or(Ok(()), |used| self.admit(request, &used))
     }
 
     fn admit(&self, request: &Request, used: &UsedDefinitions) -> Result<(), Error> {

@@ -25,10 +25,8 @@ impl UsedDefinitions {
         if request.method == Method::TOOLS_CALL {
             return Ok(Some(Self::Tool));
         }
-        let Some(rule) = MethodRule::of(request).filter(|rule| rule.gates.contains(&GateKind::Definitions))
-        else {
-            return Ok(None);
-        };
+        let rule = MethodRule::of(request).filter(|rule| rule.gates.contains(&GateKind::Definitions));
+        let Some(rule) = rule else { return Ok(None) };
         Ok(match rule.concern {
             RequestConcern::Prompt => Some(named(DefinitionKind::Prompt, &request.params, "name")?),
             RequestConcern::Completion => Some(Self::completed(request)?),
@@ -52,8 +50,7 @@ impl UsedDefinitions {
     }
 
     fn completed(request: &Request) -> Result<Self, Error> {
-        let reference = request.params.object("ref");
-        let reference = reference.ok_or_else(|| missing("ref"))?;
+        let reference = request.params.object("ref").ok_or_else(|| missing("ref"))?;
         match reference.text("type").as_deref() {
             Some("ref/prompt") => named(DefinitionKind::Prompt, &reference, "name"),
             _ => named(DefinitionKind::Template, &reference, "uri"),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{ApproveError, PinWrite, PinnedDefinitions, Snapshot};
-use crate::StoreError;
 use mgp_types::canonical::Digest;
 
+use super::{ApproveError, PinWrite, PinnedDefinitions, Snapshot};
+use crate::StoreError;
 use crate::definition::order::are_alike;
 use crate::definition::{
     Definition, DefinitionKind, DefinitionName, HoldReason, PinAnnotations, PinState, Remark, RemarkKind,
@@ -36,18 +36,14 @@ impl PinnedDefinitions {
         Ok(())
     }
 
-    /// Returns whether an operator accepted what `rule` finds in the definition that has `digest`.
-    pub(in crate::definition) fn is_accepted(
+    /// Returns whether the definition that has `digest` has this remark.
+    pub(in crate::definition) fn has_remark(
         &self,
         server: &ServerId,
         name: &DefinitionName,
         digest: Digest,
-        rule: &str,
+        what: RemarkKind,
     ) -> bool {
-        self.has_remark(server, name, digest, RemarkKind::Accepted(rule.into()))
-    }
-
-    fn has_remark(&self, server: &ServerId, name: &DefinitionName, digest: Digest, what: RemarkKind) -> bool {
         self.snapshot.load().beside.on(server, name).contains(&Remark { digest, what })
     }
 
@@ -77,11 +73,9 @@ impl PinnedDefinitions {
 
     /// Returns whether the definition that waits under this name came with a change of its server's configuration.
     pub(crate) fn is_reconfigured(&self, server: &ServerId, name: &DefinitionName) -> bool {
-        let state = self.state(server, name);
-        state
-            .as_ref()
-            .and_then(PinState::pending)
-            .is_some_and(|pending| self.has_remark(server, name, pending.digest(), RemarkKind::Reconfigured))
+        let is =
+            |pending: &Definition| self.has_remark(server, name, pending.digest(), RemarkKind::Reconfigured);
+        self.state(server, name).as_ref().and_then(PinState::pending).is_some_and(is)
     }
 
     /// Notes the configuration with which a list came. If it differs from that of the list before, the definitions that

@@ -83,8 +83,8 @@ static NAMES: LazyLock<HashMap<&'static str, Atoms>> = LazyLock::new(|| {
 
 #[cfg(test)]
 mod tests {
+    use super::super::judge::SCAN_RULES;
     use super::super::lexicon::LEXICON;
-    use super::super::rules::SCAN_RULES;
     use super::super::wording::WORDINGS;
     use super::*;
 

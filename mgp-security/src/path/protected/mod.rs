@@ -6,18 +6,17 @@
 
 mod pattern;
 mod spelling;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use self::pattern::{PathPattern, PatternRelation};
 use self::spelling::{PathAnchor, PathReading};
-use self::table::{ForbiddenUse, TABLE};
 use crate::Finding;
-use crate::data_file::{Named as _, named};
+use crate::data_file::{Named as _, Section, named, sections, split};
 
 /// The use that a call makes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,9 +133,8 @@ impl ProtectedPaths {
     }
 
     /// Resolves paths on this machine as well. Relative paths begin at `base`.
-    pub fn on_this_machine(mut self, base: impl Into<PathBuf>) -> Self {
-        self.base = Some(base.into());
-        self
+    pub fn on_this_machine(self, base: impl Into<PathBuf>) -> Self {
+        Self { base: Some(base.into()), ..self }
     }
 
     /// Returns why `path` is protected against `access`; `None` if it is not protected.
@@ -247,3 +245,63 @@ fn judge_known(reading: &PathReading, access: PathAccess) -> Option<ProtectedRea
 
 /// The largest length of a path in bytes; a longer text is not a path.
 const MAX_BYTES: usize = 4096;
+
+/// The contents of `table.txt`.
+#[derive(Default)]
+struct ProtectedTable {
+    groups: Vec<Group>,
+    /// The kinds of files, each with its description for messages to people.
+    kinds: Vec<(&'static str, &'static str)>,
+    /// Environment variables, each with the beginning of the patterns that it stands for.
+    variables: Vec<(&'static str, &'static str)>,
+    /// Directories below which a whole file system begins again.
+    mounts: Vec<&'static str>,
+    /// Homes of users, and patterns of the directories that hold them.
+    homes: Vec<&'static str>,
+}
+
+/// A group of patterns with the same kind and the same forbidden use.
+struct Group {
+    kind: ProtectedKind,
+    forbids: ForbiddenUse,
+    /// The patterns, each also as it is written.
+    patterns: Vec<(PathPattern, &'static str)>,
+}
+
+named! {
+    /// The use that a group of patterns forbids.
+    enum ForbiddenUse {
+        "nothing" => Nothing,
+        "writing" => Writing,
+        "everything" => Everything,
+    }
+}
+
+/// The table of protected files.
+static TABLE: LazyLock<ProtectedTable> = LazyLock::new(|| {
+    let mut table = ProtectedTable::default();
+    for section in sections(include_str!("table.txt")) {
+        match section.heading {
+            "kinds" => table.kinds = pairs(&section).collect(),
+            "variables" => table.variables = pairs(&section).collect(),
+            "mounts" => table.mounts = patterns(&section).collect(),
+            "homes" => table.homes = patterns(&section).collect(),
+            group => {
+                let (kind, forbids) = split(group, ": ");
+                let named = ProtectedKind::named(kind).zip(ForbiddenUse::named(forbids));
+                let (kind, forbids) = named.expect("a heading names a kind and a use");
+                let patterns = patterns(&section).map(|text| (PathPattern::new(text), text)).collect();
+                table.groups.push(Group { kind, forbids, patterns });
+            }
+        }
+    }
+    table
+});
+
+fn pairs(section: &Section) -> impl Iterator<Item = (&'static str, &'static str)> {
+    section.entries.iter().map(|entry| split(entry.line, "="))
+}
+
+fn patterns(section: &Section) -> impl Iterator<Item = &'static str> {
+    section.entries.iter().flat_map(|entry| entry.line.split(", "))
+}

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::super::encoding;
-use super::super::segments::is_separator;
+use super::super::shape::{self, is_separator};
+use super::TABLE;
 use super::pattern::{has_wildcard, name_meets};
-use super::table::TABLE;
 use crate::shell::expand_braces;
 use crate::text;
 
@@ -104,7 +103,7 @@ fn forms(path: &str) -> Vec<String> {
     let mut layer = text::fold(path).into_owned();
     for _ in 0..MAX_LAYERS {
         forms.extend(expand_braces(&layer, MAX_READINGS.saturating_sub(forms.len())));
-        match encoding::decode(&layer) {
+        match shape::decode(&layer) {
             Ok(Some(decoded)) => layer = text::fold(&decoded).into_owned(),
             _ => break,
         }

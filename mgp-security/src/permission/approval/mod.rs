@@ -139,6 +139,9 @@ pub struct ApprovalAnswer {
     /// with whatever arguments, until the end of the terms or for ten minutes.
     #[serde(default = "one_call")]
     pub max_uses: u32,
+    /// The reason for a denial, which the caller is told.
+    #[serde(default)]
+    pub reason: Option<String>,
     /// The id under which the question stood in the queue, if it was answered there.
     #[serde(skip)]
     pub question: Option<ApprovalId>,
@@ -249,7 +252,23 @@ impl ApprovalAnswer {
     /// Returns the answer `decision` of `approver`. An approval is for the agent that asked, until its session ends.
     pub fn new(approver: Principal, decision: Decision) -> Self {
         let terms = GrantTerms { lasts: GrantLifetime::Session, ..GrantTerms::default() };
-        Self { approver, decision, terms, granted_to: GrantedTo::Asker, max_uses: 1, question: None }
+        Self {
+            approver,
+            decision,
+            terms,
+            granted_to: GrantedTo::Asker,
+            max_uses: 1,
+            reason: None,
+            question: None,
+        }
+    }
+
+    /// Returns the reason of a denial as the end of a sentence about it.
+    pub(crate) fn because(&self) -> String {
+        self.reason
+            .as_deref()
+            .map(|reason| format!(", and said: \"{}\"", sentence(reason)))
+            .unwrap_or_default()
     }
 }
 

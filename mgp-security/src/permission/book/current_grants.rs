@@ -52,10 +52,7 @@ impl PermissionDecisions {
 
     /// Returns the decision for this agent, or for all agents if `agent` is `None`.
     pub(super) fn of(&self, agent: Option<&AgentId>) -> Option<&Arc<GrantEntry>> {
-        match agent {
-            Some(agent) => self.by_agent.get(agent.as_str()),
-            None => self.for_all.as_ref(),
-        }
+        agent.map_or(self.for_all.as_ref(), |agent| self.by_agent.get(agent.as_str()))
     }
 
     /// Removes the decisions in place of which one for this agent [stands](covers).

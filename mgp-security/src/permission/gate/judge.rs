@@ -3,7 +3,7 @@
 use mgp_types::mgp::{ApprovalPolicy, CallEffect, Permission, ResolvedTool, Timestamp, method};
 use mgp_types::{Context, Error, GateKind, MethodRule, RawJson, Request, RequestConcern, RequestKind};
 
-use super::refusal::{PermissionRefusal, not_ready, not_resolved, refuse};
+use super::ask::{PermissionRefusal, not_ready, not_resolved, refuse};
 use super::{ConnectedServer, GrantedOnce, PermissionGate, is_about_permissions};
 use crate::permission::OnRefusal;
 use crate::permission::book::CurrentGrants;

@@ -1,10 +1,8 @@
 //! The side of permissions that asks a server for them and holds calls to them: the gate on the way to one server.
 
 mod ask;
-mod attach;
 mod judge;
 mod negotiate;
-mod refusal;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,8 +17,8 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::ask::WaitedPermissions;
-use self::attach::AttachedGrants;
 use self::judge::RequestAdmission;
+use self::negotiate::AttachedGrants;
 use super::{Approver, GrantBook, PermissionSettings};
 
 /// The gate that enforces the permissions of one server: its needs, the settings, and the decisions of operators.
@@ -86,6 +84,37 @@ impl PermissionGate {
     pub fn server(&self) -> &ServerId {
         &self.0.server
     }
+
+    /// Waits until the needs of the server are settled, and returns what is undecided about the request then.
+    async fn undecided_after_negotiation(&self, request: &Request) -> Vec<Permission> {
+        let mut negotiating = self.0.negotiating.subscribe();
+        // Who has waited long enough is told how things stand.
+        let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
+        match self.admit(request) {
+            Ok(RequestAdmission::Wait(undecided)) => undecided,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Waits for an operator, and returns the guard for what was granted for the call alone.
+    async fn permit(
+        &self,
+        request: &mut Request,
+        undecided: &[Permission],
+    ) -> Result<Option<OnceGrantGuard>, Error> {
+        let mut waited = self.settle_all(undecided, Some(request)).await?;
+        let once = std::mem::take(&mut waited.once);
+        let running = OnceGrantGuard::begin(&self.0.book, self.server(), once, request);
+        self.admit_late(request, &waited)?;
+        if waited.was_shown
+            && let Some(flow) = &mut request.context.flow
+        {
+            // Whoever said yes to the permission was shown the flow, too.
+            Arc::make_mut(flow).is_new = false;
+        }
+        self.attach(request);
+        Ok(running)
+    }
 }
 
 mgp_types::partial_debug!(PermissionGate, self =>
@@ -144,39 +173,6 @@ impl Gate for PermissionGate {
             }
             decided => AskedRule::judged("permissions", decided),
         });
-    }
-}
-
-impl PermissionGate {
-    /// Waits until the needs of the server are settled, and returns what is undecided about the request then.
-    async fn undecided_after_negotiation(&self, request: &Request) -> Vec<Permission> {
-        let mut negotiating = self.0.negotiating.subscribe();
-        // Who has waited long enough is told how things stand.
-        let _ = timeout(NEGOTIATED_WITHIN, negotiating.wait_for(|is_so| !is_so)).await;
-        match self.admit(request) {
-            Ok(RequestAdmission::Wait(undecided)) => undecided,
-            _ => Vec::new(),
-        }
-    }
-
-    /// Waits for an operator, and returns the guard for what was granted for the call alone.
-    async fn permit(
-        &self,
-        request: &mut Request,
-        undecided: &[Permission],
-    ) -> Result<Option<OnceGrantGuard>, Error> {
-        let mut waited = self.settle_all(undecided, Some(request)).await?;
-        let once = std::mem::take(&mut waited.once);
-        let running = OnceGrantGuard::begin(&self.0.book, self.server(), once, request);
-        self.admit_late(request, &waited)?;
-        if waited.was_shown
-            && let Some(flow) = &mut request.context.flow
-        {
-            // Whoever said yes to the permission was shown the flow, too.
-            Arc::make_mut(flow).is_new = false;
-        }
-        self.attach(request);
-        Ok(running)
     }
 }
 

@@ -76,11 +76,8 @@ impl PathScope {
         if self.allowed.iter().any(|glob| glob.matches(&path)) {
             return Ok(());
         }
-        Err(if is_absolute(&path) {
-            Finding::new("scope-path", "this path was not granted")
-        } else {
-            relative()
-        })
+        let refused = || Finding::new("scope-path", "this path was not granted");
+        Err(if is_absolute(&path) { refused() } else { relative() })
     }
 
     /// Returns whether the path, or a directory that contains it, is denied.

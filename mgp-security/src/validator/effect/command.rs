@@ -70,7 +70,7 @@ fn redirected(stage: &Stage) -> Option<StandardInput> {
     Some(match (read.direction, read.target.text()) {
         (Direction::Text | Direction::Document, Some(text)) => StandardInput::Text(text),
         (Direction::Text | Direction::Document, None) => StandardInput::Foreign,
-        _ if brings_code_within(&read.target) => StandardInput::Foreign,
+        _ if runs_within(&read.target, brings_code) => StandardInput::Foreign,
         _ => StandardInput::Something,
     })
 }
@@ -130,11 +130,6 @@ fn brings_code(stage: &Stage) -> bool {
     words.any(|word| is_listed("command that brings code", &bare_name(&word)))
 }
 
-/// Returns whether a substitution in a word brings code.
-fn brings_code_within(word: &Word) -> bool {
-    runs_within(word, brings_code)
-}
-
 /// Returns whether a substitution in a word runs a stage of a kind.
 fn runs_within(word: &Word, is_of_kind: impl Fn(&Stage) -> bool) -> bool {
     let mut runs = false;
@@ -159,7 +154,7 @@ fn of_simple(command: &Simple, input: &StandardInput) -> CallEffect {
     }
     let words: Vec<String> = command.words.iter().filter_map(Word::text).collect();
     let has = |is_kind: fn(&str) -> bool| words.iter().any(|word| is_kind(&bare_name(word)));
-    if has(is_interpreter) && command.words.iter().any(brings_code_within) {
+    if has(is_interpreter) && command.words.iter().any(|word| runs_within(word, brings_code)) {
         return CallEffect::GivesAccess;
     }
     // What a command puts out goes to the host whose name or path it becomes.

@@ -26,11 +26,8 @@ pub(crate) use sql::check_sql;
 
 /// Checks the method of a request: `GET`, `HEAD` and `OPTIONS` pass.
 pub(crate) fn check_http_method(method: &str) -> Result<(), Finding> {
-    if ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method)) {
-        Ok(())
-    } else {
-        Err(writes("requests may only read here: use GET or HEAD"))
-    }
+    let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|own| own.eq_ignore_ascii_case(method));
+    if reads { Ok(()) } else { Err(writes("requests may only read here: use GET or HEAD")) }
 }
 
 /// Returns the finding of every check of reading, with its own message.

@@ -10,7 +10,6 @@
 
 mod argv;
 mod builtin;
-mod database;
 mod expand;
 mod finding;
 mod flow;
@@ -60,9 +59,8 @@ impl CommandPolicy {
     }
 
     /// Keeps commands away from the files of `protected`, in addition to those that are known by their names.
-    pub fn with_protected(mut self, protected: ProtectedPaths) -> Self {
-        self.protected = protected;
-        self
+    pub fn with_protected(self, protected: ProtectedPaths) -> Self {
+        Self { protected, ..self }
     }
 
     fn is_scratch(&self, path: &str) -> bool {

@@ -54,10 +54,8 @@ pub(super) fn tolerate(judged: Result<Flow, Finding>) -> Result<(), Finding> {
 
 /// Returns whether an option with this name takes a command or code in most programs.
 fn is_running(name: &str) -> bool {
-    let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-').filter(|bare| bare.len() > 1))
-    else {
-        return matches!(name, "-e" | "-c" | "-x");
-    };
+    let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-').filter(|bare| bare.len() > 1));
+    let Some(bare) = bare else { return matches!(name, "-e" | "-c" | "-x") };
     is_listed("running-names", &bare.to_ascii_lowercase())
 }
 

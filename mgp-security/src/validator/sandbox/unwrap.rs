@@ -8,8 +8,8 @@ use super::argv::delete::Search;
 use super::finding::{Danger, refuse, refuse_if};
 use super::known::{Kind, Reading, Trait, check_value, facts, is_known_as, is_shell};
 use super::lists::{holds_listed, is_listed, lies_in};
+use super::package;
 use super::value::{Arg, Flow, HOLE, Marks, Text};
-use super::{database, package};
 
 /// A command that a program runs in turn.
 pub(super) enum Inner {
@@ -97,7 +97,7 @@ fn of_value(
         Kind::Escapes if names_secret(call, text) => return Err(refuse(Danger::Secret)),
         Kind::Escapes | Kind::Code if reading.program.has(Trait::Sql) => {
             escape(text, inner)?;
-            database::check(text)?;
+            check_statements(text)?;
         }
         Kind::Escapes => escape(text, inner)?,
         Kind::Setting => setting(call, text, inner)?,
@@ -144,12 +144,43 @@ fn of_input(call: &Call<'_>, reading: &Reading<'_>, inner: &mut Vec<Inner>) -> R
             text.lines().try_for_each(|line| escape(line, inner))?;
             refuse_if(names_secret(call, text), Danger::Secret)?;
             if reading.program.has(Trait::Sql) {
-                database::check(text)?;
+                check_statements(text)?;
             }
         }
         _ => {}
     }
     Ok(())
+}
+
+/// Judges the statements that a database client is given to run.
+fn check_statements(text: &str) -> Result<(), Finding> {
+    refuse_if(holds_listed("destroying-calls", text), Danger::Destruction)?;
+    text.split(';').try_for_each(check_statement)
+}
+
+fn check_statement(statement: &str) -> Result<(), Finding> {
+    let upper = statement.to_ascii_uppercase();
+    let words: Vec<&str> = upper
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |word: &str| words.contains(&word);
+    let destroys = match words.as_slice() {
+        ["DROP", "TABLE", "IF", "EXISTS", ..] => false,
+        ["DROP", kind, ..] => {
+            !matches!(*kind, "INDEX" | "VIEW" | "TRIGGER" | "FUNCTION" | "TYPE" | "SEQUENCE")
+        }
+        ["TRUNCATE", ..] => true,
+        ["DELETE", "FROM", ..] | ["UPDATE", ..] => !has("WHERE") && (words[0] == "DELETE" || has("SET")),
+        _ => false,
+    };
+    refuse_if(destroys, Danger::Destruction)?;
+    let account = matches!(words.as_slice(), ["ALTER" | "CREATE", "USER" | "ROLE" | "LOGIN", ..]);
+    let grants = match words.as_slice() {
+        ["GRANT", ..] => true,
+        _ => account && ["SUPERUSER", "CREATEROLE", "PASSWORD", "IDENTIFIED"].into_iter().any(has),
+    };
+    refuse_if(grants, Danger::Privilege)
 }
 
 /// Returns whether a command of a client, an editor or a database names a file with keys or passwords.

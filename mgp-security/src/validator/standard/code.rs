@@ -23,16 +23,10 @@ impl Validator for CodeValidator {
     fn check(&self, call: &ValidatedCall<'_>) -> Result<(), BlockedCall> {
         let mut declared: Option<CodeSafety> = None;
         for declaration in &call.tool.security.code_safety {
-            let declaration: CodeSafety = declaration.to().map_err(|_| {
-                Finding::new(
-                    "unreadable-declaration",
-                    "what code has to keep to is declared in no known form",
-                )
-            })?;
-            declared = Some(match declared {
-                Some(other) => other.confine(&declaration),
-                None => declaration,
-            });
+            let message = "what code has to keep to is declared in no known form";
+            let unreadable = |_| Finding::new("unreadable-declaration", message);
+            let declaration: CodeSafety = declaration.to().map_err(unreadable)?;
+            declared = declared.map(|other| other.confine(&declaration)).or(Some(declaration));
         }
         let mut safety = declared.unwrap_or_else(|| CodeSafety::new(SafetyLevel::Standard));
         if safety.language.is_none() {

@@ -36,17 +36,15 @@ impl NetworkValidator {
     /// Allows URIs with schemes of the server's own, which `owns` recognizes: the server lists resources under them,
     /// and no other program can follow them. Schemes that name a host or a file never count as such.
     #[must_use]
-    pub fn with_own_schemes(mut self, owns: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        self.owns = Some(Arc::new(owns));
-        self
+    pub fn with_own_schemes(self, owns: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { owns: Some(Arc::new(owns)), ..self }
     }
 
     /// Allows `data:` URLs, which browsers show without any request, if no address in them is refused. Base64-encoded
     /// content passes only if it is no page, because an encoded page is not inspected.
     #[must_use]
-    pub fn with_pages_in_urls(mut self) -> Self {
-        self.pages_in_urls = true;
-        self
+    pub fn with_pages_in_urls(self) -> Self {
+        Self { pages_in_urls: true, ..self }
     }
 
     /// Checks a URL that `call` visits. Files and pages in the URL pass where the tool says that it takes them, and the

@@ -5,24 +5,23 @@ use mgp_types::ext::transaction::{StepResult, StepStatus};
 use mgp_types::ext::{Compensation, StructuredError};
 use mgp_types::{CallEnding, Error, Origin, Response};
 
-use crate::step_undo::{StepRule, StepUndo};
+use crate::cx::StepUndo;
+use crate::tool::ToolEntry;
 
-/// Returns how a step ended; `None` where nobody knows.
+/// Returns how a step that called `tool` ended; `None` where nobody knows.
 pub(super) fn outcome(
     outcome: &Result<Response, Error>,
     undo: &StepUndo,
-    rule: &StepRule,
+    tool: Option<&ToolEntry>,
 ) -> Option<StepOutcome> {
-    if let (Some(arguments), Some(tool)) = (undo.0.lock().take(), &rule.undone_by) {
+    if let (Some(arguments), Some(undoing)) = (undo.0.lock().take(), tool.and_then(ToolEntry::undone_by)) {
         // A handler that says how its effect is taken back has had one, however it ends.
-        return Some(StepOutcome::Undoable(Compensation::new(tool.clone(), arguments)));
+        return Some(StepOutcome::Undoable(Compensation::new(undoing, arguments)));
     }
     match outcome {
-        Ok(response) if response.result.ending() == CallEnding::Done && rule.is_read_only => {
-            Some(StepOutcome::Harmless)
-        }
-        Ok(response) if response.result.ending() == CallEnding::Done => Some(StepOutcome::Final),
-        Ok(_) => Some(StepOutcome::Failed),
+        Ok(response) if response.result.ending() != CallEnding::Done => Some(StepOutcome::Failed),
+        Ok(_) if tool.is_some_and(ToolEntry::is_read_only) => Some(StepOutcome::Harmless),
+        Ok(_) => Some(StepOutcome::Final),
         Err(error) if matches!(error.origin(), Origin::Local | Origin::Peer | Origin::InputRequired) => {
             Some(StepOutcome::Failed)
         }

@@ -1,12 +1,14 @@
 //! The client's responder for callbacks: a handler answers the questions of servers, each once.
 
-use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use foldhash::quality::RandomState;
-use mgp_types::mgp::{CallbackRequest, CallbackRespond, ServerId, method};
-use mgp_types::{BoxFuture, Context, Error, Method, RawJson, Request, Session};
+use mgp_types::mgp::{CallbackRequest, CallbackRespond, Extension, ServerId, method};
+use mgp_types::{
+    BoxFuture, Context, Error, Flow, Gate, GateLayer, Gated, Method, RawJson, Request, RequestKind, Response,
+    Session,
+};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -14,10 +16,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use self::history::{CallbackHistory, CallbackState, Occurrence};
 
 mod history;
-mod inbound;
 
-pub use self::inbound::{CallbackInbound, CallbackInboundLayer};
 use super::question::wait_for;
+use crate::session::negotiated;
 
 /// Answers the questions that servers ask in the middle of calls. Clones share all records.
 ///
@@ -49,12 +50,8 @@ pub struct ServerResponder {
 impl CallbackResponder {
     /// Creates a responder whose questions `handler` answers.
     pub fn new(handler: impl CallbackHandler) -> Self {
-        let handler = Arc::new(handler);
-        Self(Arc::new(CallbackResponderInner {
-            handler,
-            book: Mutex::default(),
-            hasher: RandomState::default(),
-        }))
+        let (book, hasher) = (Mutex::default(), RandomState::default());
+        Self(Arc::new(CallbackResponderInner { handler: Arc::new(handler), book, hasher }))
     }
 
     /// Returns the responder for the questions of `server`.
@@ -96,6 +93,33 @@ impl ServerResponder {
                 tracing::warn!(server = %self.server, "a callback was dropped: too many callbacks of the server are open");
             }
         }
+    }
+}
+
+/// Takes the questions that a server asks in the middle of calls. The layer makes [`CallbackInbound`] services.
+pub type CallbackInboundLayer = GateLayer<ServerResponder>;
+
+/// The service of [`CallbackInboundLayer`].
+///
+/// The service sits in the stack that answers the server, behind the layer that knows the session. The service takes
+/// `notifications/mgp.callback.request` where callbacks were negotiated and lets everything else go on. The responder
+/// answers in a task of its own: the connection goes on at once. The service reads `context.session` and the stream of
+/// `context.outbox`, writes and refuses nothing, and allocates and locks for its own notification only.
+pub type CallbackInbound<S> = Gated<ServerResponder, S>;
+
+impl Gate for ServerResponder {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        let is_ours = request.kind == RequestKind::Notify && request.method == *method::CALLBACK_REQUEST;
+        if is_ours
+            && let Some(session) = &request.context.session
+            && negotiated(Some(session), &Extension::Callbacks)
+        {
+            self.take(session, request, (*request.context).clone());
+            return Flow::answer(Response::empty());
+        }
+        Flow::Pass(())
     }
 }
 

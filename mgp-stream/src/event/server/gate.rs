@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Publisher;
-use super::listen::{self, EventListening};
+use super::listen::{self, ListeningRequest};
 use super::quotas::EventQuotas;
 use super::registry::{SubscriptionCaller, SubscriptionRegistry};
 use super::terms::{self, Terms};
@@ -70,18 +70,11 @@ impl Gate for EventsGate {
             }
             #[cfg(feature = "ext")]
             OwnSubscriptions::METHOD if is_for_us(request) => Flow::Answer(list(&self.0, request)),
-            mcp::method::LISTEN if is_for_us(request) => {
-                listen::open(&self.0, request).map(|listening| listening.map(ListeningRequest)).into()
-            }
+            mcp::method::LISTEN if is_for_us(request) => listen::open(&self.0, request).into(),
             _ => Flow::Pass(None),
         }
     }
 }
-
-/// A request that listens for events; dropping this value ends the sending.
-pub struct ListeningRequest(#[expect(dead_code, reason = "it is held, and not read")] EventListening);
-
-mgp_types::partial_debug!(ListeningRequest);
 
 mgp_types::partial_debug!(EventsGate, self => publisher: self.0.publisher);
 

@@ -11,8 +11,7 @@ use super::registry::{FeedAttachment, SubscriptionCaller, SubscriptionRegistry};
 use super::terms::Terms;
 
 /// A request that listens for events. Dropping this value ends the sending; the subscription stays and can be resumed.
-#[derive(Debug)]
-pub(super) struct EventListening {
+pub struct ListeningRequest {
     acknowledgement: Arc<Acknowledgement>,
     is_new: bool,
 }
@@ -24,7 +23,7 @@ const NOTIFICATIONS: &str = "notifications";
 pub(super) fn open(
     registry: &Arc<SubscriptionRegistry>,
     request: &mut Request,
-) -> Result<Option<EventListening>, Error> {
+) -> Result<Option<ListeningRequest>, Error> {
     let Some(mut filter) = request.params.object(NOTIFICATIONS) else {
         return Ok(None);
     };
@@ -48,10 +47,12 @@ pub(super) fn open(
     });
     request.context.outbox = Outbox::new(acknowledgement.clone(), stream);
     request.params.set(NOTIFICATIONS, filter.to_raw());
-    Ok(Some(EventListening { acknowledgement, is_new: asked.subscription_id.is_none() }))
+    Ok(Some(ListeningRequest { acknowledgement, is_new: asked.subscription_id.is_none() }))
 }
 
-impl Drop for EventListening {
+mgp_types::partial_debug!(ListeningRequest);
+
+impl Drop for ListeningRequest {
     fn drop(&mut self) {
         let Acknowledgement { registry, attachment, answer, .. } = &*self.acknowledgement;
         let unacknowledged = answer.lock().take().is_some();
@@ -65,7 +66,6 @@ impl Drop for EventListening {
 }
 
 /// The part of an acknowledgement that is about events.
-#[derive(Debug)]
 struct Acknowledgement {
     registry: Arc<SubscriptionRegistry>,
     attachment: Option<FeedAttachment>,
@@ -79,10 +79,8 @@ impl Acknowledgement {
     /// Sends the acknowledgement with the answer in it, and then events: the acknowledgement is the first message of
     /// its stream.
     async fn send(&self, mut notification: Request, answer: RawJson) -> Result<(), Error> {
-        let honoured = notification.params.get(NOTIFICATIONS);
-        let mut honoured = honoured.and_then(|raw| Object::from_raw(&raw).ok()).unwrap_or_default();
+        let honoured = notification.params.object_mut_or_new(NOTIFICATIONS);
         honoured.set(EventSubscribe::LISTEN_MEMBER, answer);
-        notification.params.set(NOTIFICATIONS, honoured.to_raw());
         self.outbox.notify(notification).await?;
         if let Some(attachment) = self.attachment.clone() {
             self.registry.start(attachment, self.after_seq);

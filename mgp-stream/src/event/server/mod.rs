@@ -15,7 +15,8 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use self::gate::{EventAudience, EventsGate, ListeningRequest};
+pub use self::gate::{EventAudience, EventsGate};
+pub use self::listen::ListeningRequest;
 pub use self::publisher::{PublishError, Publisher};
 #[cfg(test)]
 pub(super) use self::{buffer::Bounds, quotas::EventQuotas};

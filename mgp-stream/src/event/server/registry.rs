@@ -172,15 +172,8 @@ impl SubscriptionRegistry {
         let feed = EventFeed::new(given_id, spectator, patterns, asked.filter, terms.clone(), bounds);
         let feed = Arc::new(feed);
         self.publisher.open(&feed);
-        let owner = caller.principal.cloned();
-        let entry = SubscriptionEntry {
-            feed,
-            owner,
-            holder,
-            attachment: NOT_ATTACHED,
-            pump: JoinSet::new(),
-            used: now,
-        };
+        let (owner, pump) = (caller.principal.cloned(), JoinSet::new());
+        let entry = SubscriptionEntry { feed, owner, holder, attachment: NOT_ATTACHED, pump, used: now };
         state.entries.insert(id.clone(), entry);
         let attachment = state.attach(&id);
         Ok(OpenedSubscription { answer, terms, attachment, after_seq: 0 })
@@ -220,8 +213,7 @@ impl SubscriptionRegistry {
     ) -> Result<OpenedSubscription, Error> {
         let mut state = self.state.lock();
         let own = state.id_of(caller, id).ok_or_else(unknown)?;
-        let entry = self.find(&mut state, caller, id).ok_or_else(unknown)?;
-        let is_held = entry.is_held_by(caller.session);
+        let is_held = self.find(&mut state, caller, id).ok_or_else(unknown)?.is_held_by(caller.session);
         if caller.principal.is_none() && matches!(holder, Some(EventRoute::Session(_))) && !is_held {
             self.check_session(&state, caller)?;
         }
@@ -394,11 +386,9 @@ impl SubscriptionRegistry {
     }
 
     fn remove(&self, state: &mut SubscriptionRegistryState, id: &SubscriptionId) -> bool {
-        let removed = state.entries.remove(id);
-        if let Some(entry) = &removed {
-            self.publisher.close([&*entry.feed]);
-        }
-        removed.is_some()
+        let Some(entry) = state.entries.remove(id) else { return false };
+        self.publisher.close([&*entry.feed]);
+        true
     }
 }
 

@@ -33,22 +33,18 @@ impl SchemaDefinitions {
         let mut all = Vec::new();
         for holder in HOLDERS {
             if let Some(held) = root.object(holder) {
-                all.extend(held.iter().map(|(name, schema)| SchemaDefinition {
-                    holder,
-                    name: name.into_owned(),
-                    schema,
-                    fixed: false,
+                all.extend(held.iter().map(|(name, schema)| {
+                    let name = name.into_owned();
+                    SchemaDefinition { holder, name, schema, fixed: false }
                 }));
             }
         }
         let places =
             all.iter().enumerate().map(|(place, definition)| (definition.pointer(), place)).collect();
         let mut definitions = Self { all, places };
-        let fixed = definitions
-            .reached(&References::where_fixed(text), |_, one| References::in_text(one.schema.as_bytes()))
-            .into_iter()
-            .map(|(place, _)| place)
-            .collect::<Vec<_>>();
+        let from = References::where_fixed(text);
+        let fixed = definitions.reached(&from, |_, one| References::in_text(one.schema.as_bytes()));
+        let fixed: Vec<usize> = fixed.into_iter().map(|(place, _)| place).collect();
         for place in fixed {
             definitions.all[place].fixed = true;
         }

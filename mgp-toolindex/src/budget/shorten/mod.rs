@@ -7,7 +7,7 @@ mod places;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use mgp_types::json::write_string;
+use mgp_types::json::ObjectWriter;
 use mgp_types::{Object, RawJson};
 
 use self::definitions::{HOLDERS, References, SchemaDefinition, SchemaDefinitions};
@@ -243,17 +243,11 @@ type Member<'a> = (Cow<'a, str>, RawJson);
 
 /// Returns the object of these members.
 fn object(members: &[Member<'_>]) -> RawJson {
-    let mut out = vec![b'{'];
+    let mut out = ObjectWriter::new();
     for (name, value) in members {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        write_string(&mut out, name);
-        out.push(b':');
-        out.extend_from_slice(value.as_bytes());
+        out.json(name, value);
     }
-    out.push(b'}');
-    RawJson::from_written(out)
+    out.finish().to_raw()
 }
 
 fn array(values: impl Iterator<Item = RawJson>) -> RawJson {

@@ -36,20 +36,15 @@ const NEARLY: f32 = 0.25;
 pub(super) async fn candidates(asking: &ToolRequest<'_>, capability: &str) -> Vec<Candidate> {
     let capability = capability.replace(['_', '-'], " ");
     let alone = search(asking, &capability).await;
-    let together = with_terms(asking, &capability);
-    let together = match together {
+    let together = match with_terms(asking, &capability) {
         Some(text) => search(asking, &text).await.hits,
         None => Vec::new(),
     };
-    let mut candidates: Vec<_> = alone
-        .hits
-        .into_iter()
-        .filter(|hit| hit.score >= NEARLY)
-        .map(|hit| {
-            let same = together.iter().find(|other| Arc::ptr_eq(&other.tool, &hit.tool));
-            candidate(asking, hit.tool, hit.score, same.map_or(0.0, |hit| hit.score))
-        })
-        .collect();
+    let near = alone.hits.into_iter().filter(|hit| hit.score >= NEARLY).map(|hit| {
+        let same = together.iter().find(|other| Arc::ptr_eq(&other.tool, &hit.tool));
+        candidate(asking, hit.tool, hit.score, same.map_or(0.0, |hit| hit.score))
+    });
+    let mut candidates: Vec<_> = near.collect();
     candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance));
     candidates
 }
@@ -74,11 +69,8 @@ fn candidate(asking: &ToolRequest<'_>, tool: Arc<Tool>, alone: f32, together: f3
     } else if let TypeFit::Contradicted(kinds) = taken {
         CandidateStatus::Misses(format!("the tool takes {}, not {}", names(&kinds), input_types.join(" or ")))
     } else if let TypeFit::Contradicted(kinds) = given {
-        CandidateStatus::Misses(format!(
-            "the tool returns {}, not {}",
-            names(&kinds),
-            output_types.join(" or ")
-        ))
+        let (given, wanted) = (names(&kinds), output_types.join(" or "));
+        CandidateStatus::Misses(format!("the tool returns {given}, not {wanted}"))
     } else {
         let missing = asking.shared.visible_tools.missing(asking.context, &tool);
         if missing.is_empty() { CandidateStatus::Meets } else { CandidateStatus::Lacks(missing) }

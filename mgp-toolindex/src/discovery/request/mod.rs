@@ -114,9 +114,8 @@ impl ToolRequest<'_> {
                 return (LoadedTools { session_tools_count, ..LoadedTools::default() }, Vec::new());
             }
             let loaded = session.load(view, settings, &tools);
-            let found = loaded.loaded.iter();
-            let found =
-                found.map(|tool| loaded_tool(self.snapshot, tool, names, session.held(tool))).collect();
+            let found = |tool: &Arc<Tool>| loaded_tool(self.snapshot, tool, names, session.held(tool));
+            let found = loaded.loaded.iter().map(found).collect();
             (loaded, found)
         })
     }
@@ -168,11 +167,7 @@ impl ToolRequest<'_> {
     }
 
     fn near_miss(&self, capability: &str, tool: &Tool, reason: String) -> NearMiss {
-        NearMiss::new(
-            capability,
-            self.snapshot.shown_name(tool, self.shared.names(self.context)),
-            tool.server.clone(),
-            reason,
-        )
+        let name = self.snapshot.shown_name(tool, self.shared.names(self.context));
+        NearMiss::new(capability, name, tool.server.clone(), reason)
     }
 }

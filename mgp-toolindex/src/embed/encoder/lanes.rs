@@ -2,6 +2,8 @@
 
 #![expect(clippy::inline_always, reason = "the vector instructions reach only what is inlined")]
 
+use pulp::bytemuck::Pod;
+
 /// The number of outputs whose weights lie together.
 pub(super) const BLOCK: usize = 16;
 
@@ -11,20 +13,17 @@ pub(super) type PairWeights = [[i16; 2]; BLOCK];
 /// Vector instructions that multiply pairs of inputs with the weights of a block, and add up. Products of `BLOCKS`
 /// blocks with a few rows of inputs fill the registers.
 pub(super) trait Lanes<const BLOCKS: usize>: Copy {
-    type Weights: Copy;
+    /// [`PairWeights`] in registers.
+    type Weights: Pod;
     type Pair: Copy;
     /// A sum for each output of a block.
-    type Sums: Copy;
-    /// Sums of more than fit into whole numbers.
-    type Totals: Copy;
+    type Sums: Pod;
+    /// Sums of more than fit into whole numbers: a number for each output of a block.
+    type Totals: Pod;
 
-    fn none(self) -> Self::Sums;
-    fn weights(self, weights: PairWeights) -> Self::Weights;
     fn pair(self, inputs: [i16; 2]) -> Self::Pair;
     fn add(self, sums: Self::Sums, weights: Self::Weights, inputs: Self::Pair) -> Self::Sums;
-    fn nothing(self) -> Self::Totals;
     fn total(self, totals: Self::Totals, sums: Self::Sums) -> Self::Totals;
-    fn outputs(self, totals: Self::Totals) -> [f32; BLOCK];
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -33,16 +32,6 @@ impl Lanes<2> for pulp::x86::V4 {
     type Pair = pulp::i16x32;
     type Sums = pulp::i32x16;
     type Totals = pulp::f32x16;
-
-    #[inline(always)]
-    fn none(self) -> pulp::i32x16 {
-        self.splat_i32x16(0)
-    }
-
-    #[inline(always)]
-    fn weights(self, weights: PairWeights) -> pulp::i16x32 {
-        pulp::cast(weights)
-    }
 
     #[inline(always)]
     fn pair(self, inputs: [i16; 2]) -> pulp::i16x32 {
@@ -55,18 +44,8 @@ impl Lanes<2> for pulp::x86::V4 {
     }
 
     #[inline(always)]
-    fn nothing(self) -> pulp::f32x16 {
-        self.splat_f32x16(0.0)
-    }
-
-    #[inline(always)]
     fn total(self, totals: pulp::f32x16, sums: pulp::i32x16) -> pulp::f32x16 {
         self.add_f32x16(totals, self.convert_i32x16_to_f32x16(sums))
-    }
-
-    #[inline(always)]
-    fn outputs(self, totals: pulp::f32x16) -> [f32; BLOCK] {
-        pulp::cast(totals)
     }
 }
 
@@ -76,16 +55,6 @@ impl Lanes<1> for pulp::x86::V3 {
     type Pair = pulp::i16x16;
     type Sums = [pulp::i32x8; 2];
     type Totals = [pulp::f32x8; 2];
-
-    #[inline(always)]
-    fn none(self) -> [pulp::i32x8; 2] {
-        [self.splat_i32x8(0); 2]
-    }
-
-    #[inline(always)]
-    fn weights(self, weights: PairWeights) -> [pulp::i16x16; 2] {
-        pulp::cast(weights)
-    }
 
     #[inline(always)]
     fn pair(self, inputs: [i16; 2]) -> pulp::i16x16 {
@@ -104,19 +73,9 @@ impl Lanes<1> for pulp::x86::V3 {
     }
 
     #[inline(always)]
-    fn nothing(self) -> [pulp::f32x8; 2] {
-        [self.splat_f32x8(0.0); 2]
-    }
-
-    #[inline(always)]
     fn total(self, totals: [pulp::f32x8; 2], sums: [pulp::i32x8; 2]) -> [pulp::f32x8; 2] {
         let total = |half: usize| self.add_f32x8(totals[half], self.convert_i32x8_to_f32x8(sums[half]));
         [total(0), total(1)]
-    }
-
-    #[inline(always)]
-    fn outputs(self, totals: [pulp::f32x8; 2]) -> [f32; BLOCK] {
-        pulp::cast(totals)
     }
 }
 
@@ -129,16 +88,6 @@ impl Lanes<1> for ScalarLanes {
     type Pair = [i16; 2];
     type Sums = [i32; BLOCK];
     type Totals = [f32; BLOCK];
-
-    #[inline(always)]
-    fn none(self) -> [i32; BLOCK] {
-        [0; BLOCK]
-    }
-
-    #[inline(always)]
-    fn weights(self, weights: PairWeights) -> PairWeights {
-        weights
-    }
 
     #[inline(always)]
     fn pair(self, inputs: [i16; 2]) -> [i16; 2] {
@@ -154,22 +103,12 @@ impl Lanes<1> for ScalarLanes {
     }
 
     #[inline(always)]
-    fn nothing(self) -> [f32; BLOCK] {
-        [0.0; BLOCK]
-    }
-
-    #[inline(always)]
     fn total(self, mut totals: [f32; BLOCK], sums: [i32; BLOCK]) -> [f32; BLOCK] {
         for (total, sum) in totals.iter_mut().zip(sums) {
             #[expect(clippy::cast_precision_loss, reason = "what is lost is less than what rounding lost")]
             let sum = sum as f32;
             *total += sum;
         }
-        totals
-    }
-
-    #[inline(always)]
-    fn outputs(self, totals: [f32; BLOCK]) -> [f32; BLOCK] {
         totals
     }
 }

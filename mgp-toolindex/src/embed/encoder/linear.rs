@@ -4,7 +4,8 @@
 
 use std::array;
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::bytemuck::Zeroable as _;
+use pulp::{Arch, NullaryFnOnce, cast};
 
 use super::lanes::{BLOCK, Lanes, PairWeights, ScalarLanes};
 use super::rows::{MAX_WEIGHT, Rows, SEGMENT, WholeRows, largest, round};
@@ -103,12 +104,12 @@ impl Products<'_> {
                 let groups = (rows - first).div_ceil(MAX_ROWS);
                 let some = (rows - first).div_ceil(groups);
                 match some {
-                    1 => self.multiply_rows::<BLOCKS, 1>(lanes, block, first),
-                    2 => self.multiply_rows::<BLOCKS, 2>(lanes, block, first),
-                    3 => self.multiply_rows::<BLOCKS, 3>(lanes, block, first),
-                    4 => self.multiply_rows::<BLOCKS, 4>(lanes, block, first),
-                    5 => self.multiply_rows::<BLOCKS, 5>(lanes, block, first),
-                    _ => self.multiply_rows::<BLOCKS, MAX_ROWS>(lanes, block, first),
+                    1 => self.multiply_rows::<_, BLOCKS, 1>(lanes, block, first),
+                    2 => self.multiply_rows::<_, BLOCKS, 2>(lanes, block, first),
+                    3 => self.multiply_rows::<_, BLOCKS, 3>(lanes, block, first),
+                    4 => self.multiply_rows::<_, BLOCKS, 4>(lanes, block, first),
+                    5 => self.multiply_rows::<_, BLOCKS, 5>(lanes, block, first),
+                    _ => self.multiply_rows::<_, BLOCKS, MAX_ROWS>(lanes, block, first),
                 }
                 first += some;
             }
@@ -117,22 +118,22 @@ impl Products<'_> {
 
     /// Multiplies `ROWS` rows from `first` on with the weights of `BLOCKS` blocks.
     #[inline(always)]
-    fn multiply_rows<const BLOCKS: usize, const ROWS: usize>(
+    fn multiply_rows<L: Lanes<BLOCKS>, const BLOCKS: usize, const ROWS: usize>(
         &mut self,
-        lanes: impl Lanes<BLOCKS>,
+        lanes: L,
         block: usize,
         first: usize,
     ) {
         let Self { linear, inputs, outputs } = self;
         let weights: [_; BLOCKS] = array::from_fn(|at| linear.block(block + at));
         let rows: [_; ROWS] = array::from_fn(|at| inputs.row(first + at));
-        let mut totals = [[lanes.nothing(); BLOCKS]; ROWS];
+        let mut totals = [[L::Totals::zeroed(); BLOCKS]; ROWS];
         for segment in 0..linear.segments {
             let weights = weights.map(|weights| &weights[segment]);
             let rows = rows.map(|row| &row[segment]);
-            let mut sums = [[lanes.none(); BLOCKS]; ROWS];
+            let mut sums = [[L::Sums::zeroed(); BLOCKS]; ROWS];
             for pair in 0..SEGMENT / 2 {
-                let weights = weights.map(|weights| lanes.weights(weights[pair]));
+                let weights = weights.map(|weights| cast::<_, L::Weights>(weights[pair]));
                 for (sums, row) in sums.iter_mut().zip(rows) {
                     let inputs = lanes.pair(row[pair]);
                     for (sum, weights) in sums.iter_mut().zip(weights) {
@@ -149,7 +150,7 @@ impl Products<'_> {
         let width = outputs.width;
         for (at, totals) in totals.iter().enumerate() {
             let scale = inputs.scales[first + at];
-            let totals = totals.map(|totals| lanes.outputs(totals));
+            let totals = totals.map(cast::<_, [f32; BLOCK]>);
             let outputs = &mut outputs.numbers[(first + at) * width..][span.clone()];
             let factors = scales.iter().zip(shifts);
             for ((output, total), (of_output, shift)) in

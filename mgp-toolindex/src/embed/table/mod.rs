@@ -111,8 +111,7 @@ impl Embedder for StaticEmbedder {
     }
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, EmbedError>> {
-        let vector = |text: &String| self.vector(text).unwrap_or_else(|| vec![0.0; self.dimension()]);
-        Box::pin(std::future::ready(Ok(texts.iter().map(vector).collect())))
+        Box::pin(std::future::ready(Ok(texts.iter().filter_map(|text| self.embed_now(text)).collect())))
     }
 
     /// Returns the vector of any text, if only that of zeros.

@@ -1,11 +1,13 @@
-//! The agreement with a server, and the members of `_meta` that follow from it.
+//! The agreement with a server, the members of `_meta` that follow from it, and the session on the server's requests.
 
 use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
 use mgp_types::json::ObjectWriter;
 use mgp_types::mcp::meta::key;
-use mgp_types::{Object, RawJson, Request, Revision, Session, Severity};
+use mgp_types::{
+    Flow, Gate, Gated, Method, Object, RawJson, Request, RequestKind, Response, Revision, Session, Severity,
+};
 
 use super::relay::{ClientRelay, undescribe};
 
@@ -176,6 +178,36 @@ fn describe(revision: Revision, info: &RawJson, capabilities: &RawJson, level: O
         members.text(key::LOG_LEVEL, level.as_str());
     }
     members.finish()
+}
+
+/// A service behind an [`InboundGate`].
+pub type ClientInbound<S> = Gated<InboundGate, S>;
+
+/// Puts the session on the server's requests to the client, and answers `ping`.
+///
+/// The gate sits right behind the connection, in front of all others that answer the server. The gate writes
+/// `context.session`; during the handshake the slot stays empty, so that no request has to be queued: a layer that
+/// needs the session refuses, others go on. The gate never refuses and allocates nothing.
+#[derive(Debug, Clone)]
+pub struct InboundGate(Agreement);
+
+impl InboundGate {
+    /// Creates the gate that puts the session of `agreement` on requests.
+    pub fn new(agreement: Agreement) -> Self {
+        Self(agreement)
+    }
+}
+
+impl Gate for InboundGate {
+    type Pass = ();
+
+    fn enter(&self, request: &mut Request) -> Flow {
+        if request.kind == RequestKind::Call && request.method == Method::PING {
+            return Flow::answer(Response::empty());
+        }
+        request.context.session = self.0.session();
+        Flow::Pass(())
+    }
 }
 
 #[cfg(test)]

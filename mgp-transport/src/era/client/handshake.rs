@@ -227,12 +227,9 @@ impl<W: RpcService> Handshake<'_, W> {
             Some(capabilities) => Object::from_raw(&capabilities.detached()).map_err(|_| malformed())?,
             None => Object::new(),
         };
-        Ok(ServerDescription {
-            revision,
-            info: result.get("serverInfo").map(|info| info.detached()),
-            capabilities,
-            instructions: result.text("instructions").map(Into::into),
-        })
+        let info = result.get("serverInfo").map(|info| info.detached());
+        let instructions = result.text("instructions").map(Into::into);
+        Ok(ServerDescription { revision, info, capabilities, instructions })
     }
 
     fn agree(
@@ -251,13 +248,8 @@ impl<W: RpcService> Handshake<'_, W> {
             self.options.memory.remember(key, if stamp.is_some() { Era::Stateless } else { Era::Session });
         }
         let relay = self.options.relays.then(|| ClientRelay::new(revision, self.identity.offer.clone()));
-        Ok(AgreedSession {
-            session: Arc::new(session),
-            instructions,
-            stamp,
-            relay: relay.map(Arc::new),
-            generation: self.generation,
-        })
+        let (session, relay, generation) = (Arc::new(session), relay.map(Arc::new), self.generation);
+        Ok(AgreedSession { session, instructions, stamp, relay, generation })
     }
 
     async fn send(&mut self, request: Request) -> Result<Response, Error> {

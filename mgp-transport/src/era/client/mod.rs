@@ -3,8 +3,6 @@
 mod agreement;
 mod handshake;
 mod identity;
-mod inbound;
-mod memory;
 mod options;
 mod probe_verdict;
 mod relay;
@@ -14,12 +12,10 @@ mod service;
 #[cfg(test)]
 pub(super) mod tests;
 
-pub use self::agreement::Agreement;
 pub(crate) use self::agreement::RoundHandler;
+pub use self::agreement::{Agreement, ClientInbound, InboundGate};
 pub use self::identity::ClientIdentity;
-pub use self::inbound::{ClientInbound, InboundGate};
-pub use self::memory::{Era, EraMemory};
-pub use self::options::{EraMode, EraOptions, WireKind};
+pub use self::options::{Era, EraMemory, EraMode, EraOptions, WireKind};
 pub use self::probe_verdict::{ProbeEndedConnection, UnsupportedVersion};
 pub use self::resend::{EraFuture, NextStep, ResendRule};
 pub use self::service::ClientEra;

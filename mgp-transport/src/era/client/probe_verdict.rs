@@ -100,13 +100,10 @@ fn described(response: &Response, identity: &ClientIdentity) -> Option<ServerDes
     let versions: Vec<String> = result.get("supportedVersions")?.to().ok()?;
     let offered = |revision: &&Revision| versions.iter().any(|version| version == revision.as_str());
     let revision = *identity.revisions.iter().filter(|own| own.is_stateless()).find(offered)?;
-    let meta = result.object("_meta");
-    Some(ServerDescription {
-        revision,
-        info: meta.and_then(|meta| meta.get(key::SERVER_INFO)).map(|info| info.detached()),
-        capabilities: Object::from_raw(&result.get("capabilities")?.detached()).ok()?,
-        instructions: result.text("instructions").map(Into::into),
-    })
+    let info = result.object("_meta").and_then(|meta| meta.get(key::SERVER_INFO)).map(|info| info.detached());
+    let capabilities = Object::from_raw(&result.get("capabilities")?.detached()).ok()?;
+    let instructions = result.text("instructions").map(Into::into);
+    Some(ServerDescription { revision, info, capabilities, instructions })
 }
 
 fn refused(error: Error, identity: &ClientIdentity, kind: WireKind) -> ProbeVerdict {

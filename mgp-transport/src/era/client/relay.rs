@@ -44,10 +44,8 @@ impl ClientRelay {
         // The client has agreed on MGP with the gateway and not with the server.
         capabilities.remove(LEGACY_MEMBER);
         for (around, name) in [("extensions", EXTENSION_ID), ("experimental", LEGACY_MEMBER)] {
-            let inside = capabilities.object(around);
-            if let Some(mut inside) = inside.filter(|inside| inside.contains(name)) {
+            if let Some(inside) = capabilities.object_mut(around) {
                 inside.remove(name);
-                capabilities.set(around, inside.to_raw());
             }
         }
         if let Some(offer) = &self.offer {

@@ -1,6 +1,5 @@
 //! Calls that are sent again: the rules that say when and how, and the future that goes through the attempts.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};

@@ -23,6 +23,7 @@ use super::{Agreement, ClientIdentity, Era, EraOptions, WireKind};
 /// callers, with the log level and the subscriptions of the old one, and the call is sent again; the same holds for a
 /// server that has changed its versions. The layer allocates for the metadata only. Dropping a call drops it on the
 /// wire. Further [rules](ResendRule) may ask for a call to be sent again, too.
+#[derive(Clone)]
 pub struct ClientEra<W, R = ()> {
     wire: W,
     shared: Arc<ClientEraShared<W>>,
@@ -107,13 +108,9 @@ impl<W: RpcService> ClientEraShared<W> {
             _ => Era::Session,
         };
         tracing::info!("agreeing with the server once more");
-        let handshake = Handshake {
-            wire: self.port.wire(),
-            identity: &self.identity,
-            options: &self.options,
-            outbox: outbox(&self.port),
-            generation: generation + 1,
-        };
+        let Self { identity, options, port, .. } = self;
+        let (wire, outbox) = (port.wire(), outbox(port));
+        let handshake = Handshake { wire, identity, options, outbox, generation: generation + 1 };
         self.agreement.store(handshake.renew(era).await?);
         if era == Era::Session {
             for mut request in self.standing.requests() {
@@ -156,14 +153,8 @@ impl<W: RpcService, R: ResendRule> Service<Request> for ClientEra<W, R> {
             agreed.prepare(&mut request);
             return EraFuture::new(self.wire.call(request), None);
         }
-        let mut call = ResendableCall {
-            shared: Arc::clone(&self.shared),
-            rules: self.rules.clone(),
-            state,
-            request,
-            agreed: Arc::clone(agreed),
-            is_renewable,
-        };
+        let (shared, rules, agreed) = (Arc::clone(&self.shared), self.rules.clone(), Arc::clone(agreed));
+        let mut call = ResendableCall { shared, rules, state, request, agreed, is_renewable };
         EraFuture::new(self.wire.call(call.written()), Some(call))
     }
 }
@@ -171,12 +162,6 @@ impl<W: RpcService, R: ResendRule> Service<Request> for ClientEra<W, R> {
 fn prepare(request: &mut Request, agreement: &Agreement) {
     if let Some(agreed) = &*agreement.load() {
         agreed.prepare(request);
-    }
-}
-
-impl<W: Clone, R: Clone> Clone for ClientEra<W, R> {
-    fn clone(&self) -> Self {
-        Self { wire: self.wire.clone(), shared: self.shared.clone(), rules: self.rules.clone() }
     }
 }
 

@@ -44,8 +44,7 @@ impl ServerIdentity {
         stamp.extend_from_slice(br#"":"#);
         stamp.extend_from_slice(server_info.as_bytes());
         stamp.push(b'}');
-        let mut uncached_stamp = stamp.clone();
-        uncached_stamp.extend_from_slice(br#","ttlMs":0,"cacheScope":"private""#);
+        let uncached_stamp = [&stamp[..], br#","ttlMs":0,"cacheScope":"private""#].concat();
         Self {
             info,
             revisions: Revision::ALL.to_vec(),

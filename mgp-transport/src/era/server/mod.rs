@@ -50,11 +50,8 @@ impl ServerEraGate {
     ///
     /// With a closed outbox the connection cannot hold a session, and every request has to describe itself.
     pub fn new(identity: Arc<ServerIdentity>, outbox: Outbox) -> Self {
-        let connection = ServerEraConnection {
-            opened: OpenedSession::new(outbox),
-            described: DescribedSession::default(),
-        };
-        Self { identity, connection: Arc::new(connection) }
+        let (opened, described) = (OpenedSession::new(outbox), DescribedSession::default());
+        Self { identity, connection: Arc::new(ServerEraConnection { opened, described }) }
     }
 
     /// Turns the request into its inner form, and returns how its answer is to leave.

@@ -41,10 +41,9 @@ pub(super) fn stamp(response: &mut Response, cacheable: bool, identity: &ServerI
             }
         }
     }
-    let mut meta = result.object("_meta").unwrap_or_default();
+    let meta = result.object_mut_or_new("_meta");
     if !meta.contains(key::SERVER_INFO) {
         meta.set(key::SERVER_INFO, identity.info(mgp_types::Revision::LATEST));
-        result.set("_meta", meta.to_raw());
     }
     set_result(response, result.to_raw());
 }

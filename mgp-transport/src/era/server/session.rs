@@ -180,12 +180,8 @@ impl Initialized {
         if *self.0.borrow() {
             return outbox;
         }
-        match outbox.into_parts() {
-            Some((port, stream)) => {
-                Outbox::new(Arc::new(Holding { port, initialized: self.0.subscribe() }), stream)
-            }
-            None => Outbox::CLOSED,
-        }
+        let Some((port, stream)) = outbox.into_parts() else { return Outbox::CLOSED };
+        Outbox::new(Arc::new(Holding { port, initialized: self.0.subscribe() }), stream)
     }
 }
 

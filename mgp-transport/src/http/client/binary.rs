@@ -21,7 +21,6 @@ struct BinaryArgument {
 }
 
 const MAX_PARTS: usize = 64;
-const ARGUMENTS: &str = "arguments";
 
 impl BinaryArguments {
     /// Sets an argument of a call: in base64, and beside it as bytes if the request has this extension.
@@ -102,7 +101,5 @@ impl BinaryArguments {
 mgp_types::partial_debug!(BinaryArguments, self => arguments: self.0.len());
 
 fn set_argument(params: &mut Params, name: &str, value: RawJson) {
-    let mut arguments = params.object(ARGUMENTS).unwrap_or_default();
-    arguments.set(name.to_owned(), value);
-    params.set(ARGUMENTS, arguments.to_raw());
+    params.object_mut_or_new("arguments").set(name.to_owned(), value);
 }

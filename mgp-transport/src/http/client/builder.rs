@@ -1,6 +1,5 @@
 //! The builder of clients over HTTP.
 
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! The state of a client, its tasks, and the messages that it posts beside the calls.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -111,12 +110,7 @@ impl<I: RpcService> ClientCore<I> {
     pub(super) fn next_id(&self) -> i64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
-}
 
-// Headers and the query of a URL may hold credentials.
-mgp_types::partial_debug!([I] ClientCore<I>, self => url: self.url.to_string().split('?').next(), limits: self.limits);
-
-impl<I: RpcService> ClientCore<I> {
     /// Sends a message beside the calls: if there is room for it, for a bounded time, and without a report of its success.
     pub(super) fn post_aside(self: &Arc<Self>, message: Vec<u8>, session: Option<Arc<Session>>) {
         let Ok(room) = Arc::clone(&self.chores).try_acquire_owned() else {
@@ -139,6 +133,9 @@ impl<I: RpcService> ClientCore<I> {
         }
     }
 }
+
+// Headers and the query of a URL may hold credentials.
+mgp_types::partial_debug!([I] ClientCore<I>, self => url: self.url.to_string().split('?').next(), limits: self.limits);
 
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -1,7 +1,6 @@
 //! The calls of a client that are followed: the server's messages about them go to their callers.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 

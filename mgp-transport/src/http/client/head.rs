@@ -97,18 +97,15 @@ impl HeaderEra {
 
     /// Writes the headers of a message without a request of its own.
     pub(super) fn write(&self, head: &mut HeaderMap, session_id: Option<&HeaderValue>) {
-        match self {
-            Self::Opening | Self::Sse => return,
-            Self::Stateless(version) => {
-                head.insert(header::PROTOCOL_VERSION, version.clone());
-                return;
-            }
-            Self::Session(revision) => {
-                head.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
-            }
-            Self::Unknown => {}
+        let version = match self {
+            Self::Stateless(version) => Some(version.clone()),
+            Self::Session(revision) => Some(HeaderValue::from_static(revision.as_str())),
+            Self::Opening | Self::Unknown | Self::Sse => None,
+        };
+        if let Some(version) = version {
+            head.insert(header::PROTOCOL_VERSION, version);
         }
-        if let Some(id) = session_id {
+        if let (Self::Session(_) | Self::Unknown, Some(id)) = (self, session_id) {
             head.insert(header::SESSION_ID, id.clone());
         }
     }

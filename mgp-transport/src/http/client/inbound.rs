@@ -277,22 +277,13 @@ impl<I: RpcService> StreamReceiver<I> {
             return self.refuse(&id, &Error::new(code::RESOURCE_EXHAUSTED, "too many requests are in work"));
         };
         let stream = StreamId::fresh();
-        let port = ReplyPort {
-            peer: Arc::downgrade(&self.peer),
-            session: self.session.clone(),
-            call: Some((stream, id.clone())),
-        };
-        let own = port.outbox();
+        let (peer, session) = (Arc::downgrade(&self.peer), self.session.clone());
+        let own = ReplyPort { peer, session, call: Some((stream, id.clone())) }.outbox();
         // The entry is made before the task starts, so that its removal always comes later.
         let question = ServerQuestion { task: None, outbox: own.clone() };
-        let is_new = match core.answering.lock().entry(id.clone()) {
-            Entry::Vacant(place) => {
-                place.insert(question);
-                true
-            }
-            Entry::Occupied(_) => false,
-        };
-        if !is_new {
+        if let Entry::Vacant(place) = core.answering.lock().entry(id.clone()) {
+            place.insert(question);
+        } else {
             return self.refuse(&id, &Error::invalid_request("a request with this id is in work"));
         }
         let entry = ServerRequestEntry { peer: Arc::clone(&self.peer), id: id.clone(), stream };
@@ -308,10 +299,7 @@ impl<I: RpcService> StreamReceiver<I> {
         let is_answered = Arc::new(AtomicBool::new(false));
         let answered = Arc::clone(&is_answered);
         let task = self.peer.tasks.spawn(async move {
-            let outcome = match started {
-                Ok(future) => future.await,
-                Err(error) => Err(error),
-            };
+            let outcome = async { started?.await }.await;
             answered.store(true, Ordering::Release);
             drop(entry);
             let mut answer = Vec::new();

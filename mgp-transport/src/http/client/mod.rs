@@ -3,14 +3,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `builder` | what a client is made from |
-//! | `streamable`, `listen` | Streamable HTTP: calls, and the stream of what comes unasked |
-//! | `legacy` | HTTP+SSE of 2024-11-05 |
+//! | `streamable` | Streamable HTTP: calls and their streams |
+//! | `listen` | the streams of no call: what comes unasked, and HTTP+SSE of 2024-11-05 |
 //! | `core` | the state of a client, and the tasks that it owns |
 //! | `head`, `status` | what headers say: of a request, and of an answer that is a refusal |
 //! | `authorize` | the port by which requests are authorized |
 //! | `binary` | binary arguments as parts of their own |
 //! | `inbound`, `followed` | messages of the server, to whom they go |
-//! | `events`, `sse`, `reconnect_backoff` | event streams, and when to open them again |
+//! | `events`, `sse` | event streams, and when to open them again |
 //! | `link`, `pool`, `connect`, `origin`, `body` | HTTP itself: redirects, connections, URLs, bodies |
 
 mod authorize;
@@ -24,12 +24,10 @@ mod events;
 mod followed;
 mod head;
 mod inbound;
-mod legacy;
 mod link;
 mod listen;
 mod origin;
 mod pool;
-mod reconnect_backoff;
 mod sse;
 mod status;
 mod streamable;

@@ -9,7 +9,7 @@ use memchr::{memchr, memchr2};
 ///
 /// The caller pushes a chunk, then asks for events until there is none. An event within the limits is delivered as soon
 /// as the line that ends it has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SseDecoder {
     /// The bytes that were pushed and not yet read: waiting lines, and the start of an unfinished one.
     buffer: BytesMut,
@@ -57,18 +57,7 @@ const MAX_ID_BYTES: usize = 1024;
 
 impl SseDecoder {
     pub(super) fn new(max_event_bytes: usize) -> Self {
-        Self {
-            buffer: BytesMut::new(),
-            scanned: 0,
-            max_event_bytes,
-            at_start: true,
-            skip_lf: false,
-            name: Bytes::new(),
-            data: EventData::None,
-            next_id: Bytes::new(),
-            last_id: Bytes::new(),
-            retry: None,
-        }
+        Self { max_event_bytes, at_start: true, ..Self::default() }
     }
 
     /// Adds the next bytes of the stream.

@@ -14,10 +14,9 @@ use tokio::time::timeout;
 use super::binary::BinaryArguments;
 use super::body::{self, ResponseBody};
 use super::core::{CancelOnDrop, ClientCore};
-use super::events::{AnswerEvents, BodyKind, messages};
+use super::events::{AnswerEvents, BodyKind, ReconnectBackoff, messages};
 use super::head::HeaderEra;
 use super::inbound::StreamReceiver;
-use super::reconnect_backoff::ReconnectBackoff;
 use super::status::{HttpStatus, SessionLost};
 use crate::deliveries::PeerOutcome;
 use crate::http::header::{LAST_EVENT_ID, SESSION_ID};
@@ -252,21 +251,16 @@ impl<I: RpcService> ClientCore<I> {
                             return Err(Error::misbehaved("the server answered twice"));
                         }
                     }
-                    match answer {
-                        Some(answer) => {
-                            receiver.answered();
-                            return self.finish(id, events).await.map(|()| answer);
-                        }
-                        None => continue,
-                    }
+                    let Some(answer) = answer else { continue };
+                    receiver.answered();
+                    return self.finish(id, events).await.map(|()| answer);
                 }
                 Ok(None) => Error::disconnected("the stream ended before the answer came"),
                 Err(error) if error.origin() == Origin::Connection => error,
                 Err(error) => return Err(error),
             };
             // From 2026-07-28 on a broken stream is not resumed: the request is sent again.
-            let last_id = if era.is_stateless() { None } else { events.last_id() };
-            let Some(last_id) = last_id else { return Err(end) };
+            let Some(last_id) = events.last_id().filter(|_| !era.is_stateless()) else { return Err(end) };
             let mut failure = end;
             loop {
                 let Some(wait) = pause.next(events.retry()) else { return Err(failure) };
@@ -294,13 +288,9 @@ impl<I: RpcService> ClientCore<I> {
     /// used again.
     async fn finish(&self, id: i64, mut events: AnswerEvents) -> Result<(), Error> {
         while let Some(event) = events.arrived().await? {
-            if !event.is_message() {
-                continue;
-            }
-            let mut later = messages(&event.data, &self.limits);
-            if later.any(
-                |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into()),
-            ) {
+            let is_answer =
+                |message| matches!(message, Ok(Message::Reply { id: Some(other), .. }) if other == id.into());
+            if event.is_message() && messages(&event.data, &self.limits).any(is_answer) {
                 return Err(Error::misbehaved("the server answered twice"));
             }
         }
@@ -366,8 +356,7 @@ impl<I: RpcService> ClientCore<I> {
         if id.is_some_and(|id| id.is_empty() || !id.as_bytes().iter().all(u8::is_ascii_graphic)) {
             return Err(Error::misbehaved("the session id is not visible ASCII"));
         }
-        let id = id.map(|id| {
-            let mut id = id.clone();
+        let id = id.cloned().map(|mut id| {
             id.set_sensitive(true);
             Arc::new(id)
         });

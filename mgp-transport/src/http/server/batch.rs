@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use http::request::Parts;
 use mgp_types::frame::{Malformed, Message};
-use mgp_types::{Error, Id, Method, Params, Request, RequestKind, RpcService};
+use mgp_types::{Error, Id, Method, Request, RequestKind, RpcService};
 use tokio::sync::oneshot;
 
 use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
@@ -26,7 +26,8 @@ pub(super) fn dispatch<S: RpcService>(
     for message in messages {
         match message {
             Ok(Message::Call { id, method, params }) => {
-                answers.push(call(live, &stream, parts, &id, method, params));
+                let request = request(RequestKind::Call, method, params, Arc::clone(parts));
+                answers.push(call(live, &stream, &id, request));
             }
             Ok(Message::Notify { method, params }) => {
                 if let Some(call) = notification(live, Arc::clone(parts), method, params) {
@@ -60,15 +61,12 @@ fn known(id: Option<&Id>, error: &Error) -> PendingAnswer {
 fn call<S: RpcService>(
     live: &LiveSession<S>,
     stream: &Arc<ResponseStream>,
-    parts: &Arc<Parts>,
     id: &Id,
-    method: Method,
-    params: Params,
+    request: Request,
 ) -> PendingAnswer {
-    if method == Method::INITIALIZE {
+    if request.method == Method::INITIALIZE {
         return known(Some(id), &Error::invalid_request("`initialize` must not be part of a batch"));
     }
-    let request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let (answer, answered) = oneshot::channel();
     let form = AnswerForm::Session(id.clone());
     let spawned = spawn_call(live, stream, id, request, form, |done| async {
@@ -97,7 +95,7 @@ where
     live.session.spawn(async move {
         tokio::select! {
             biased;
-            () = way.stopped() => {}
+            () = way.stop.notified() => {}
             done = call => answered(done).await,
         }
     });

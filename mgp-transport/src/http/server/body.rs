@@ -1,10 +1,9 @@
 //! The bodies of answers: one JSON text, or a stream of events.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -80,14 +79,8 @@ impl Body for HttpBody {
         let bytes = match &mut this.content {
             BodyContent::Full(bytes) if bytes.is_empty() => None,
             BodyContent::Full(bytes) => Some(std::mem::take(bytes)),
-            BodyContent::Events(events) => match events.poll_next(cx) {
-                Poll::Ready(bytes) => bytes,
-                Poll::Pending => return Poll::Pending,
-            },
-            BodyContent::Pieces(pieces) => match pieces.poll_recv(cx) {
-                Poll::Ready(bytes) => bytes,
-                Poll::Pending => return Poll::Pending,
-            },
+            BodyContent::Events(events) => ready!(events.poll_next(cx)),
+            BodyContent::Pieces(pieces) => ready!(pieces.poll_recv(cx)),
         };
         if let (Some(active), Some(bytes)) = (&this.active, &bytes) {
             active.connection().note_queued(bytes.len());

@@ -153,19 +153,17 @@ impl RunningCall {
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<HttpBody>> {
-        let answer = match &mut self.call {
-            Some(_) if self.stream.is_cancelled() => None,
-            Some(call) => match call.as_mut().poll(cx) {
-                Poll::Ready(answer) => Some(answer),
+        let mut answer = None;
+        if let Some(call) = &mut self.call
+            && !self.stream.is_cancelled()
+        {
+            match call.as_mut().poll(cx) {
+                Poll::Ready(done) => answer = Some(done),
                 Poll::Pending => return self.poll_pending(cx),
-            },
-            None => None,
-        };
+            }
+        }
         self.call = None;
-        Poll::Ready(match answer {
-            Some(answer) => self.answered(answer),
-            None => events(HttpBody::default()),
-        })
+        Poll::Ready(answer.map_or_else(|| events(HttpBody::default()), |answer| self.answered(answer)))
     }
 
     fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<HttpBody>> {
@@ -210,21 +208,21 @@ impl RunningCall {
 
     fn streaming(&mut self, call: Option<BoxCall>) -> http::Response<HttpBody> {
         let body = EventBody::new(Arc::clone(&self.stream), FIRST_READER);
-        match &self.owner {
-            CallOwner::Connection => events(HttpBody::events(body.owning(call))),
-            CallOwner::Opening(session) => {
-                let mut response = events(HttpBody::events(body.owning(call)));
-                response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
-                response
-            }
+        let body = match &self.owner {
+            CallOwner::Connection | CallOwner::Opening(_) => body.owning(call),
             CallOwner::Session(session) | CallOwner::Notification(session) => {
                 session.keep(&self.stream);
                 if let Some(call) = call {
                     session.spawn(run(call, Arc::clone(&self.stream)));
                 }
-                events(HttpBody::events(body.holding(TouchOnDrop(Arc::clone(session)))))
+                body.holding(TouchOnDrop(Arc::clone(session)))
             }
+        };
+        let mut response = events(HttpBody::events(body));
+        if let CallOwner::Opening(session) = &self.owner {
+            response.headers_mut().insert(header::SESSION_ID, session.id.to_header());
         }
+        response
     }
 }
 

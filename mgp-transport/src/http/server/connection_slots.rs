@@ -101,7 +101,7 @@ impl ConnectionSlots {
 
     /// Returns the connections whose places are those.
     fn among(&self, has: impl Fn(SlotKind) -> bool) -> impl Iterator<Item = Arc<WatchedConnection>> {
-        self.alive().filter(move |watched| !watched.is_ended() && has(watched.place()))
+        self.alive().filter(move |watched| !watched.is_ended() && has(watched.place))
     }
 }
 

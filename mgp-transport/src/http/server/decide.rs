@@ -1,4 +1,4 @@
-//! The route of a message by its era, and the comparison of its headers with its body.
+//! The route of a message by its era, the revision that its `_meta` names, and the comparison of its headers with its body.
 //!
 //! | `MCP-Protocol-Version` | `_meta` version | | |
 //! |---|---|---|---|
@@ -8,13 +8,14 @@
 //! | absent or with sessions | absent | `Mcp-Session-Id` | that session |
 //! | absent or with sessions | absent | neither | 400 |
 
-use http::StatusCode;
-use mgp_types::{Error, Method, Params, RequestKind};
+use bytes::Bytes;
+use mgp_types::mcp::meta::key;
+use mgp_types::{Error, Method, Object, Params, RequestKind, Revision};
 
-use super::envelope::BodyVersion;
 use super::head::{BodyHeaders, SessionMark, VersionHeader};
 use super::respond::HttpRefusal;
 use crate::http::header;
+use crate::small_cache::{MAX_KEPT, SmallCache};
 
 /// The receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,13 +47,13 @@ pub(super) fn route(
         return stateless(marks, method, body);
     }
     if let VersionHeader::Unknown(_) = marks.version {
-        return Err(HttpRefusal::bad_request(Error::invalid_request("unsupported MCP-Protocol-Version")));
+        return Err(HttpRefusal::invalid("unsupported MCP-Protocol-Version"));
     }
     match marks.session {
         _ if method == Some(&Method::INITIALIZE) => Ok(MessageRoute::Initialize),
-        SessionMark::Absent => Err(HttpRefusal::bad_request(Error::invalid_request(
+        SessionMark::Absent => Err(HttpRefusal::invalid(
             "the header Mcp-Session-Id is missing; a session starts with `initialize`",
-        ))),
+        )),
         session => Ok(MessageRoute::Session(session)),
     }
 }
@@ -63,9 +64,7 @@ fn stateless(
     body: &BodyVersion,
 ) -> Result<MessageRoute, HttpRefusal> {
     let Some(method) = method else {
-        return Err(HttpRefusal::bad_request(Error::invalid_request(
-            "the message is neither a request nor a notification",
-        )));
+        return Err(HttpRefusal::invalid("the message is neither a request nor a notification"));
     };
     let same = match (&marks.version, body) {
         (_, BodyVersion::Absent) if *method == Method::INITIALIZE => {
@@ -122,6 +121,97 @@ fn check(
     Err(mismatch(format!("the header {name} {why}")))
 }
 
-fn mismatch(why: impl Into<std::borrow::Cow<'static, str>>) -> HttpRefusal {
-    HttpRefusal::new(StatusCode::BAD_REQUEST, Error::header_mismatch(why))
+pub(super) fn mismatch(why: impl Into<std::borrow::Cow<'static, str>>) -> HttpRefusal {
+    HttpRefusal::bad_request(Error::header_mismatch(why))
+}
+
+/// The version that `_meta` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BodyVersion {
+    Absent,
+    /// A revision of MCP; `complete` if `_meta` has the members that the revision requires.
+    Known {
+        revision: Revision,
+        complete: bool,
+    },
+    Unknown(Box<str>),
+}
+
+/// Reads the `_meta` of one request after the other. Clients repeat themselves, so some of the last results are kept.
+#[derive(Debug, Default)]
+pub(super) struct Envelopes {
+    read: SmallCache<(Bytes, BodyVersion)>,
+}
+
+impl Envelopes {
+    pub(super) fn version(&self, params: &Params) -> BodyVersion {
+        let Some(meta) = params.bytes("_meta") else { return BodyVersion::Absent };
+        if let Some((of, version)) = self.read.get(meta).as_deref()
+            && of == meta
+        {
+            return version.clone();
+        }
+        let meta = Bytes::copy_from_slice(meta);
+        let version = body_version(&meta);
+        if meta.len() <= MAX_KEPT && version != BodyVersion::Absent {
+            self.read.put(&meta, (meta.clone(), version.clone()));
+        }
+        version
+    }
+}
+
+fn body_version(meta: &Bytes) -> BodyVersion {
+    let Ok(meta) = Object::parse(meta.clone()) else { return BodyVersion::Absent };
+    let Some(value) = meta.bytes(key::PROTOCOL_VERSION) else { return BodyVersion::Absent };
+    let Some(name) = meta.text(key::PROTOCOL_VERSION) else {
+        return BodyVersion::Unknown(String::from_utf8_lossy(value).into());
+    };
+    match name.parse::<Revision>() {
+        Ok(revision) => {
+            let complete = meta.bytes(key::CLIENT_CAPABILITIES).is_some_and(|value| value.starts_with(b"{"));
+            BodyVersion::Known { revision, complete }
+        }
+        Err(_) => BodyVersion::Unknown(name.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_anew_when_meta_changes() {
+        let envelopes = Envelopes::default();
+        let version = |json: &str| envelopes.version(&Params::parse(json.to_owned()).unwrap());
+        let known = |revision, complete| BodyVersion::Known { revision, complete };
+        assert_eq!(version("{}"), BodyVersion::Absent);
+        assert_eq!(version(r#"{"_meta":{"progressToken":1}}"#), BodyVersion::Absent);
+        let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
+        for _ in 0..2 {
+            assert_eq!(version(modern), known(Revision::V2026_07_28, true));
+        }
+        let bare = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        assert_eq!(version(bare), known(Revision::V2026_07_28, false));
+        let other = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999"}}"#;
+        assert_eq!(version(other), BodyVersion::Unknown("v999".into()));
+        let wrong = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":1}}"#;
+        assert_eq!(version(wrong), BodyVersion::Unknown("1".into()));
+    }
+
+    #[test]
+    fn two_clients_by_turns_are_both_remembered() {
+        let envelopes = Envelopes::default();
+        let params = |name: &str| {
+            let meta = format!(r#"{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{name}"}}}}"#);
+            Params::parse(meta).unwrap()
+        };
+        let both = ["2026-07-28", "v999"].map(params);
+        for params in &both {
+            envelopes.version(params);
+        }
+        for params in &both {
+            let meta = params.bytes("_meta").unwrap();
+            assert_eq!(envelopes.read.get(meta).as_ref().unwrap().0, meta);
+        }
+    }
 }

@@ -24,18 +24,11 @@ impl<A: Accept> HttpServer<A> {
     ) -> Result<Response<HttpBody>, HttpRefusal> {
         let mark = session(&head.marks)?;
         if !head.accepts.events {
-            return Err(HttpRefusal::because(
-                StatusCode::NOT_ACCEPTABLE,
-                "`Accept` must name text/event-stream",
-            ));
+            return Err(HttpRefusal::no_events());
         }
         let session = Arc::clone(&self.find(mark, parts)?.session);
         let (stream, reader) = match head.last_event {
-            None => {
-                let stream = Arc::clone(session.standalone());
-                let reader = stream.attach(None).map_err(gone)?;
-                (stream, reader)
-            }
+            None => (Arc::clone(&session.standalone), session.standalone.attach(None).map_err(gone)?),
             Some(id) => {
                 let (number, last) =
                     parse_event_id(id.as_bytes()).ok_or_else(|| gone(ResumeError::Unknown))?;
@@ -69,12 +62,8 @@ impl<A: Accept> HttpServer<A> {
 fn session(marks: &BodyHeaders) -> Result<SessionMark, HttpRefusal> {
     match (&marks.version, marks.session) {
         (VersionHeader::Known(revision), _) if revision.is_stateless() => Err(not_allowed()),
-        (_, SessionMark::Absent) => {
-            Err(HttpRefusal::because(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing"))
-        }
-        (VersionHeader::Unknown(_), _) => {
-            Err(HttpRefusal::because(StatusCode::BAD_REQUEST, "unsupported MCP-Protocol-Version"))
-        }
+        (_, SessionMark::Absent) => Err(HttpRefusal::invalid("the header Mcp-Session-Id is missing")),
+        (VersionHeader::Unknown(_), _) => Err(HttpRefusal::invalid("unsupported MCP-Protocol-Version")),
         (_, session) => Ok(session),
     }
 }
@@ -85,11 +74,8 @@ pub(super) fn not_allowed() -> HttpRefusal {
 
 /// Returns the refusal of a stream that cannot be resumed. Its status is 400; 404 would mean that the session is gone.
 fn gone(gone: ResumeError) -> HttpRefusal {
-    HttpRefusal::because(
-        StatusCode::BAD_REQUEST,
-        match gone {
-            ResumeError::Forgotten => "the events behind Last-Event-ID are no longer kept",
-            ResumeError::Unknown => "Last-Event-ID names no event of this session",
-        },
-    )
+    HttpRefusal::invalid(match gone {
+        ResumeError::Forgotten => "the events behind Last-Event-ID are no longer kept",
+        ResumeError::Unknown => "Last-Event-ID names no event of this session",
+    })
 }

@@ -138,7 +138,8 @@ pub(super) struct SharedStreamPort {
     call: (StreamId, Id),
     stream: Arc<ResponseStream>,
     session: Arc<HttpSession>,
-    stop: Notify,
+    /// Signals that the call is to be dropped.
+    pub(super) stop: Notify,
     /// True if the call is over; the stream may go on without messages about it.
     over: AtomicBool,
 }
@@ -157,11 +158,6 @@ impl SharedStreamPort {
     /// Returns the way as the outbox of its call.
     pub(super) fn outbox(self: &Arc<Self>) -> Outbox {
         Outbox::new(Arc::clone(self) as _, self.call.0)
-    }
-
-    /// Returns when the call is to be dropped.
-    pub(super) async fn stopped(&self) {
-        self.stop.notified().await;
     }
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use mgp_types::frame::{self, Frame, Malformed, Message};
-use mgp_types::{Error, Id, Method, Params, RequestKind, RpcService, code};
+use mgp_types::{Error, Id, Method, Request, RequestKind, RpcService, code};
 
 use super::HttpServer;
 use super::batch::spawn_call;
@@ -32,7 +32,7 @@ impl<A: Accept> HttpServer<A> {
         let live = self.open(parts, StreamKind::Named)?;
         let session = Arc::clone(&live.session);
         let endpoint = format!("{message_path}?{SESSION_ID}={}", session.id.as_str());
-        let stream = Arc::clone(session.standalone());
+        let stream = Arc::clone(&session.standalone);
         stream.write_first(Event { name: Some("endpoint"), ..Event::message(endpoint.as_bytes()) });
         self.sessions().insert(live, self.config().session_idle);
         let ends = EndSessionOnDrop { sessions: Arc::clone(self.sessions()), id: session.id };
@@ -52,10 +52,7 @@ impl<A: Accept> HttpServer<A> {
             Frame::Batch(messages) if live.session.revision() == Some(mgp_types::Revision::V2025_03_26) => {
                 messages.into_iter().try_for_each(|message| take(&live, parts, message))
             }
-            Frame::Batch(_) => Err(HttpRefusal::because(
-                StatusCode::BAD_REQUEST,
-                "a batch belongs to a session of 2025-03-26",
-            )),
+            Frame::Batch(_) => Err(HttpRefusal::no_batch()),
         }
     }
 }
@@ -69,7 +66,9 @@ fn take<S: RpcService>(
         return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
     }
     match message.map_err(refuse)? {
-        Message::Call { id, method, params } => call(live, parts, id, method, params)?,
+        Message::Call { id, method, params } => {
+            call(live, id, request(RequestKind::Call, method, params, Arc::clone(parts)))?;
+        }
         Message::Notify { method, params } => {
             if let Some(call) = notification(live, Arc::clone(parts), method, params) {
                 live.session.spawn(call);
@@ -80,28 +79,21 @@ fn take<S: RpcService>(
     Ok(())
 }
 
-fn call<S: RpcService>(
-    live: &LiveSession<S>,
-    parts: &Arc<Parts>,
-    id: Id,
-    method: Method,
-    params: Params,
-) -> Result<(), HttpRefusal> {
+fn call<S: RpcService>(live: &LiveSession<S>, id: Id, request: Request) -> Result<(), HttpRefusal> {
     let session = Arc::clone(&live.session);
-    let form = if method == Method::INITIALIZE {
+    let form = if request.method == Method::INITIALIZE {
         AnswerForm::Opening(id.clone(), Arc::clone(&session))
     } else {
         AnswerForm::Session(id.clone())
     };
-    let request = request(RequestKind::Call, method, params, Arc::clone(parts));
     let answer = move |answer: PostAnswer| {
         let session = Arc::clone(&session);
         async move {
             // Without a reader the session is about to end.
-            let _ = session.standalone().push(&answer.json).await;
+            let _ = session.standalone.push(&answer.json).await;
         }
     };
-    match spawn_call(live, live.session.standalone(), &id, request, form, answer.clone()) {
+    match spawn_call(live, &live.session.standalone, &id, request, form, answer.clone()) {
         Err(error) if error.code() == code::INVALID_PARAMS => {
             let answered = PostAnswer::error(StatusCode::OK, Some(&id), &error);
             live.session.spawn(answer(answered));

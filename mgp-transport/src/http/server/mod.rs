@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `head`, `origin`, `negotiate` | what the head of a request says, and whether it may |
-//! | `decide`, `envelope` | which era a message belongs to |
+//! | `head`, `origin` | what the head of a request says, and whether it may |
+//! | `decide` | which era a message belongs to |
 //! | `post`, `get`, `batch`, `legacy_sse` | what the methods of HTTP do |
 //! | `read`, `multipart` | bodies, and messages whose binary values come in parts of their own |
-//! | `call`, `future`, `body`, `respond` | a call from its request to the last byte of its answer |
+//! | `call`, `body`, `respond` | a call from its request to the last byte of its answer |
 //! | `stream`, `replay` | streams of events, and what is kept of them |
 //! | `session`, `session_table`, `in_flight` | sessions up to 2025-11-25, and their calls |
 //! | `serve`, `connection`, `connection_slots`, `routes` | a server on a socket |
@@ -20,15 +20,12 @@ mod config;
 mod connection;
 mod connection_slots;
 mod decide;
-mod envelope;
-mod future;
 mod get;
 mod head;
 mod in_flight;
 mod legacy_sse;
 #[cfg(feature = "ext")]
 mod multipart;
-mod negotiate;
 mod origin;
 mod post;
 mod read;
@@ -46,28 +43,29 @@ mod tls;
 mod watched_connection;
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use http::request::Parts;
 use http::{Method, StatusCode};
 use http_body::Body;
-use mgp_types::{Error, Outbox};
+use mgp_types::Outbox;
 use parking_lot::Mutex;
+use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use self::envelope::Envelopes;
-use self::future::{Post, PostTarget};
-use self::head::RequestHead;
+use self::call::RunningCall;
+use self::decide::{Envelopes, mismatch};
+use self::head::{BodyHeaders, RequestHead};
 use self::read::BodyReader;
-use self::respond::HttpRefusal;
-use self::session_table::SessionTable;
+use self::respond::{HttpRefusal, PostAnswer};
+use self::session_table::{SessionId, SessionTable};
 use crate::http::header::is_media;
 use crate::{Accept, CatchPanic};
 
 pub use self::body::HttpBody;
 pub use self::config::{ConnectionAddrs, HttpConfig};
-pub use self::future::ResponseFuture;
 pub use self::routes::Routes;
 pub use self::serve::{HttpService, ListenTarget, serve, serve_layered_until, serve_until};
 pub use self::stream::ResponseStream;
@@ -110,6 +108,7 @@ pub use self::tls::{ClientCertificates, TlsConfig};
 /// assert_eq!(server.handle(request).await.unwrap().status(), 403);
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct HttpServer<A: Accept> {
     shared: Arc<HttpServerShared<A>>,
 }
@@ -167,8 +166,9 @@ impl<A: Accept> HttpServer<A> {
     ) -> ResponseFuture<A, B> {
         match checked {
             Ok(CheckedHead::Post(target)) => {
-                let reader = BodyReader::new(body, Arc::clone(self.config()));
-                ResponseFuture::reading(reader, Post { server: self.clone(), parts, target })
+                let body = BodyReader::new(body, Arc::clone(self.config()));
+                let post = Some(Post { server: self.clone(), parts, target });
+                ResponseFuture { state: State::Reading { body, post } }
             }
             Ok(CheckedHead::Done(response)) => ResponseFuture::ready(response),
             Err(refusal) => ResponseFuture::ready(refusal.into_response()),
@@ -176,8 +176,7 @@ impl<A: Accept> HttpServer<A> {
     }
 
     fn check(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
-        let head = RequestHead::read(&parts.headers);
-        self.guard(parts, &head)?;
+        let head = self.guarded(parts)?;
         match parts.method {
             Method::POST => {
                 self.check_post(&head)?;
@@ -189,36 +188,34 @@ impl<A: Accept> HttpServer<A> {
         }
     }
 
-    /// Refuses requests that a web page may have sent, and requests that two readers may read differently.
-    fn guard(&self, parts: &Parts, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
+    /// Reads the head of a request. Refuses requests that a web page may have sent, and requests that two readers may read
+    /// differently.
+    fn guarded<'a>(&self, parts: &'a Parts) -> Result<RequestHead<'a>, HttpRefusal> {
+        let head = RequestHead::read(&parts.headers);
+        let forbidden = |why| Err(HttpRefusal::because(StatusCode::FORBIDDEN, why));
         // A request target in absolute form names a host as well, and a proxy may go by either.
         let target = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
         let header = head.host.map(http::HeaderValue::as_bytes);
         if header.or(target).is_none() {
-            return Err(HttpRefusal::because(StatusCode::BAD_REQUEST, "the header Host is missing"));
+            return Err(HttpRefusal::invalid("the header Host is missing"));
         }
         if ![header, target].into_iter().flatten().all(|host| self.config().accepts_host(host)) {
-            return Err(HttpRefusal::because(StatusCode::FORBIDDEN, "this `Host` is not served"));
+            return forbidden("this `Host` is not served");
         }
         match head.origin {
-            Some(origin) if self.config().accepts_origin(origin.as_bytes()) => {}
-            Some(_) => {
-                return Err(HttpRefusal::because(StatusCode::FORBIDDEN, "this `Origin` is not allowed"));
+            Some(origin) if !self.config().accepts_origin(origin.as_bytes()) => {
+                return forbidden("this `Origin` is not allowed");
             }
             // Pages send some requests without an `Origin`, such as those for images.
             None if head.is_cross_origin => {
-                let why = "a page of another origin sent this without an `Origin`";
-                return Err(HttpRefusal::because(StatusCode::FORBIDDEN, why));
+                return forbidden("a page of another origin sent this without an `Origin`");
             }
-            None => {}
+            _ => {}
         }
-        match head.repeated {
-            None => Ok(()),
-            Some(name) => {
-                let why = format!("the header {name} came more than once");
-                Err(HttpRefusal::bad_request(Error::header_mismatch(why)))
-            }
+        if let Some(name) = head.repeated {
+            return Err(mismatch(format!("the header {name} came more than once")));
         }
+        Ok(head)
     }
 
     fn check_post(&self, head: &RequestHead<'_>) -> Result<(), HttpRefusal> {
@@ -289,10 +286,84 @@ impl<A: Accept, B: Body> Service<http::Request<B>> for HttpServer<A> {
     }
 }
 
-impl<A: Accept> Clone for HttpServer<A> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+mgp_types::partial_debug!([A: Accept] HttpServer<A>, self => config: self.config());
+
+pin_project! {
+    /// The future of an answer of [`HttpServer`].
+    ///
+    /// Dropping it cancels the call, unless the call belongs to a session: then the call goes on.
+    pub struct ResponseFuture<A: Accept, B> {
+        #[pin]
+        state: State<A, B>,
     }
 }
 
-mgp_types::partial_debug!([A: Accept] HttpServer<A>, self => config: self.config());
+pin_project! {
+    #[project = StateProjection]
+    enum State<A: Accept, B> {
+        Reading {
+            #[pin]
+            body: BodyReader<B>,
+            post: Option<Post<A>>,
+        },
+        Calling { calling: RunningCall },
+        Done { response: Option<http::Response<HttpBody>> },
+    }
+}
+
+/// A POST whose body is being read.
+struct Post<A: Accept> {
+    server: HttpServer<A>,
+    parts: Arc<Parts>,
+    target: PostTarget,
+}
+
+/// The receiver of the body.
+enum PostTarget {
+    /// The endpoint of both eras.
+    Endpoint(BodyHeaders),
+    /// A session of HTTP+SSE.
+    Sse(SessionId),
+}
+
+impl<A: Accept, B> ResponseFuture<A, B> {
+    fn ready(response: http::Response<HttpBody>) -> Self {
+        Self { state: State::Done { response: Some(response) } }
+    }
+}
+
+impl<A: Accept, B: Body> Future for ResponseFuture<A, B> {
+    type Output = Result<http::Response<HttpBody>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            let step = match state.as_mut().project() {
+                StateProjection::Reading { body, post } => {
+                    let read = ready!(body.poll_read(cx));
+                    match (read, post.take()) {
+                        (Ok(bytes), Some(Post { server, parts, target })) => match target {
+                            PostTarget::Endpoint(marks) => server.post(parts, &marks, &bytes),
+                            PostTarget::Sse(session) => {
+                                server.sse_message(session, &parts, &bytes).map(|()| None)
+                            }
+                        },
+                        (Err(refusal), _) => Err(refusal),
+                        (Ok(_), None) => return Poll::Pending,
+                    }
+                }
+                StateProjection::Calling { calling } => return calling.poll(cx).map(Ok),
+                StateProjection::Done { response } => {
+                    return response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                }
+            };
+            state.set(match step {
+                Ok(Some(calling)) => State::Calling { calling },
+                Ok(None) => State::Done { response: Some(PostAnswer::ACCEPTED.into_response()) },
+                Err(refusal) => State::Done { response: Some(refusal.into_response()) },
+            });
+        }
+    }
+}
+
+mgp_types::partial_debug!([A: Accept, B] ResponseFuture<A, B>);

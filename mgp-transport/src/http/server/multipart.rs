@@ -74,11 +74,10 @@ impl MultipartRelated {
         }
         let message = Object::parse(Bytes::copy_from_slice(root.content));
         let mut message = message.map_err(|_| refused("its first part is no message of JSON"))?;
-        if let Some(mut params) = message.object("params")
+        if let Some(params) = message.object_mut("params")
             && let Some(arguments) = params.object("arguments")
         {
             params.set("arguments", filled(&arguments, &mut values, MAX_DEPTH)?.to_raw());
-            message.set("params", params.to_raw());
         }
         if !values.is_empty() {
             return Err(refused("no argument refers to a part of it"));

@@ -14,8 +14,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::call::{AnswerForm, BoxCall, CallOwner, HttpCall, RunningCall};
-use super::decide::MessageRoute;
-use super::envelope::BodyVersion;
+use super::decide::{BodyVersion, MessageRoute};
 use super::head::{BodyHeaders, SessionMark};
 use super::in_flight::{CallPort, InFlightCall, named};
 use super::respond::{HttpRefusal, PostAnswer, stateless_status};
@@ -73,17 +72,19 @@ impl<A: Accept> HttpServer<A> {
             Ok(MessageRoute::Session(mark)) => {
                 let live = self.find(mark, &parts).map_err(|refusal| refusal.of(id.clone()))?;
                 match id {
-                    Some(id) => session_call(&live, parts, id, method, params).map(Some),
+                    Some(id) => {
+                        session_call(&live, id, request(RequestKind::Call, method, params, parts)).map(Some)
+                    }
                     None => Ok(notification(&live, parts, method, params).map(|call| {
                         let session = Arc::clone(&live.session);
-                        let stream = Arc::clone(session.standalone());
+                        let stream = Arc::clone(&session.standalone);
                         RunningCall::new(call, stream, CallOwner::Notification(session))
                     })),
                 }
             }
             Ok(MessageRoute::Initialize) => match id {
                 Some(id) => self.initialize(parts, id, params),
-                None => Err(HttpRefusal::bad_request(Error::invalid_request("`initialize` needs an id"))),
+                None => Err(HttpRefusal::invalid("`initialize` needs an id")),
             },
             Err(refusal) => Err(refusal.of(id)),
         }
@@ -153,7 +154,7 @@ impl<A: Accept> HttpServer<A> {
         outcome: Result<RawJson, Error>,
     ) -> PostOutcome {
         let MessageRoute::Session(mark) = decide::route(marks, None, &BodyVersion::Absent)? else {
-            return Err(HttpRefusal::bad_request(Error::invalid_request("an answer belongs to a session")));
+            return Err(HttpRefusal::invalid("an answer belongs to a session"));
         };
         self.find(mark, parts)?.session.answer(id, outcome);
         Ok(None)
@@ -165,14 +166,12 @@ impl<A: Accept> HttpServer<A> {
         marks: &BodyHeaders,
         messages: Vec<Result<Message, Malformed>>,
     ) -> PostOutcome {
-        let refused =
-            || HttpRefusal::because(StatusCode::BAD_REQUEST, "a batch belongs to a session of 2025-03-26");
         let Ok(MessageRoute::Session(mark)) = decide::route(marks, None, &BodyVersion::Absent) else {
-            return Err(refused());
+            return Err(HttpRefusal::no_batch());
         };
         let live = self.find(mark, parts)?;
         if live.session.revision() != Some(mgp_types::Revision::V2025_03_26) {
-            return Err(refused());
+            return Err(HttpRefusal::no_batch());
         }
         if live.session.is_busy() || messages.len() > self.config().limits.max_in_flight {
             return Err(not_entered(Error::new(code::RESOURCE_EXHAUSTED, "too much is in work")));
@@ -206,11 +205,9 @@ impl<A: Accept> HttpServer<A> {
         kind: StreamKind,
     ) -> Result<LiveSession<CaughtService<A>>, HttpRefusal> {
         let principal = parts.extensions.get::<Principal>().cloned();
-        let refuse = |why| {
-            let error = Error::new(code::RESOURCE_EXHAUSTED, why);
-            HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, error)
-        };
-        let place = self.sessions().reserve(principal.as_ref()).map_err(refuse)?;
+        let place = self.sessions().reserve(principal.as_ref()).map_err(|why| {
+            HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, Error::new(code::RESOURCE_EXHAUSTED, why))
+        })?;
         let session = Arc::new(HttpSession::new(Arc::clone(self.config()), principal, kind));
         let outbox = Outbox::new(Arc::clone(&session) as _, StreamId::STANDALONE);
         let watch = parts.extensions.get::<Validity>().map(|validity| session.end_with(validity));
@@ -222,13 +219,10 @@ impl<A: Accept> HttpServer<A> {
 /// Makes a call in a session.
 fn session_call<S: RpcService>(
     live: &LiveSession<S>,
-    parts: Arc<Parts>,
     id: Id,
-    method: Method,
-    params: Params,
+    mut request: Request,
 ) -> Result<RunningCall, HttpRefusal> {
     let session = &live.session;
-    let mut request = request(RequestKind::Call, method, params, parts);
     let stream = Arc::new(session.new_stream().of_call(id.clone()));
     let port = CallPort::Stream(Arc::clone(&stream));
     let guard = InFlightCall::enter(session, &id, &mut request, port);

@@ -1,6 +1,5 @@
 //! Reading the body of a request, within its bounds.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -90,17 +89,11 @@ impl<B: Body> BodyReader<B> {
                     return Poll::Ready(Err(HttpRefusal::because(StatusCode::REQUEST_TIMEOUT, why)));
                 }
             };
-            let mut data = match frame {
-                None => break,
-                Some(Err(_)) => {
-                    let why = "the body ended early";
-                    return Poll::Ready(Err(HttpRefusal::because(StatusCode::BAD_REQUEST, why)));
-                }
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => data,
-                    Err(_) => continue,
-                },
+            let Some(frame) = frame else { break };
+            let Ok(frame) = frame else {
+                return Poll::Ready(Err(HttpRefusal::invalid("the body ended early")));
             };
+            let Ok(mut data) = frame.into_data() else { continue };
             let len = data.remaining();
             *this.in_time += len;
             if *this.in_time >= ENOUGH_IN_TIME {

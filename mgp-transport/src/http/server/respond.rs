@@ -48,11 +48,11 @@ impl PostAnswer {
     }
 
     pub(super) fn into_response(self) -> Response<HttpBody> {
-        if self.json.is_empty() {
-            return with_status(self.status, HttpBody::default());
-        }
+        let is_empty = self.json.is_empty();
         let mut response = with_status(self.status, self.json.into());
-        response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        if !is_empty {
+            response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+        }
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, *challenge);
         }
@@ -61,13 +61,12 @@ impl PostAnswer {
 }
 
 fn challenge(demand: &AuthorizationDemand) -> Option<Box<HeaderValue>> {
-    let value = HeaderValue::from_str(demand.challenge());
-    value
-        .map(Box::new)
-        .inspect_err(|error| {
-            tracing::warn!(%error, "a challenge is left out: it is not the value of a header");
-        })
+    HeaderValue::from_str(demand.challenge())
+        .inspect_err(
+            |error| tracing::warn!(%error, "a challenge is left out: it is not the value of a header"),
+        )
         .ok()
+        .map(Box::new)
 }
 
 /// Returns the status of an error that answers a request without a session.
@@ -107,6 +106,19 @@ impl HttpRefusal {
 
     pub(super) fn bad_request(error: Error) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    pub(super) fn invalid(why: &'static str) -> Self {
+        Self::because(StatusCode::BAD_REQUEST, why)
+    }
+
+    /// Returns the refusal of a request for a stream of events that does not accept one.
+    pub(super) fn no_events() -> Self {
+        Self::because(StatusCode::NOT_ACCEPTABLE, "`Accept` must name text/event-stream")
+    }
+
+    pub(super) fn no_batch() -> Self {
+        Self::invalid("a batch belongs to a session of 2025-03-26")
     }
 
     pub(super) fn no_session() -> Self {

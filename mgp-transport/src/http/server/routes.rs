@@ -11,13 +11,11 @@ use tower_service::Service;
 
 use super::body::HttpBody;
 use super::connection::HealthOnly;
-use super::future::{PostTarget, ResponseFuture};
 use super::get::not_allowed;
-use super::head::RequestHead;
 use super::legacy_sse::SESSION_ID;
 use super::respond::HttpRefusal;
 use super::session_table::SessionId;
-use super::{CheckedHead, HttpServer};
+use super::{CheckedHead, HttpServer, PostTarget, ResponseFuture};
 use crate::Accept;
 
 /// An [`HttpServer`] at the paths of its configuration, with HTTP+SSE beside it; every other path is 404.
@@ -37,9 +35,8 @@ impl<A: Accept> Routes<A> {
         let config = self.server.config();
         if request.extensions().get::<HealthOnly>().is_some() {
             let why = "too many connections are open; try again later";
-            return ResponseFuture::ready(
-                HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why).into_response(),
-            );
+            let refusal = HttpRefusal::because(StatusCode::SERVICE_UNAVAILABLE, why);
+            return ResponseFuture::ready(refusal.into_response());
         }
         if request.uri().path() == &*config.path {
             return self.server.handle(request);
@@ -55,23 +52,18 @@ impl<A: Accept> Routes<A> {
     }
 
     fn check_stream(&self, parts: &Parts, message_path: &str) -> Result<CheckedHead, HttpRefusal> {
-        let head = RequestHead::read(&parts.headers);
-        self.server.guard(parts, &head)?;
+        let head = self.server.guarded(parts)?;
         if parts.method != Method::GET {
             return Err(not_allowed());
         }
         if !head.accepts.events && !self.server.config().lenient_accept {
-            return Err(HttpRefusal::because(
-                StatusCode::NOT_ACCEPTABLE,
-                "`Accept` must name text/event-stream",
-            ));
+            return Err(HttpRefusal::no_events());
         }
         self.server.sse_open(parts, message_path).map(CheckedHead::Done)
     }
 
     fn check_message(&self, parts: &Parts) -> Result<CheckedHead, HttpRefusal> {
-        let head = RequestHead::read(&parts.headers);
-        self.server.guard(parts, &head)?;
+        let head = self.server.guarded(parts)?;
         if parts.method != Method::POST {
             return Err(not_allowed());
         }

@@ -1,7 +1,6 @@
 //! Serving HTTP at a socket: listening, accepting, and a gentle end.
 
 use std::convert::Infallible;
-use std::future::Future;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! One session of the HTTP server: its streams, its work, its end.
 
-use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -29,7 +28,7 @@ pub(super) struct HttpSession {
     config: Arc<HttpConfig>,
     revision: OnceLock<Revision>,
     /// The stream of messages that belong to no request.
-    standalone: Arc<ResponseStream>,
+    pub(super) standalone: Arc<ResponseStream>,
     pub(super) calls: InFlightCalls,
     /// The questions that the peer has not answered.
     questions: Replies,
@@ -88,10 +87,6 @@ impl HttpSession {
         let revision = result.text("protocolVersion").and_then(|name| name.parse().ok());
         // An unknown revision is treated as the oldest one, so that no later feature is used.
         let _ = self.revision.set(revision.unwrap_or(Revision::V2024_11_05));
-    }
-
-    pub(super) fn standalone(&self) -> &Arc<ResponseStream> {
-        &self.standalone
     }
 
     /// Creates a stream for the answer to one POST.
@@ -201,10 +196,6 @@ impl HttpSession {
         drop(tasks);
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-
     /// Ends the session because the key that opened it holds no longer: at once, or when its calls are done.
     fn retire(&self, calls: RunningCalls) {
         match calls {
@@ -229,7 +220,7 @@ impl HttpSession {
 
     /// Returns whether no new work may begin in the session.
     pub(super) fn is_over(&self) -> bool {
-        self.is_closed() || self.retired.load(Ordering::Acquire)
+        self.closed.load(Ordering::Acquire) || self.retired.load(Ordering::Acquire)
     }
 
     /// Sends a request on `stream` and waits for its answer, which comes by a POST of its own.

@@ -7,7 +7,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
@@ -21,7 +21,7 @@ use super::connection_slots::SlotKind;
 #[derive(Debug)]
 pub(super) struct WatchedConnection {
     /// The place of the connection, which is free once the connection was told to end.
-    place: SlotKind,
+    pub(super) place: SlotKind,
     /// True if the connection ends after its work.
     is_finishing: AtomicBool,
     /// True if the connection has to end at once.
@@ -114,10 +114,6 @@ impl WatchedConnection {
         self.place == SlotKind::Reserved
     }
 
-    pub(super) fn place(&self) -> SlotKind {
-        self.place
-    }
-
     /// Notes that a request is in work until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> ActiveRequest {
         self.spoke.store(true, Ordering::Relaxed);
@@ -195,14 +191,6 @@ pub(super) struct WatchedIo<I> {
     pub(super) watched: Arc<WatchedConnection>,
 }
 
-impl<I> WatchedIo<I> {
-    fn note(&self, written: &Poll<io::Result<usize>>) {
-        if let Poll::Ready(Ok(bytes)) = written {
-            self.watched.note_written(*bytes);
-        }
-    }
-}
-
 impl<I: Read + Unpin> Read for WatchedIo<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -215,9 +203,9 @@ impl<I: Read + Unpin> Read for WatchedIo<I> {
 
 impl<I: Write + Unpin> Write for WatchedIo<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.note(&written);
-        written
+        let written = ready!(Pin::new(&mut self.inner).poll_write(cx, bytes))?;
+        self.watched.note_written(written);
+        Poll::Ready(Ok(written))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -237,8 +225,8 @@ impl<I: Write + Unpin> Write for WatchedIo<I> {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, pieces);
-        self.note(&written);
-        written
+        let written = ready!(Pin::new(&mut self.inner).poll_write_vectored(cx, pieces))?;
+        self.watched.note_written(written);
+        Poll::Ready(Ok(written))
     }
 }

@@ -57,11 +57,8 @@ impl ToolCall {
             let other = object.iter().find(|(name, _)| name != "tool_name" && name != "arguments");
             if let Some((name, _)) = other {
                 let name: String = name.chars().take(64).collect();
-                return Err(EnvelopeFault::new(
-                    "envelope",
-                    format!("has a member `{name}`, and may have `tool_name` and `arguments` only"),
-                    None,
-                ));
+                let rule = format!("has a member `{name}`, and may have `tool_name` and `arguments` only");
+                return Err(EnvelopeFault::new("envelope", rule, None));
             }
         }
         Ok(Self { tool_name, arguments })

@@ -6,7 +6,6 @@
 mod call;
 mod client;
 mod error_detail;
-mod fault;
 mod gate;
 mod name;
 mod outcome;
@@ -16,8 +15,7 @@ mod tests;
 
 pub use self::call::ToolCall;
 pub use self::client::EnvelopeClient;
-pub use self::error_detail::{ErrorDetail, ErrorType};
-pub use self::fault::EnvelopeFault;
+pub use self::error_detail::{EnvelopeFault, ErrorDetail, ErrorType};
 pub use self::gate::EnvelopeGate;
 pub use self::name::{DottedName, ProjectedNames};
 pub use self::result::{ResultStatus, ToolResult};

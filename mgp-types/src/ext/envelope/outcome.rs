@@ -1,6 +1,6 @@
 //! The outcome of a call in MCP, as the result of an envelope.
 
-use super::super::{ExtensionId, StructuredError, projection};
+use super::super::{ExtensionId, StructuredError, projection, written};
 use super::{ErrorDetail, ErrorType, ToolResult};
 use crate::{Error, Object, RawJson, Response};
 
@@ -34,10 +34,7 @@ impl ToolResult {
         }
         Self::success(result.object("structuredContent").unwrap_or_else(|| {
             let mut data = Object::new();
-            data.set(
-                "content",
-                result.get("content").unwrap_or_else(|| RawJson::from_written(b"[]".to_vec())),
-            );
+            data.set("content", result.get("content").unwrap_or_else(|| RawJson::from_valid("[]")));
             data
         }))
     }
@@ -49,12 +46,8 @@ fn of_error(error: &Error) -> ErrorDetail {
     let structured = error.data().and_then(StructuredError::read);
     let kind = structured.as_ref().and_then(|structured| kind_of(&structured.code));
     let structured = structured.unwrap_or_else(|| StructuredError::of(error));
-    detail(
-        kind.unwrap_or_else(|| projection(error.code()).envelope),
-        error.message(),
-        &data,
-        Some(&structured),
-    )
+    let kind = kind.unwrap_or_else(|| projection(error.code()).envelope);
+    detail(kind, error.message(), &data, Some(&structured))
 }
 
 /// Returns the error of a failed result: that in its metadata, or its text.
@@ -64,11 +57,8 @@ fn of_failed(result: &Object) -> ErrorDetail {
     let blocks: Vec<Object> = result.get("content").and_then(|blocks| blocks.to().ok()).unwrap_or_default();
     let texts: Vec<_> = blocks.iter().filter_map(|block| block.text("text")).collect();
     let text = if texts.is_empty() { "the tool failed".to_owned() } else { texts.join("\n") };
-    let kind = structured
-        .as_ref()
-        .and_then(|structured| kind_of(&structured.code))
-        .unwrap_or(ErrorType::ToolExecutionError);
-    detail(kind, &text, &data, structured.as_ref())
+    let kind = structured.as_ref().and_then(|structured| kind_of(&structured.code));
+    detail(kind.unwrap_or(ErrorType::ToolExecutionError), &text, &data, structured.as_ref())
 }
 
 /// Returns the error with its details: the argument that does not fit, or the facts of the structured error and the
@@ -86,10 +76,8 @@ fn detail(
         return detail.with_invalid_parameter(&field, provided, &reason);
     }
     let mut facts = structured.and_then(|structured| structured.details.clone()).unwrap_or_default();
-    if let Some(seconds) = structured.and_then(|structured| structured.retry_after_seconds)
-        && let Ok(seconds) = RawJson::from_value(&seconds)
-    {
-        facts.set("retry_after_seconds", seconds);
+    if let Some(seconds) = structured.and_then(|structured| structured.retry_after_seconds) {
+        facts.set("retry_after_seconds", written(&seconds));
     }
     if facts.is_empty() { detail } else { detail.with_details(&facts) }
 }

@@ -109,36 +109,27 @@ impl ToolResult {
     /// Reads a result from an object.
     pub fn from_object(object: &Object) -> Result<Self, EnvelopeFault> {
         let member = |name| object.get(name).filter(|value| !value.is_null());
-        let status = member("status").ok_or_else(|| {
-            EnvelopeFault::new("status", "is missing: write it even if it is `success`", None)
+        let fault = |name, rule: &str, value: &RawJson| EnvelopeFault::new(name, rule, Some(value));
+        let Some(status) = member("status") else {
+            return Err(EnvelopeFault::new("status", "is missing: write it even if it is `success`", None));
+        };
+        let word = status.to_text();
+        let known = ResultStatus::ALL.iter().copied().find(|known| Some(known.as_str()) == word.as_deref());
+        let status = known.ok_or_else(|| {
+            fault("status", "must be success, failure, no_change_needed or partial_success", &status)
         })?;
-        let status = status
-            .to_text()
-            .and_then(|word| ResultStatus::ALL.iter().copied().find(|known| known.as_str() == word))
-            .ok_or_else(|| {
-                EnvelopeFault::new(
-                    "status",
-                    "must be success, failure, no_change_needed or partial_success",
-                    Some(&status),
-                )
-            })?;
         let as_object = |name: &'static str| {
-            member(name)
-                .map(|value| {
-                    Object::from_raw(&value)
-                        .map_err(|_| EnvelopeFault::new(name, "must be an object or null", Some(&value)))
-                })
-                .transpose()
+            let read = |value: RawJson| {
+                Object::from_raw(&value).map_err(|_| fault(name, "must be an object or null", &value))
+            };
+            member(name).map(read).transpose()
         };
         let data = as_object("data")?;
         let error = as_object("error")?.map(|error| ErrorDetail::from_object(&error)).transpose()?;
-        let explanation = member("explanation")
-            .map(|value| {
-                value.to_text().ok_or_else(|| {
-                    EnvelopeFault::new("explanation", "must be a string or null", Some(&value))
-                })
-            })
-            .transpose()?;
+        let text = |value: RawJson| {
+            value.to_text().ok_or_else(|| fault("explanation", "must be a string or null", &value))
+        };
+        let explanation = member("explanation").map(text).transpose()?.map(Into::into);
         if status == ResultStatus::Failure {
             if error.is_none() {
                 return Err(EnvelopeFault::new("error", "is missing: a failed result says why", None));
@@ -147,13 +138,7 @@ impl ToolResult {
                 return Err(EnvelopeFault::new("data", "must be null or missing in a failed result", None));
             }
         }
-        Ok(Self {
-            status,
-            data,
-            error,
-            explanation: explanation.map(Into::into),
-            unknown: leftover(object, &KNOWN),
-        })
+        Ok(Self { status, data, error, explanation, unknown: leftover(object, &KNOWN) })
     }
 
     /// Returns the result as JSON without spaces, as it is sent. Members without a value are left out.

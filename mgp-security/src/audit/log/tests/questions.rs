@@ -99,3 +99,18 @@ async fn a_clock_that_jumps_changes_neither_the_order_nor_the_proof() {
     assert_eq!(third.details.bytes("clock_behind_ms").unwrap(), b"96000");
     log.reader().verify(&[]).unwrap();
 }
+
+#[tokio::test]
+async fn events_are_counted_by_span_from_a_time_on_and_the_newest_only() {
+    let log = log();
+    record(&log, 1..=24).await;
+    let ten = std::time::Duration::from_secs(10);
+    let counts = |since: u32, at_most: u64| {
+        let counts = log.reader().counts(sample::event(since).timestamp, ten, at_most).unwrap();
+        Vec::from_iter(counts)
+    };
+    assert_eq!(counts(1, 100), [(0, (10, 2)), (1, (10, 3)), (2, (4, 1))], "every fourth is blocked");
+    assert_eq!(counts(20, 100), [(0, (5, 2))]);
+    assert_eq!(counts(1, 3), [(2, (3, 1))]);
+    assert_eq!(counts(30, 100), []);
+}

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::audit::log::retention::Checkpoint;
+use crate::audit::log::store::Checkpoint;
 
 fn at(number: u32) -> Clock {
     let now = sample::event(number).timestamp;

@@ -22,10 +22,8 @@ pub(in super::super) fn is_network_device(text: &str) -> bool {
 /// Returns whether `text` names a metadata service. With `bare`, a host without a scheme counts as well.
 pub(in super::super) fn address_of_metadata(text: &str, bare: bool) -> bool {
     let lower = text.to_ascii_lowercase();
-    let Some(rest) = lower.split_once("://").map(|(_, rest)| rest).or_else(|| bare.then_some(lower.as_str()))
-    else {
-        return false;
-    };
+    let rest = lower.split_once("://").map(|(_, rest)| rest).or_else(|| bare.then_some(lower.as_str()));
+    let Some(rest) = rest else { return false };
     let host = host_of(rest.split(HOLE).next().unwrap_or("")).trim_end_matches('.');
     lower.contains("169.254.169.254") || is_listed("metadata-names", host) || is_metadata(host)
 }
